@@ -15,6 +15,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
+#include "lib/api/policy/pod_group.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -93,12 +94,30 @@ find_recurring(struct request *q, const char *name)
                                                                                         : NULL;
 }
 
-/* Another user's Job, if one of its pods or their claims could have this name:
- * an object with the name would prevent the Job from ever creating it.
+/* Another user's Job, if its PodGroup would have this name, or his CronJob, if
+ * that of one of its Jobs would.
+ */
+static const struct object *
+find_placed_as(struct request *q, const char *name)
+{
+    const struct object *job =
+        store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace, name);
+    uid_t uid;
+
+    if (job != NULL && object_owner(job, &uid) && uid != q->principal->uid)
+        return job;
+    return find_recurring(q, name);
+}
+
+/* Another user's Job, if one of its pods, their claims or its PodGroup could
+ * have this name: an object with the name would prevent the Job from ever
+ * creating it.
  */
 static const struct object *
 find_derived_from(struct request *q, const char *name)
 {
+    if (q->route.kind == &pod_group_kind)
+        return find_placed_as(q, name);
     if (q->route.kind == &job_kind)
         return find_recurring(q, name);
     if (q->route.kind != &pod_kind && q->route.kind != &persistent_volume_claim_kind)
@@ -125,6 +144,13 @@ check_derived(struct request *q, const char *name)
 
     if (job == NULL)
         return true;
+    if (q->route.kind == &pod_group_kind && job->kind == &job_kind) {
+        reply_forbidden(&q->reply, q->route.kind, name,
+                        "JobName: this name belongs to the PodGroup of Job '%s' of another user; "
+                        "choose another name",
+                        job->meta->name);
+        return false;
+    }
     reply_forbidden(&q->reply, q->route.kind, name,
                     "JobName: names that begin with '%s-' and a number belong "
                     "to the %s of %s '%s' of another user; choose another name",

@@ -39,6 +39,7 @@ struct heard {
     int64_t at_us;      /* time of the last heartbeat, monotonic */
     int64_t renewed_us; /* the lease's own time: only tested for a change */
     bool silent;
+    bool is_users; /* the node of a user's agent */
     char name[];
 };
 
@@ -47,10 +48,10 @@ struct node_health {
     struct object_cache *cache;
     struct clock *clock;
     int64_t grace_us;
-    struct map *heard;    /* by node name */
-    struct heap *by_time; /* nodes that are not silent, oldest heartbeat
+    struct map *heard;       /* by node name */
+    struct heap *by_time;    /* nodes that are not silent, oldest heartbeat
                            * first */
-    size_t n_silent;
+    size_t n_site, n_silent; /* of the site's own nodes */
     bool braked;
     struct event_recorder *event_recorder;
     struct node_fencing *fencing; /* NULL: silent nodes are not switched off */
@@ -106,7 +107,35 @@ add_heartbeat(struct node_health *h, const char *node)
     n->at_us = clock_monotonic_us(h->clock);
     map_put(h->heard, node, n);
     heap_push(h->by_time, n);
+    h->n_site++;
     return n;
+}
+
+/* Adds the node to what the brake counts, or takes it away: 1 or -1. Users may
+ * start and end their nodes as they like, so these do not count.
+ */
+static void
+count_for_brake(struct node_health *h, const struct heard *n, int by)
+{
+    if (n->is_users)
+        return;
+    h->n_site += (size_t)by;
+    if (n->silent)
+        h->n_silent += (size_t)by;
+}
+
+static void
+set_silent(struct node_health *h, struct heard *n, bool silent)
+{
+    count_for_brake(h, n, -1);
+    n->silent = silent;
+    count_for_brake(h, n, 1);
+}
+
+static bool
+is_of_user(const struct object *node)
+{
+    return string_map_find(&node->meta->labels, LABEL_ROOTLESS) != NULL;
 }
 
 static void
@@ -117,8 +146,7 @@ note_heartbeat(struct node_health *h, struct heard *n)
         heap_moved(h->by_time, n);
         return;
     }
-    n->silent = false;
-    h->n_silent--;
+    set_silent(h, n, false);
     heap_push(h->by_time, n);
     if (h->fencing != NULL)
         node_fencing_forget(h->fencing, n->name);
@@ -152,9 +180,8 @@ forget(struct node_health *h, const char *node)
 
     if (n == NULL)
         return;
-    if (n->silent)
-        h->n_silent--;
-    else
+    count_for_brake(h, n, -1);
+    if (!n->silent)
         heap_remove(h->by_time, n);
     free(n);
 }
@@ -184,6 +211,7 @@ static void
 on_node(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_health *h = context;
+    struct heard *n;
 
     if (new_object == NULL) {
         forget(h, old_object->meta->name);
@@ -191,7 +219,10 @@ on_node(const struct object *old_object, const struct object *new_object, void *
         workqueue_add_after(h->queue, old_object->meta->name, DELETED_NODE_MS);
         return;
     }
-    (void)add_heartbeat(h, new_object->meta->name);
+    n = add_heartbeat(h, new_object->meta->name);
+    count_for_brake(h, n, -1);
+    n->is_users = is_of_user(new_object);
+    count_for_brake(h, n, 1);
     workqueue_add(h->queue, new_object->meta->name);
 }
 
@@ -216,13 +247,12 @@ on_pod(UNUSED const struct object *old_object, const struct object *new_object, 
 static void
 watch_the_brake(struct node_health *h)
 {
-    size_t nodes = map_count(h->heard);
-    bool brake = nodes >= 4 && h->n_silent * 2 > nodes;
+    bool brake = h->n_site >= 4 && h->n_silent * 2 > h->n_site;
 
     if (brake && !h->braked)
         log_warning("%zu of %zu nodes are silent: is the network between them "
                     "and this controller down? Their pods are not given up",
-                    h->n_silent, nodes);
+                    h->n_silent, h->n_site);
     h->braked = brake;
 }
 
@@ -235,8 +265,7 @@ check(void *context)
 
     while ((n = heap_top(h->by_time)) != NULL && n->at_us < limit) {
         heap_pop(h->by_time);
-        n->silent = true;
-        h->n_silent++;
+        set_silent(h, n, true);
         log_warning("node '%s' has not reported for %lld s; its pods keep "
                     "their cores until it reports again or is fenced (kctl "
                     "fence node %s)",
@@ -353,14 +382,16 @@ has_pods(const struct node_health *h, const char *node)
     return is_any;
 }
 
-/* A node without pods holds nothing back. */
+/* A node without pods holds nothing back. The site's program gets no name that a
+ * user has chosen: it may mean a machine of the site to it.
+ */
 static bool
 is_fence_wanted(const char *node, void *context)
 {
     struct node_health *h = context;
     const struct object *object = object_cache_find(h->cache, &node_kind, NULL, node);
 
-    return object != NULL && !node_is_fenced(node_of(object)) && !h->braked
+    return object != NULL && !is_of_user(object) && !node_is_fenced(node_of(object)) && !h->braked
            && silence_us(h, node) >= h->fence_after_us && has_pods(h, node);
 }
 

@@ -458,6 +458,22 @@ START_TEST(what_this_node_must_not_run_is_refused)
 }
 END_TEST
 
+/* Whoever runs the controller can write its store. */
+START_TEST(the_user_that_runs_the_controller_has_no_jobs_here)
+{
+    const struct object *pod = parse(WHOLE_POD);
+    struct agent_context careful = agent;
+    struct error err = {0};
+
+    careful.service_uid = 1002;
+    ck_assert_int_eq(pod_order_check(&careful, pod, NULL), 0);
+    careful.service_uid = 1001;
+    ck_assert_int_eq(pod_order_check(&careful, pod, &err), -EPERM);
+    ck_assert_msg(strstr(err.text, "runs the controller") != NULL, "%s", err.text);
+    object_unref(pod);
+}
+END_TEST
+
 START_TEST(a_rootless_agent_runs_its_own_users_pods_alone)
 {
     const struct object *pod = parse(WHOLE_POD);
@@ -617,5 +633,6 @@ SUITE("pod_order", an_order_says_all_that_the_pod_says, a_later_attempt_appends,
       what_was_not_asked_for_has_no_variable, memory_is_bound_where_it_was_reserved,
       a_virtual_node_binds_nothing, a_script_without_an_interpreter_is_refused,
       what_this_node_does_not_have_is_refused, what_this_node_must_not_run_is_refused,
+      the_user_that_runs_the_controller_has_no_jobs_here,
       a_rootless_agent_runs_its_own_users_pods_alone, a_script_of_slurms_finds_its_variables,
       the_blobs_of_the_owning_job_are_asked_for)

@@ -2,6 +2,9 @@
 /* Authorization: each line of the table, with a second user. */
 #include "controller/apiserver/access/authorization.h"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include "lib/api/cluster/lease.h"
 #include "lib/api/job/job.h"
 #include "testsuite/lib/suite.h"
@@ -362,6 +365,35 @@ START_TEST(a_users_node_has_the_users_name_and_only_the_users_pods)
 }
 END_TEST
 
+#define GROUPS    "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+#define CRON_JOBS "/apis/batch/v1/namespaces/default/cronjobs"
+#define GROUP(name)                                                         \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"schedulingPolicy\":" \
+    "{\"gang\":{\"minCount\":2}}}}"
+
+/* A Job that places its pods together makes a PodGroup of its own name, and could
+ * never start if somebody else had made one before.
+ */
+START_TEST(the_names_of_podgroups_of_others_jobs_are_not_free)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"solver\"")), 201);
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_POST, CRON_JOBS,
+                   "{\"metadata\":{\"name\":\"nightly\"},\"spec\":{\"schedule\":\"0 3 * * *\","
+                   "\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                   "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"]}]}}}}}}"),
+        201);
+
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_POST, GROUPS, GROUP("solver")), 403);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_POST, GROUPS, GROUP("nightly-29387460")), 403);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_POST, GROUPS, GROUP("solver-2")), 201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, GROUPS, GROUP("solver")), 201);
+}
+END_TEST
+
 START_TEST(an_agent_renews_only_its_own_lease)
 {
     CLEANUP_WORLD struct world w;
@@ -411,6 +443,40 @@ START_TEST(jobs_of_root_and_of_system_users_are_refused)
     ck_assert_int_eq(world_code(&w, &daemon, HTTP_POST, PODS, POD("a")), 403);
     w.policy.allows_root_jobs = true;
     ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, PODS, POD("a")), 201);
+}
+END_TEST
+
+static int
+submit_as(struct world *w, const struct principal *who, const char *name, uid_t uid)
+{
+    CLEANUP_FREE char *pod =
+        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"securityContext\":{"
+                  "\"runAsUser\":%u},\"restartPolicy\":\"Never\",\"containers\":[{"
+                  "\"name\":\"main\"}]}}",
+                  name, (unsigned)uid);
+
+    return world_code(w, who, HTTP_POST, PODS, pod);
+}
+
+/* A job of that user could write the store. Root, who runs most tests, is refused
+ * by another rule, so this test becomes somebody else for a moment.
+ */
+START_TEST(an_administrator_submits_nothing_as_the_user_that_runs_the_controller)
+{
+    CLEANUP_WORLD struct world w;
+    const uid_t before = geteuid();
+    const uid_t service = before != 0 ? before : 3333;
+    int code;
+
+    world_init(&w);
+    w.policy.minimum_uid = 1;
+    ck_assert_int_eq(submit_as(&w, &admin, "other", 3334), 201);
+    if (before == 0)
+        ck_assert_int_eq(seteuid(service), 0);
+    code = submit_as(&w, &admin, "same", service);
+    if (before == 0)
+        ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(code, 403);
 }
 END_TEST
 
@@ -508,5 +574,7 @@ SUITE("authorization", a_user_changes_and_deletes_only_what_is_theirs,
       a_users_node_has_the_users_name_and_only_the_users_pods,
       root_of_a_machine_is_not_root_of_the_cluster, the_scheduler_binds_and_the_lifecycle_does_not,
       jobs_of_root_and_of_system_users_are_refused,
+      an_administrator_submits_nothing_as_the_user_that_runs_the_controller,
+      the_names_of_podgroups_of_others_jobs_are_not_free,
       a_hold_is_signed_and_released_by_its_holder_and_by_operators,
       a_hold_of_the_former_release_is_one_and_can_be_released)

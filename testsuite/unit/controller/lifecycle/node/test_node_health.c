@@ -85,6 +85,18 @@ put_node(const char *name, const char *spec)
     fake_client_put(api, &node_kind, text);
 }
 
+/* The node of an agent of user 4711. */
+static void
+put_users_node(const char *name)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"labels\":{\"" LABEL_ROOTLESS "\":\"4711\"}},"
+                  "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                  name);
+
+    fake_client_put(api, &node_kind, text);
+}
+
 static void
 put_pod(const char *name, const char *node, const char *spec)
 {
@@ -290,6 +302,35 @@ START_TEST(while_most_nodes_are_silent_nothing_is_given_up)
 }
 END_TEST
 
+/* A user could otherwise end many nodes of his own, and nobody's pods would be
+ * given up.
+ */
+START_TEST(silent_nodes_of_users_hold_nothing_up)
+{
+    static const char *const nodes[] = {"n1", "n2", "n3", "n4"};
+    static const char *const users[] = {"a-eve", "b-eve", "c-eve", "d-eve", "e-eve"};
+
+    begin();
+    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
+        put_node(nodes[i], "");
+    for (size_t i = 0; i < ARRAY_SIZE(users); i++)
+        put_users_node(users[i]);
+    put_pod("careful", "n1", "\"execution\":{\"fenceAfterSeconds\":60},");
+    settle();
+    for (int k = 0; k < 4; k++) {
+        pass_time(GRACE - FAKE_SECOND);
+        for (size_t i = 1; i < ARRAY_SIZE(nodes); i++)
+            renew(nodes[i]);
+        settle();
+    }
+    pass_time(FAKE_SECOND);
+    put_pod("nudge", "n1", "");
+    settle();
+    ck_assert_str_eq(phase("careful"), "Failed");
+    end();
+}
+END_TEST
+
 /* ---- Switching nodes off ---- */
 
 /* Passes the time after which a silent node is switched off; the pod's event
@@ -377,6 +418,28 @@ START_TEST(a_node_without_pods_is_not_switched_off_nor_are_most_nodes)
 }
 END_TEST
 
+/* The name that a user gave his node may be that of a machine to the program. */
+START_TEST(the_node_of_a_user_is_not_switched_off)
+{
+    fence_program = "/bin/true";
+    begin();
+    fence_program = NULL;
+    put_users_node("n1.eve");
+    put_node("n1", "");
+    put_pod("p", "n1.eve", "");
+    put_pod("q", "n1", "");
+    settle();
+    pass_time(11 * GRACE);
+    put_pod("p", "n1.eve", "");
+    put_pod("q", "n1", "");
+    for (int i = 0; i < 5000 && !is_tainted("n1", TAINT_OUT_OF_SERVICE); i++)
+        settle();
+    ck_assert(is_tainted("n1", TAINT_OUT_OF_SERVICE));
+    ck_assert(!is_tainted("n1.eve", TAINT_OUT_OF_SERVICE));
+    end();
+}
+END_TEST
+
 START_TEST(the_lease_of_a_node_goes_with_it)
 {
     begin();
@@ -416,8 +479,9 @@ SUITE("node_health", a_silent_nodes_pods_are_unknown_and_keep_what_they_have,
       a_node_is_heard_of_when_its_lease_is_renewed_and_only_then,
       clocks_begin_when_this_controller_is_ready, pods_are_given_up_when_their_node_is_fenced,
       a_pod_that_fences_itself_is_given_up_some_time_after_that,
-      while_most_nodes_are_silent_nothing_is_given_up,
+      while_most_nodes_are_silent_nothing_is_given_up, silent_nodes_of_users_hold_nothing_up,
       a_silent_node_is_fenced_when_the_program_has_switched_it_off,
       a_node_is_not_fenced_when_the_program_fails_or_cannot_be_run,
-      a_node_without_pods_is_not_switched_off_nor_are_most_nodes, the_lease_of_a_node_goes_with_it,
+      a_node_without_pods_is_not_switched_off_nor_are_most_nodes,
+      the_node_of_a_user_is_not_switched_off, the_lease_of_a_node_goes_with_it,
       what_could_not_be_written_is_written_later)
