@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # PodGroups as an engineer from Kubernetes writes them: pods that name one are
 # placed together or wait, whichever of them comes first; the group says so; a
-# killed controller finds the same; the groups of others are theirs.
+# killed controller finds the same; the groups of others are theirs; each pod on
+# its own node.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -29,12 +30,12 @@ node() { # NAME CORES
 node n1 4
 node n2 4
 
-group() { # USER NAME POLICY
+group() { # USER NAME POLICY [, FIELDS]
     as "$1" kctl apply -f - <<Y
 apiVersion: scheduling.k8s.io/v1beta1
 kind: PodGroup
 metadata: {name: $2, namespace: default}
-spec: {schedulingPolicy: {$3}}
+spec: {schedulingPolicy: {$3}$4}
 Y
 }
 pod() { # USER NAME GROUP
@@ -149,7 +150,7 @@ spec:
     spec:
       restartPolicy: Never
       containers:
-      - {name: main, image: host, command: [sleep, "300"], resources: {requests: {cpu: "4"}}}
+      - {name: main, image: host, command: [sleep, "300"], resources: {requests: {cpu: "${cpus:-4}"}}}
 Y
 }
 n_of_job() { # JOB COUNT: so many of its pods run
@@ -173,6 +174,37 @@ ok "minCount may change" job j2 4 'schedulingPolicy: {gang: {minCount: 3}}'
 ok "three run now" wait_for 30 n_of_job j2 3
 root delete job j2 >/dev/null
 wait_for 20 no_group j2
+
+# --- each pod on its own node --------------------------------------------------
+
+nodes_of() {
+    root get pods -l "batch.kubernetes.io/job-name=$1" -o json |
+        jq -r '[.items[].spec.nodeName | values] | sort | join(" ")'
+}
+spread() { # NAME PODS
+    cpus=1 job "$1" "$2" "schedulingPolicy: {gang: {}}, onePerNode: ${3:-true}"
+}
+ok "a Job of small pods, each on its own node" spread s1 3
+ok "... runs" wait_for 20 n_of_job s1 3
+is "... on three nodes" "$(nodes_of s1)" "n1 n2 n3"
+is "its group says it" "$(field podgroup s1 .spec.onePerNode)" true
+ok "another one shares these nodes" spread s2 3
+ok "... and runs" wait_for 20 n_of_job s2 3
+is "... on three nodes as well" "$(nodes_of s2)" "n1 n2 n3"
+ok "that cannot change" fails spread s2 3 false
+ok "... in words" grep -q "scheduling.*cannot be changed" "$cluster/said" ||
+    note "$(cat "$cluster/said")"
+group kilntest1 s3 'gang: {minCount: 1}' ', onePerNode: true' >/dev/null
+ok "... in a group neither" fails group kilntest1 s3 'gang: {minCount: 1}'
+ok "... which says so" grep -q "onePerNode.*immutable" "$cluster/said" ||
+    note "$(cat "$cluster/said")"
+spread s4 4 >/dev/null
+ok "four such pods for three nodes wait" wait_for 40 condition_is s4 False
+ok "... and their group says why" condition_says s4 "already have a pod of the group" ||
+    note "$(condition s4 message)"
+ok "none of them runs" n_of_job s4 0
+for name in s1 s2 s4; do root delete job $name >/dev/null; done
+for name in s1 s2 s4; do wait_for 20 no_group $name; done
 
 ok "a minCount beyond parallelism is refused" fails job j3 2 'schedulingPolicy: {gang: {minCount: 3}}'
 ok "... in words" grep -q "minCount.*must not be more than parallelism, which is 2" "$cluster/said"

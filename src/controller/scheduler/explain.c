@@ -186,6 +186,7 @@ explain_now(struct explanation *e)
 
     s->probe.is_on = false;
     cycle_trace_begin(&s->trace, s->settings.clock); /* not read by anyone */
+    scheduler_close_nodes(s, e->pod);
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&e->cycle, e->pod, &s->snapshot);
     scheduler_bind_reservations(s, e->queued);
@@ -211,6 +212,7 @@ explain_now(struct explanation *e)
         }
     }
     cycle_fini(&e->cycle);
+    cache_open_nodes(s->cache);
 }
 
 /* ---- The queue ---- */

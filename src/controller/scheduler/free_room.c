@@ -260,7 +260,9 @@ scheduler_has_room(const struct queued_pod *queued, const char *node_name, void 
     const struct queued_group *g = queued->queued_group;
     uint32_t last = SIGNATURE_NONE;
 
-    if (node == NULL || node->node == NULL)
+    if (node == NULL || node->node == NULL
+        || (scheduler_goes_one_per_node(s, queued->pod)
+            && cache_has_of_group(s->cache, queued->pod, node)))
         return false;
     if (g == NULL)
         return may_take(s, queued, node);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a pod group has room, whichever nodes its pods would take.
+/* Whether a pod group has room, whichever nodes its pods would take, and which
+ * nodes its pods leave to others.
  *
  * Only CPUs are counted, which is cheap: most attempts of a wide group end
  * here.
@@ -12,15 +13,46 @@
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/pod_groups.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
-/* For how many pods of `mcpu` the nodes have room, at most `most`, without
- * nodes that a reservation keeps this pod off.
+bool
+scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod)
+{
+    struct group_terms terms;
+
+    if (pod->pod->spec.scheduling_group == NULL)
+        return false;
+    pod_groups_terms(s->pod_groups, pod->object, &terms);
+    return terms.is_one_per_node;
+}
+
+bool
+scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod)
+{
+    bool is_one_per_node = scheduler_goes_one_per_node(s, pod);
+
+    if (is_one_per_node)
+        cache_close_nodes_of_group(s->cache, pod);
+    return is_one_per_node;
+}
+
+/* The pods to be counted: like the cycle's, of that much CPU. */
+struct room_count {
+    const struct profile *profile;
+    const struct cycle *cycle;
+    int64_t mcpu;
+    bool is_one_per_node;
+};
+
+/* For how many of the pods the nodes have room, at most `most`, without nodes
+ * that are closed to them or that a reservation keeps them off.
  */
 static unsigned
-count_room(const struct scheduler *s, const struct profile *p, const struct cycle *c, int64_t mcpu,
-           unsigned most)
+count_room(const struct scheduler *s, const struct room_count *r, unsigned most)
 {
+    const struct profile *p = r->profile;
     int64_t room = 0;
 
     for (uint32_t i = 0; i < s->snapshot.n_nodes && room < most; i++) {
@@ -28,12 +60,12 @@ count_room(const struct scheduler *s, const struct profile *p, const struct cycl
         struct answer answer = ANSWER_OK;
         int64_t free_mcpu = node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
 
-        if (free_mcpu < mcpu)
+        if (free_mcpu < r->mcpu || node->is_closed)
             continue;
         if (node->ledger.n_future > 0 && p->timed != 0)
-            profile_filter(p, p->timed, c, &node, 1, &answer);
+            profile_filter(p, p->timed, r->cycle, &node, 1, &answer);
         if (answer.verdict == VERDICT_OK)
-            room += free_mcpu / mcpu;
+            room += r->is_one_per_node ? 1 : free_mcpu / r->mcpu;
     }
     return room < most ? (unsigned)room : most;
 }
@@ -45,8 +77,8 @@ take_least(int64_t *least_mcpu, const struct pod_view *pod)
         *least_mcpu = pod->requests.cpu_milli;
 }
 
-bool
-scheduler_group_has_room(const struct scheduler *s, const struct assignment_group *g)
+static bool
+has_room(const struct scheduler *s, const struct assignment_group *g)
 {
     const struct assignment *first = g->members[0];
     int64_t least_mcpu = INT64_MAX;
@@ -54,8 +86,41 @@ scheduler_group_has_room(const struct scheduler *s, const struct assignment_grou
     for (unsigned i = 0; i < g->count; i++)
         take_least(&least_mcpu, g->members[i]->cycle.pod);
     return least_mcpu <= 0
-           || count_room(s, first->profile, &first->cycle, least_mcpu, g->wanted - 1)
+           || count_room(s,
+                         &(struct room_count){first->profile, &first->cycle, least_mcpu,
+                                              g->is_one_per_node},
+                         g->wanted - 1)
                   >= g->wanted - 1;
+}
+
+static char *
+format_lack(const struct assignment_group *g)
+{
+    return xasprintf("there is not enough room for %s%u pods of its group%s",
+                     g->wanted == g->count ? "all " : "", g->wanted,
+                     g->is_one_per_node ? ", each on its own node" : "");
+}
+
+/* Most attempts of a wide group end here, after its first member has found a
+ * node: the nodes have not enough free CPUs for the others, wherever they go. A
+ * group that may get a reservation goes on, to learn which nodes lack room.
+ */
+struct answer
+scheduler_check_group_room(struct scheduler *s, struct assignment_group *g)
+{
+    struct assignment *first = g->members[0];
+
+    if (first->asks_nodes || scheduler_may_reserve(s, first->queued) || has_room(s, g))
+        return ANSWER_OK;
+    first->queued->unschedulable = first->profile->rooms | first->profile->timed;
+    first->queued->pending = 0;
+    g->lacks_room = true;
+    first->error = format_lack(g);
+    return (struct answer){
+        .verdict = VERDICT_REJECT,
+        .plugin = PLUGIN_NONE,
+        .reason = STRING_ID_NONE,
+    };
 }
 
 /* True: a cycle would fail in the same way as the last one. */
@@ -65,20 +130,23 @@ scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
     struct scheduler *s = context;
     const struct queued_group *g = queued->queued_group;
     bool has_reservation = scheduler_find_reservation(s, queued) != NULL;
-    int64_t least_mcpu = INT64_MAX;
+    struct room_count count = {.profile = queued->profile, .mcpu = INT64_MAX};
     struct cycle cycle;
-    bool has_room;
+    bool is_enough;
 
     for (unsigned i = 0; i < g->count; i++)
-        take_least(&least_mcpu, g->members[i]->pod);
-    if (least_mcpu <= 0 || (has_reservation && scheduler_reservation_moves(s, queued)))
+        take_least(&count.mcpu, g->members[i]->pod);
+    if (count.mcpu <= 0 || (has_reservation && scheduler_reservation_moves(s, queued)))
         return false;
+    count.is_one_per_node = scheduler_close_nodes(s, queued->pod);
     cache_update_snapshot(s->cache, &s->snapshot);
     scheduler_bind_reservations(s, queued);
     cycle_init(&cycle, queued->pod, &s->snapshot);
-    has_room = count_room(s, queued->profile, &cycle, least_mcpu, g->wanted) >= g->wanted;
+    count.cycle = &cycle;
+    is_enough = count_room(s, &count, g->wanted) >= g->wanted;
     cycle_fini(&cycle);
-    if (!has_room && has_reservation)
+    cache_open_nodes(s->cache);
+    if (!is_enough && has_reservation)
         queued->passed_over = PASSED_OVER;
-    return !has_room;
+    return !is_enough;
 }

@@ -110,13 +110,17 @@ fits_when_empty(struct node_sizes *sizes, struct node_view *node)
     return sizes->known[at].fits;
 }
 
-/* Whether the pod lacks only free room or time there. */
+/* Whether the pod lacks only free room or time there. A node that another pod of
+ * its group has is closed: as long as that pod runs, no room there helps.
+ */
 static bool
 may_come(const struct reservation *r, const struct shortage *shortage, struct node_sizes *sizes,
          struct node_view *node, struct answer a)
 {
     plugin_set room = r->profile->rooms | r->profile->timed;
 
+    if (node->is_closed)
+        return false;
     return a.verdict == VERDICT_OK
            || (a.plugin < r->profile->n_entries && (room & PLUGIN_BIT(a.plugin)) != 0
                && !shortage_is_of_size(shortage, node)

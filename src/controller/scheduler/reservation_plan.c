@@ -73,6 +73,7 @@ scheduler_plan_reservation(struct scheduler *s, const struct reservation *r,
                                  .may_come = r->may_come,
                                  .n_slots = r->n_slots,
                                  .count = r->count,
+                                 .is_one_per_node = r->is_one_per_node,
                                  .most_ends = UINT32_MAX,
                                  .most_trials = PLAN_TRIALS},
         a);

@@ -210,6 +210,7 @@ reserve(struct scheduler *s, struct queued_pod *queued, struct pod_view *const *
         if (!scheduler_are_alike(s, queued->profile, members, count))
             return true;
         r = reservation_new(key, queued, members, count);
+        r->is_one_per_node = scheduler_goes_one_per_node(s, members[0]);
         if (!scheduler_find_open_nodes(s, d, r)) {
             reservation_free(r);
             return false;

@@ -209,11 +209,14 @@ run_cycle(struct scheduler *s, struct assignment *a)
 {
     CLEANUP_FREE char *key = xstrdup(a->queued->key);
     const struct profile *profile = a->profile;
-    struct node_view *node = find_node(s, a);
+    struct node_view *node;
 
+    scheduler_close_nodes(s, a->cycle.pod);
+    node = find_node(s, a);
     if (node != NULL) {
         struct answer answer = assume(s, a, node);
 
+        cache_open_nodes(s->cache);
         if (answer.verdict == VERDICT_OK) {
             scheduler_note_placed(s, &a, 1);
             binding_cycle_start(s->binding_cycle, a, node);
@@ -224,6 +227,7 @@ run_cycle(struct scheduler *s, struct assignment *a)
     } else {
         scheduler_found_no_node(s, a);
     }
+    cache_open_nodes(s->cache);
     end_cycle(s, profile, key);
 }
 
@@ -252,6 +256,8 @@ place_member(struct scheduler *s, struct assignment *a)
     node = find_node(s, a);
     if (node != NULL) {
         answer = assume(s, a, node);
+        if (a->group->is_one_per_node)
+            cache_close_node(s->cache, node);
     } else {
         scheduler_note_rejectors(s, a, d);
         diagnosis_format(d, s->reasons, &message);
@@ -271,32 +277,6 @@ may_leave_out(const struct assignment_group *g, const struct assignment *a)
 {
     return g->answer.verdict == VERDICT_REJECT && a->node_name == NULL
            && g->count - g->n_left_out > g->wanted;
-}
-
-/* Most attempts of a wide group end here, after its first member has found a
- * node: the nodes have not enough free CPUs for the others, wherever they go. A
- * group that may get a reservation goes on, to learn which nodes lack room.
- */
-static struct answer
-check_room(struct scheduler *s, struct assignment_group *g)
-{
-    struct assignment *first = g->members[0];
-    CLEANUP_FREE char *words = NULL;
-    struct answer answer;
-
-    if (first->asks_nodes || scheduler_may_reserve(s, first->queued)
-        || scheduler_group_has_room(s, g))
-        return ANSWER_OK;
-    first->queued->unschedulable = first->profile->rooms | first->profile->timed;
-    first->queued->pending = 0;
-    g->lacks_room = true;
-    words =
-        xasprintf(g->wanted == g->count ? "there is not enough room for all %u pods of its group"
-                                        : "there is not enough room for %u pods of its group",
-                  g->wanted);
-    answer = answer_error(first, words);
-    answer.verdict = VERDICT_REJECT;
-    return answer;
 }
 
 static void
@@ -337,17 +317,19 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     unsigned n = 0;
 
     g->answer = ANSWER_OK;
+    g->is_one_per_node = scheduler_close_nodes(s, g->members[0]->cycle.pod);
     while (n < g->count && g->answer.verdict == VERDICT_OK) {
         struct assignment *a = g->members[n++];
 
         g->answer = place_member(s, a);
         if (n == 1 && g->answer.verdict == VERDICT_OK) {
-            g->answer = check_room(s, g);
+            g->answer = scheduler_check_group_room(s, g);
         } else if (may_leave_out(g, a)) {
             g->n_left_out++;
             g->answer = ANSWER_OK;
         }
     }
+    cache_open_nodes(s->cache);
     if (g->answer.verdict == VERDICT_OK) {
         scheduler_return_left_out(s, g);
         cache_keep(s->cache, mark);
@@ -359,7 +341,9 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     while (n-- > 0)
         displace_member(s, g->members[n]);
     cache_roll_back(s->cache, mark);
+    scheduler_close_nodes(s, g->members[0]->cycle.pod);
     reserve_group(s, g);
+    cache_open_nodes(s->cache);
     scheduler_group_failed(g, s);
     n = g->count;
     while (n-- > 0)

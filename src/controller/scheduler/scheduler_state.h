@@ -209,13 +209,20 @@ bool scheduler_overtakes(const struct queued_pod *queued, void *scheduler);
 void scheduler_tick_ranks(struct scheduler *s);
 void scheduler_rank_asleep(struct scheduler *s);
 
-/* For a group as a whole, by CPUs alone (group_room.c). Has room: the nodes may
- * have room for all members but the first, which has a node already. Sleeps on:
- * a leader that was activated may become unschedulable again, because the nodes
- * have no room for its group.
+/* For a group as a whole, by CPUs alone (group_room.c). Check room: whether the
+ * nodes may have room for all members but the first, which has a node already.
+ * Sleeps on: a leader that was activated may become unschedulable again, because
+ * the nodes have no room for its group.
  */
-bool scheduler_group_has_room(const struct scheduler *s, const struct assignment_group *g);
+struct answer scheduler_check_group_room(struct scheduler *s, struct assignment_group *g);
 bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
+
+/* Goes one per node: the PodGroup of the pod wants each of its pods on its own
+ * node. Close: closes the nodes that such a pod may not have, until
+ * cache_open_nodes; false: none, whatever pods are there.
+ */
+bool scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod);
+bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 
 /* End: the pod is no longer nominated, because it has taken that node, or no
  * node (NULL). Tell: reports an event to the pods that may use the room that

@@ -105,7 +105,8 @@ room_of(struct start_walk *w, struct node_view *node)
     if (is_withheld(w, node))
         return 0;
     w->ret->trials++;
-    room = timeline_room(&q->what_if, node, w->at_us, until_us(w), q->count);
+    room =
+        timeline_room(&q->what_if, node, w->at_us, until_us(w), q->is_one_per_node ? 1 : q->count);
     return room > 0 && q->is_enough != NULL && !q->is_enough(node, w->at_us, q->context) ? 0 : room;
 }
 

@@ -32,6 +32,7 @@ struct start_question {
     const bool *may_come;                              /* by slot: whether the pods may run there */
     uint32_t n_slots;                                  /* in may_come */
     unsigned count;                                    /* pods like the cycle's */
+    bool is_one_per_node;                              /* each of them on its own node */
     bool has_none_now;                                 /* a cycle found that no node has room now */
     uint32_t most_ends, most_trials;
     struct clock *clock; /* NULL: without a time limit */

@@ -23,6 +23,7 @@ static const struct {
     {"NoFreeHugePages", {MEANS_ROOM, JOB_REASON_RESOURCES, "huge pages"}},
     {"TooManyPods", {MEANS_ROOM, JOB_REASON_RESOURCES, "the end of a pod"}},
     {"NodePorts", {MEANS_ROOM, JOB_REASON_RESOURCES, "its port"}},
+    {"NodeHasGroup", {MEANS_ROOM, JOB_REASON_RESOURCES, "a node without pods of its group"}},
     {"NodeNotEmpty", {MEANS_ROOM, JOB_REASON_RESOURCES, "an empty node"}},
     {"NodeHasOthers", {MEANS_ROOM, JOB_REASON_RESOURCES, "a node without jobs of other users"}},
     {"NodeOfOther", {MEANS_ROOM, JOB_REASON_RESOURCES, "a node that is not used by another user"}},

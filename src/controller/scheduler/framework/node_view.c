@@ -36,6 +36,7 @@ node_view_new(const char *name, struct journal *journal)
     v->place = place_of(name);
     v->lowest_priority = INT64_MAX;
     list_init(&v->recent);
+    list_init(&v->closed);
     list_init(&v->retained);
     ledger_init(&v->ledger, journal);
     return v;
@@ -57,6 +58,7 @@ node_view_free(struct node_view *v)
     if (v == NULL)
         return;
     list_remove(&v->recent);
+    list_remove(&v->closed);
     amounts_fini(&v->allocatable);
     ledger_fini(&v->ledger);
     pods_fini(&v->pods);

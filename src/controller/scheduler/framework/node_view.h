@@ -52,6 +52,7 @@ struct node_view {
     uint32_t slot; /* index into arrays of nodes; stable, reused */
     bool is_unschedulable;
     bool has_taints;
+    bool is_closed;         /* to the pod that is being placed (cache.h) */
     uint16_t place;         /* 0 to 999, a hash of the name: a stable order */
     uint32_t n_soft_taints; /* with effect PreferNoSchedule */
     int64_t allowed_pods;
@@ -68,6 +69,7 @@ struct node_view {
     struct list recent;       /* the cache's list: latest change first */
     bool is_counted_affinity; /* the cache's: counted in the snapshot */
     bool is_counted_anti_affinity;
+    struct list closed; /* the cache's, of all that are closed */
 };
 
 /* Life: a new view has no object and no pods. It borrows the journal (NULL:

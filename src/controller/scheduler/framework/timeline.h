@@ -64,6 +64,7 @@ struct reservation {
     struct queued_pod order;   /* a copy, for its place in the order */
     struct pod_view **members; /* pods that are alike */
     unsigned count;
+    bool is_one_per_node; /* each member on its own node */
     /* By slot: nodes where it may run once there is room */
     bool *may_come;
     uint32_t n_slots;

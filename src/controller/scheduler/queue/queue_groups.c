@@ -38,7 +38,8 @@ find_group(const struct queue *q, const struct pod_view *pod, struct group_terms
 static bool
 has_terms(const struct queued_group *g, const struct group_terms *terms)
 {
-    return g->wanted == terms->wanted && g->obstacle == terms->obstacle;
+    return g->wanted == terms->wanted && g->obstacle == terms->obstacle
+           && g->is_one_per_node == terms->is_one_per_node;
 }
 
 bool
@@ -51,6 +52,16 @@ queue_has_other_group(const struct queue *q, const struct queued_pod *p, const s
     if (!find_group(q, pod, &terms, key))
         return g != NULL;
     return g == NULL || !has_terms(g, &terms) || strcmp(key, g->key) != 0;
+}
+
+bool
+queue_goes_one_per_node(const struct queue *q, const struct queued_pod *p)
+{
+    char key[GROUP_KEY_SIZE];
+    struct group_terms terms;
+
+    (void)find_group(q, p->pod, &terms, key);
+    return terms.is_one_per_node;
 }
 
 /* The group as a whole */
@@ -236,6 +247,7 @@ queue_join_group(struct queue *q, struct queued_pod *p)
     }
     if (!has_terms(g, &terms)) {
         g->wanted = terms.wanted;
+        g->is_one_per_node = terms.is_one_per_node;
         g->obstacle = g->refusal = terms.obstacle;
         settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
     }

@@ -253,7 +253,7 @@ sign_group(const struct queue *q, const struct queued_group *g)
     uint32_t last = SIGNATURE_NONE;
     unsigned runs = 0, length = 0;
 
-    strbuf_add_text(&text, "group");
+    strbuf_add_text(&text, g->is_one_per_node ? "spread group" : "group");
     for (uint32_t i = 0; i < g->count; i++) {
         const struct queued_pod *p = g->members[i];
         uint32_t signature = profile_sign(p->profile, p->pod, q->settings.signatures);
@@ -274,8 +274,9 @@ sign_group(const struct queue *q, const struct queued_group *g)
 }
 
 /* Equal pods of one rank are in one group, unless a preemption makes room for
- * this pod or a plugin that rejected it looks at other pods, too. Their shape
- * leaves out the time limit and the rank.
+ * this pod, a plugin that rejected it looks at other pods, too, or other pods of
+ * its PodGroup keep it off their nodes. Their shape leaves out the time limit and
+ * the rank.
  */
 static uint32_t
 sharing_signature(const struct queue *q, const struct queued_pod *p, uint32_t *ret_shape)
@@ -289,6 +290,8 @@ sharing_signature(const struct queue *q, const struct queued_pod *p, uint32_t *r
     for (unsigned i = 0; i < p->profile->n_entries; i++)
         if ((rejectors & PLUGIN_BIT(i)) != 0 && p->profile->entries[i].plugin->depends_on_others)
             return SIGNATURE_NONE;
+    if (p->queued_group == NULL && queue_goes_one_per_node(q, p))
+        return SIGNATURE_NONE;
     *ret_shape = p->queued_group == NULL ? profile_sign(p->profile, p->pod, q->settings.signatures)
                                          : sign_group(q, p->queued_group);
     return profile_sign_timed(p->profile, p->pod, *ret_shape, p->rank.number,

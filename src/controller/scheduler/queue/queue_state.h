@@ -84,12 +84,13 @@ void queue_begin_flight(struct queue *q, struct queued_pod *p);
 
 /* Membership (queue_groups.c). Join: adds the pod to the group that the
  * settings name, if any. Leave: removes the pod for good; a pod without a group
- * may leave, too.
+ * may leave, too. Goes one per node: also for a pod that is placed by itself.
  */
 void queue_join_group(struct queue *q, struct queued_pod *p);
 void queue_leave_group(struct queue *q, struct queued_pod *p);
 bool queue_has_other_group(const struct queue *q, const struct queued_pod *p,
                            const struct pod_view *pod);
+bool queue_goes_one_per_node(const struct queue *q, const struct queued_pod *p);
 
 /* For a member that is in no state now. Enter: it may be placed. Land: it has
  * failed, and its group with it. Rejoin: it had left the queue; the caller

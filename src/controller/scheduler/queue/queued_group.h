@@ -39,6 +39,7 @@ struct group_terms {
     unsigned owner;   /* pods of different owners are not of one group */
     unsigned wanted;
     const char *obstacle;
+    bool is_one_per_node; /* no two pods of the group may have one node */
 };
 
 struct queued_group {
@@ -46,6 +47,7 @@ struct queued_group {
     char *name;
     unsigned wanted; /* members; those beyond it go along if they find room */
     const char *obstacle;
+    bool is_one_per_node;
     struct queued_pod **members;
     uint32_t count, capacity;
     uint32_t n_ready;            /* in the queue, and not gated */

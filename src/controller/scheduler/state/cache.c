@@ -43,9 +43,11 @@ cache_new(const struct cache_settings *settings)
     cache->pods = map_new();
     cache->retained = map_new();
     cache->claims = map_new();
+    cache->groups = map_new();
     cache->partitions = map_new();
     cache->tree = node_tree_new();
     list_init(&cache->recent);
+    list_init(&cache->closed);
     list_init(&cache->assumed);
     cache->ends = heap_new(ends_earlier, NULL, offsetof(struct cached_pod, end_place));
     return cache;
@@ -55,6 +57,7 @@ static void
 cached_pod_free(struct cached_pod *p)
 {
     list_remove(&p->link);
+    list_remove(&p->of_group);
     pod_view_unref(p->pod);
     free(p);
 }
@@ -80,6 +83,7 @@ cache_free(struct cache *cache)
     map_free(cache->nodes);
     map_free(cache->retained);
     map_free(cache->claims);
+    cache_free_groups(cache);
     map_free(cache->partitions);
     node_tree_free(cache->tree);
     topology_cache_free(cache->topologies);
@@ -119,8 +123,8 @@ count_affinity(struct cache *cache, struct node_view *v)
     v->is_counted_anti_affinity = has_anti;
 }
 
-static void
-touch(struct cache *cache, struct node_view *v)
+void
+cache_touch(struct cache *cache, struct node_view *v)
 {
     v->generation = ++cache->generation;
     list_remove(&v->recent);
@@ -198,7 +202,7 @@ cache_set_node(struct cache *cache, const struct object *node)
         node_tree_move(cache->tree, v, v->object, node);
     }
     node_view_set_object(v, node, cache->settings.resources, cache->topologies);
-    touch(cache, v);
+    cache_touch(cache, v);
 }
 
 void
@@ -280,7 +284,7 @@ changed(struct cache *cache, struct node_view *v)
     ledger_settle(&v->ledger);
     note_ends_of_yielded(cache, v);
     if (v->object != NULL)
-        touch(cache, v);
+        cache_touch(cache, v);
     else
         drop_if_empty(cache, v);
 }
@@ -320,6 +324,7 @@ put_pod(struct cache *cache, struct pod_view *pod, struct node_view *v, enum led
     list_init(&p->link);
     note_end(cache, p);
     map_put(cache->pods, key_of(pod, buffer), p);
+    cache_join_group(cache, p);
     node_view_add_pod(v, pod, state);
     count_claims(cache, pod, 1);
     changed(cache, v);
@@ -345,6 +350,7 @@ drop_pod(struct cache *cache, struct cached_pod *p)
 
     set_confirmed(cache, p);
     map_remove(cache->pods, key_of(p->pod, buffer));
+    cache_leave_group(cache, p);
     count_claims(cache, p->pod, -1);
     if (p->end_us != 0)
         heap_remove(cache->ends, p);

@@ -68,8 +68,8 @@ bool cache_forget(struct cache *cache, const struct pod_view *pod);
 
 /* Trial placements. Keep or roll back the pods that were assumed after begin,
  * with their holdings. After a roll back the nodes are as they were before,
- * except for their generations. Between begin and its end only assume and hold
- * may change the cache.
+ * except for their generations. Between begin and its end only assume, hold and
+ * closing may change the cache.
  */
 struct cache_mark {
     size_t journal;
@@ -78,6 +78,18 @@ struct cache_mark {
 struct cache_mark cache_begin(struct cache *cache);
 void cache_keep(struct cache *cache, struct cache_mark mark);
 void cache_roll_back(struct cache *cache, struct cache_mark mark);
+
+/* Nodes that are closed to the pod, or to the further pods of the group, that
+ * is being placed (framework/node_view.h, is_closed): its PodGroup wants each of
+ * its pods on its own node. Close nodes of group: those that pods of the PodGroup
+ * of `like` and of its owner have. Open: all of them, at the end of the cycle,
+ * whatever came of it. NodeResourcesFit rejects closed nodes.
+ */
+void cache_close_node(struct cache *cache, struct node_view *node);
+void cache_close_nodes_of_group(struct cache *cache, const struct pod_view *like);
+void cache_open_nodes(struct cache *cache);
+bool cache_has_of_group(const struct cache *cache, const struct pod_view *like,
+                        const struct node_view *node);
 
 /* The API's state of bound pods. Set adds, confirms or updates a pod, and moves
  * one that was assumed on another node. Remove returns false if the pod was not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache_state.h - the internals of the cache, for its own files
  *
- * Called by: cache.c and cache_look.c. No other file.
+ * Called by: cache.c, cache_groups.c and cache_look.c. No other file.
  * Thread:    the scheduler's.
  */
 #pragma once
@@ -21,9 +21,10 @@ struct cached_pod {
     bool is_assumed;
     bool is_binding_finished;
     int64_t deadline_us;
-    int64_t end_us;   /* latest end, real clock; 0: no limit */
-    size_t end_place; /* in `ends` */
-    struct list link; /* of the assumed pods, or of none */
+    int64_t end_us;       /* latest end, real clock; 0: no limit */
+    size_t end_place;     /* in `ends` */
+    struct list link;     /* of the assumed pods, or of none */
+    struct list of_group; /* pods that name the same PodGroup, or of none */
 };
 
 struct cache {
@@ -35,9 +36,11 @@ struct cache {
     struct map *pods;       /* uid to struct cached_pod */
     struct map *retained;   /* uid to struct retained_allocation */
     struct map *claims;     /* "namespace/name" to how many pods use it */
+    struct map *groups;     /* key of a PodGroup to the list of its pods */
     struct map *partitions; /* name to how many nodes have it */
     struct node_tree *tree;
     struct list recent;
+    struct list closed; /* nodes */
     struct list assumed;
     size_t n_assumed;
     struct heap *ends; /* pods with an end, the first on top */
@@ -59,6 +62,16 @@ struct cache {
  * pods that use them. 0: not known.
  */
 int64_t cache_free_at_us(const struct node_view *node, const struct pod_view *pod, int64_t now_us);
+
+/* The node has changed: no result of before holds for it. */
+void cache_touch(struct cache *cache, struct node_view *v);
+
+/* The pods on nodes by the PodGroup that they name (cache_groups.c). Leave: also
+ * a pod that names none.
+ */
+void cache_join_group(struct cache *cache, struct cached_pod *p);
+void cache_leave_group(struct cache *cache, struct cached_pod *p);
+void cache_free_groups(struct cache *cache);
 
 /* The pod of the same uid, or NULL. */
 struct cached_pod *cache_look_up(const struct cache *cache, const struct pod_view *pod);

@@ -233,8 +233,10 @@ pod_groups_terms(const struct pod_groups *g, const struct object *pod,
         ret_terms->obstacle = is_absent;
     else if (!object_owner_is_same(group->object, pod))
         ret_terms->obstacle = is_of_other_user;
-    else
+    else {
         ret_terms->wanted = count_wanted(group, find_owner(group, owner_of(pod)));
+        ret_terms->is_one_per_node = pod_group_is_one_per_node(group->object);
+    }
 }
 
 bool

@@ -21,6 +21,8 @@ static const struct field job_scheduling_fields[] = {
         HELP("How the pods are evicted.")),
     OPAQUE_OBJECTS("resourceClaims", group_claim, 0, BY_KEY("name"),
         HELP("Claims of devices; stored only.")),
+    OPAQUE(BOOL, "onePerNode", KILN,
+        HELP("Each of the pods has a node that no other of them has.")),
 };
 RECORD(job_scheduling, job_scheduling, "io.k8s.api.batch.v1.JobSchedulingSpec",
        MESSAGE("schedulingPolicy schedulingConstraints disruptionMode "

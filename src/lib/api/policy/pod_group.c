@@ -41,6 +41,8 @@ static const struct field pod_group_spec_fields[] = {
         HELP("Claims of devices; stored only.")),
     OPAQUE_OBJECT("disruptionMode", disruption_mode, KEPT,
         HELP("How its pods are evicted; single is the default.")),
+    BOOL("onePerNode", pod_group_spec, one_per_node, KILN,
+        HELP("Each of its pods has a node that no other pod of the group has.")),
     OPAQUE(STRING, "priorityClassName", 0,
         HELP("Its priority class.")),
     OPAQUE(INT, "priority", KEPT,
@@ -104,6 +106,12 @@ pod_group_least(const struct object *object)
     return gang != NULL ? gang->min_count : 0;
 }
 
+bool
+pod_group_is_one_per_node(const struct object *object)
+{
+    return pod_group_of(object)->spec.one_per_node;
+}
+
 const char *
 pod_group_named_by(const struct object *pod)
 {
@@ -159,9 +167,10 @@ static void
 check_unchanged(struct causes *c, const struct json *spec, const struct json *old)
 {
     static const char *const fields[] = {
-        "workloadRef",      "schedulingConstraints", "resourceClaims",
-        "disruptionMode",   "priorityClassName",     "priority",
-        "preemptionPolicy",
+        "workloadRef",       "schedulingConstraints",
+        "resourceClaims",    "disruptionMode",
+        "priorityClassName", "priority",
+        "preemptionPolicy",  "onePerNode",
     };
     bool was_gang = check_is_set(json_get(old, "schedulingPolicy"), "gang");
 

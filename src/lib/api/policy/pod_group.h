@@ -18,6 +18,7 @@ struct object;
 
 struct pod_group_spec {
     struct group_policy policy;
+    bool one_per_node; /* no two of its pods have one node at a time */
 };
 
 struct pod_group {
@@ -38,6 +39,7 @@ bool pod_group_counts(const struct object *pod);
 
 /* How many pods must be placed together; 1 or less: each by itself. */
 int64_t pod_group_least(const struct object *object);
+bool pod_group_is_one_per_node(const struct object *object);
 
 /* The condition that at least that many had a node at one time; it never goes
  * back.

@@ -2,19 +2,33 @@
 /* Pods that name a PodGroup, through the real scheduler: what the group asks
  * for, and what its other pods have already.
  */
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/plugin.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
 static void
-put_group_of(struct world *w, const char *policy, unsigned uid)
+put_group(struct world *w, const char *policy, unsigned uid, const char *spec)
 {
     CLEANUP_FREE char *text =
         xasprintf("{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"annotations\":{"
-                  "\"kiln.hpc/uid\":\"%u\"}},\"spec\":{\"schedulingPolicy\":{%s}}}",
-                  uid, policy);
+                  "\"kiln.hpc/uid\":\"%u\"}},\"spec\":{\"schedulingPolicy\":{%s}%s}}",
+                  uid, policy, spec);
 
     fake_client_put(w->api, &pod_group_kind, text);
+}
+
+static void
+put_group_of(struct world *w, const char *policy, unsigned uid)
+{
+    put_group(w, policy, uid, "");
 }
 
 static void
@@ -23,6 +37,15 @@ put_gang(struct world *w, unsigned least)
     CLEANUP_FREE char *policy = xasprintf("\"gang\":{\"minCount\":%u}", least);
 
     put_group_of(w, policy, 1001);
+}
+
+/* A gang each of whose pods is to have its own node. */
+static void
+put_spread_gang(struct world *w, unsigned least)
+{
+    CLEANUP_FREE char *policy = xasprintf("\"gang\":{\"minCount\":%u}", least);
+
+    put_group(w, policy, 1001, ",\"onePerNode\":true");
 }
 
 /* A pod of 4 CPUs that names the group. `node` and `phase` may be "". */
@@ -304,10 +327,351 @@ START_TEST(more_pods_than_one_request_binds_go_in_turns)
 }
 END_TEST
 
+/* --- each pod on its own node ------------------------------------------------- */
+
+/* What a cycle must leave as it was. */
+static char *
+take_picture(struct world *w)
+{
+    struct scheduler *s = w->scheduler;
+    struct strbuf out = STRBUF_INIT;
+
+    strbuf_printf(&out, "%zu assumed\n", cache_count(s->cache).assumed);
+    cache_update_snapshot(s->cache, &s->snapshot);
+    for (uint32_t i = 0; i < s->snapshot.n_nodes; i++) {
+        const struct node_view *v = s->snapshot.nodes[i];
+
+        strbuf_printf(&out, "%s: %lld milli, %lld bytes, closed %d:", v->name,
+                      (long long)v->ledger.requested.cpu_milli,
+                      (long long)v->ledger.requested.memory_bytes, v->is_closed);
+        for (uint32_t p = 0; p < v->pods.count; p++)
+            strbuf_printf(&out, " %s", v->pods.items[p]->name);
+        strbuf_add_text(&out, "\n");
+    }
+    return out.text;
+}
+
+static bool
+is_any_closed(struct world *w)
+{
+    CLEANUP_FREE char *picture = take_picture(w);
+
+    return strstr(picture, "closed 1") != NULL;
+}
+
+static bool
+are_apart(const struct world *w, const char *names)
+{
+    for (const char *a = names; *a != '\0'; a++)
+        for (const char *b = a + 1; *b != '\0'; b++)
+            if (strcmp(world_node_of(w, (char[2]){*a, '\0'}), world_node_of(w, (char[2]){*b, '\0'}))
+                == 0)
+                return false;
+    return true;
+}
+
+/* n1 has the most room, so that both pods would take it. */
+START_TEST(pods_of_a_spread_group_take_a_node_each)
+{
+    struct world *w = world_of(1);
+
+    world_add_node(w, "big", 64);
+    put_spread_gang(w, 2);
+    put_pods(w, "ab");
+    world_settle(w);
+    ck_assert_uint_eq(count_bound(w, "ab"), 2);
+    ck_assert(are_apart(w, "ab"));
+    ck_assert(!is_any_closed(w));
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 1);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_spread_group_without_enough_nodes_gets_none_and_says_so)
+{
+    struct world *w = world_of(2);
+    CLEANUP_FREE char *before = NULL;
+    CLEANUP_FREE char *after = NULL;
+
+    put_pod_of(w, "x", 1002, "n1", "Running"); /* names the group, but of another user */
+    world_settle(w);
+    before = take_picture(w);
+    put_spread_gang(w, 3);
+    put_pods(w, "abc");
+    let_pass(w);
+    after = take_picture(w);
+    ck_assert_str_eq(before, after);
+    ck_assert_uint_eq(count_bound(w, "abc"), 0);
+    ck_assert_str_eq(message(w, "a"),
+                     "group 'g' of 3 pods, placed all together or not at all: 2 found room, pod "
+                     "'c' did not: 0/2 nodes are available: 2 node(s) already have a pod of the "
+                     "group.");
+    world_add_node(w, "n3", 8);
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "abc"), 3);
+    ck_assert(are_apart(w, "abc"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(pods_beyond_the_least_number_are_apart_as_well)
+{
+    struct world *w = world_of(2);
+
+    put_spread_gang(w, 2);
+    put_pods(w, "abcd");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "abcd"), 2);
+    ck_assert(!is_any_closed(w));
+    world_add_node(w, "n3", 16);
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "abcd"), 3);
+    world_add_node(w, "n4", 16);
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "abcd"), 4);
+    ck_assert(are_apart(w, "abcd"));
+    world_free(w);
+}
+END_TEST
+
+/* A pod that takes the place of another one is placed by itself. */
+START_TEST(a_single_pod_of_a_spread_group_keeps_off_the_others)
+{
+    struct world *w = world_of(2);
+
+    put_spread_gang(w, 2);
+    put_pod_of(w, "a", 1001, "n1", "Running");
+    put_pod_of(w, "x", 1001, "n2", "Failed");
+    put_pods(w, "b");
+    let_pass(w);
+    ck_assert_str_eq(world_node_of(w, "b"), "n2");
+    put_pods(w, "c");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "c"), 0);
+    ck_assert(!is_any_closed(w));
+    ck_assert_str_eq(message(w, "c"), "0/2 nodes are available: 2 node(s) already have a pod of "
+                                      "the group. preemption: 0/2 nodes are available: 2 No "
+                                      "preemption victims found for incoming pod.");
+    put_pod_of(w, "a", 1001, "n1", "Succeeded");
+    let_pass(w);
+    ck_assert_str_eq(world_node_of(w, "c"), "n1");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(other_pods_share_the_nodes_of_a_spread_group)
+{
+    struct world *w = world_of(2);
+
+    put_spread_gang(w, 2);
+    put_pods(w, "ab");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "ab"), 2);
+    /* equal pods: what was found for one may be kept for the other */
+    put_pod_of(w, "c", 1001, "", "Pending");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "c"), 0);
+    world_add_pod(w, "x", "4", "1Gi", ",\"securityContext\":{\"runAsUser\":1001}");
+    world_add_pod(w, "y", "4", "1Gi", ",\"securityContext\":{\"runAsUser\":1001}");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "xy"), 2);
+    world_free(w);
+}
+END_TEST
+
+static void
+put_other(struct world *w, const char *name, const char *more)
+{
+    CLEANUP_FREE char *spec = xasprintf(",\"securityContext\":{\"runAsUser\":1001}%s", more);
+
+    world_add_pod(w, name, "4", "1Gi", spec);
+}
+
+/* x finds that n1 has room, and takes n2, which leaves n1 as it was. */
+START_TEST(what_was_found_for_an_equal_pod_is_not_kept)
+{
+    struct world *w = world_of(1);
+
+    world_add_node(w, "n2", 5);
+    put_spread_gang(w, 1);
+    put_pod_of(w, "a", 1001, "n1", "Running");
+    put_other(w, "x", "");
+    let_pass(w);
+    ck_assert_str_eq(world_node_of(w, "x"), "n2");
+    put_pods(w, "c");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "c"), 0);
+    put_other(w, "y", "");
+    let_pass(w);
+    ck_assert_str_eq(world_node_of(w, "y"), "n1");
+    world_free(w);
+}
+END_TEST
+
+/* c is before x in the order, but the room is none for it. */
+START_TEST(room_beside_a_pod_of_the_group_goes_to_others)
+{
+    struct world *w = world_of(1);
+    uint64_t before;
+
+    put_spread_gang(w, 1);
+    put_pod_of(w, "a", 1001, "n1", "Running");
+    put_other(w, "y", ",\"nodeName\":\"n1\"");
+    put_pods(w, "c");
+    let_pass(w);
+    put_other(w, "x", "");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "cx"), 0);
+    before = scheduler_count(w->scheduler).attempts;
+    fake_client_remove(w->api, &pod_kind, "default", "y");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "x"), "n1");
+    ck_assert_uint_eq(count_bound(w, "c"), 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, before + 1);
+    world_free(w);
+}
+END_TEST
+
+/* Where no reservation is made, CPUs are counted before each pod is tried. */
+START_TEST(a_node_counts_once_where_room_is_counted)
+{
+    static struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
+    static struct profile_settings profile = {
+        .scheduler_name = "default-scheduler",
+        .plugins = plugins,
+        .percentage_of_nodes = 100,
+    };
+    struct world *w;
+
+    profile.n_plugins = 0;
+    for (unsigned i = 0; i < n_default_profile; i++)
+        if (!default_profile[i].plugin->depends_on_time)
+            plugins[profile.n_plugins++] = default_profile[i];
+    w = world_new(&(struct scheduler_settings){.profiles = &profile, .n_profiles = 1});
+    world_add_node(w, "n1", 64);
+    world_add_node(w, "n2", 8);
+    put_spread_gang(w, 3);
+    put_pods(w, "abc");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "abc"), 0);
+    ck_assert_str_eq(message(w, "a"),
+                     "group 'g' of 3 pods, placed all together or not at all: pod 'a' did not: "
+                     "there is not enough room for all 3 pods of its group, each on its own node");
+    world_add_node(w, "n3", 8);
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "abc"), 3);
+    world_free(w);
+}
+END_TEST
+
+/* More nodes than are searched one by one. */
+START_TEST(a_wide_spread_group_takes_every_node_once)
+{
+    struct world *w = world_of(400);
+
+    put_spread_gang(w, 400);
+    for (unsigned i = 0; i < 400; i++) {
+        CLEANUP_FREE char *name = xasprintf("p%u", i);
+
+        put_pod_of(w, name, 1001, "", "Pending");
+    }
+    let_pass(w);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).scheduled, 400);
+    for (uint32_t i = 0; i < w->scheduler->snapshot.n_nodes; i++)
+        ck_assert_uint_eq(w->scheduler->snapshot.nodes[i]->pods.count, 1);
+    ck_assert(!is_any_closed(w));
+    world_free(w);
+}
+END_TEST
+
+/* A pod that runs for that many seconds from now on. */
+static void
+put_limited(struct world *w, const char *name, unsigned cpus, unsigned seconds, const char *node)
+{
+    CLEANUP_FREE char *spec =
+        xasprintf(",\"activeDeadlineSeconds\":%u,\"securityContext\":{\"runAsUser\":1001}%s%s%s%s",
+                  seconds, *node != '\0' ? ",\"nodeName\":\"" : "", node, *node != '\0' ? "\"" : "",
+                  *node != '\0' ? "" : ",\"schedulingGroup\":{\"podGroupName\":\"g\"}");
+    CLEANUP_FREE char *cpu = xasprintf("%u", cpus);
+
+    world_add_pod(w, name, cpu, "1Gi", spec);
+}
+
+/* n1 has room for both at 100 s, n2 at 300 s. */
+START_TEST(a_spread_group_is_reserved_a_node_for_each)
+{
+    struct world *w = world_of(2);
+    const struct timeline *t = w->scheduler->handle.timeline;
+    const struct reservation *r;
+
+    put_limited(w, "x", 8, 100, "n1");
+    put_limited(w, "y", 8, 300, "n2");
+    world_settle(w);
+    put_spread_gang(w, 2);
+    put_limited(w, "a", 4, 50, "");
+    put_limited(w, "b", 4, 50, "");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "ab"), 0);
+    ck_assert_uint_eq(timeline_count(t), 1);
+    r = timeline_at(t, 0);
+    ck_assert_ptr_nonnull(r->places);
+    ck_assert_ptr_ne(r->places[0].node, r->places[1].node);
+    ck_assert_int_ge(r->from_us, FAKE_BEGIN + 300 * FAKE_SECOND);
+    world_free(w);
+}
+END_TEST
+
+/* While a runs on n1, c can only come to n2. */
+START_TEST(no_node_of_another_pod_of_the_group_is_reserved)
+{
+    struct world *w = world_of(2);
+    const struct timeline *t = w->scheduler->handle.timeline;
+
+    put_limited(w, "y", 8, 300, "n2");
+    put_spread_gang(w, 2);
+    put_pod_of(w, "a", 1001, "n1", "Running");
+    put_limited(w, "c", 4, 50, "");
+    let_pass(w);
+    ck_assert_uint_eq(timeline_count(t), 1);
+    ck_assert_str_eq(timeline_at(t, 0)->places[0].node->name, "n2");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(why_says_that_the_nodes_have_pods_of_the_group)
+{
+    struct world *w = world_of(1);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(4096);
+    const struct json *answer;
+
+    put_spread_gang(w, 1);
+    put_pods(w, "a");
+    let_pass(w);
+    put_pods(w, "b");
+    let_pass(w);
+    ck_assert_uint_eq(count_bound(w, "ab"), 1);
+    answer = scheduler_explain(w->scheduler, fake_client_find(w->api, &pod_kind, "default", "b"),
+                               false, arena);
+    ck_assert_str_eq(json_get_text(json_get(answer, "cause"), "code"), "NodeHasGroup");
+    ck_assert_str_eq(json_get_text(json_get(answer, "cause"), "message"),
+                     "node(s) already have a pod of the group");
+    ck_assert(!is_any_closed(w));
+    world_free(w);
+}
+END_TEST
+
 SUITE("PodGroups", pods_wait_for_their_group_whichever_comes_first,
       a_gang_waits_until_enough_pods_are_there, a_gang_without_room_for_enough_gets_none,
       pods_beyond_the_least_number_start_as_they_fit, pods_of_a_basic_group_are_placed_one_by_one,
       pods_that_have_succeeded_count, pods_that_have_failed_do_not_count,
       a_smaller_least_number_counts_at_once, the_group_of_another_user_is_none,
       pods_wait_when_their_group_is_deleted, a_restart_finds_the_same,
-      more_pods_than_one_request_binds_go_in_turns)
+      more_pods_than_one_request_binds_go_in_turns, pods_of_a_spread_group_take_a_node_each,
+      a_spread_group_without_enough_nodes_gets_none_and_says_so,
+      pods_beyond_the_least_number_are_apart_as_well,
+      a_single_pod_of_a_spread_group_keeps_off_the_others,
+      other_pods_share_the_nodes_of_a_spread_group, what_was_found_for_an_equal_pod_is_not_kept,
+      room_beside_a_pod_of_the_group_goes_to_others, a_node_counts_once_where_room_is_counted,
+      a_wide_spread_group_takes_every_node_once, a_spread_group_is_reserved_a_node_for_each,
+      no_node_of_another_pod_of_the_group_is_reserved,
+      why_says_that_the_nodes_have_pods_of_the_group)

@@ -47,7 +47,7 @@ struct resources_fit {
     unsigned n_shape;
     struct map *ignored;        /* names */
     struct map *ignored_groups; /* the part of a name before the slash */
-    uint32_t too_many_pods, no_cpu, no_memory, no_ephemeral;
+    uint32_t is_closed, too_many_pods, no_cpu, no_memory, no_ephemeral;
 };
 
 static const struct field shape_point_fields[] = {
@@ -181,6 +181,7 @@ resources_fit_make(struct handle *handle, const struct json *args, void **ret_se
     self->handle = handle;
     self->ignored = names_of(json_get(args, "ignoredResources"));
     self->ignored_groups = names_of(json_get(args, "ignoredResourceGroups"));
+    self->is_closed = handle_reason(handle, "node(s) already have a pod of the group");
     self->too_many_pods = handle_reason(handle, "Too many pods");
     self->no_cpu = handle_reason(handle, "Insufficient cpu");
     self->no_memory = handle_reason(handle, "Insufficient memory");
@@ -267,6 +268,8 @@ find_reason(const struct resources_fit *me, const struct amounts *wanted,
     const struct amounts *has = &node->allocatable, *used = &node->ledger.requested;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
+    if (node->is_closed)
+        return me->is_closed;
     if (node->ledger.count + 1 > node->allowed_pods)
         strbuf_add_text(&text, "\nToo many pods");
     if (wanted->cpu_milli > 0 && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
@@ -297,7 +300,7 @@ quick_reason(const struct resources_fit *me, const struct amounts *wanted,
                      && wanted->memory_bytes
                             > node->allocatable.memory_bytes - node->ledger.requested.memory_bytes;
 
-    if (node->ledger.count + 1 > node->allowed_pods || no_cpu == no_memory
+    if (node->is_closed || node->ledger.count + 1 > node->allowed_pods || no_cpu == no_memory
         || wanted->ephemeral_bytes > 0 || wanted->n_scalars > 0)
         return find_reason(me, wanted, node);
     return no_cpu ? me->no_cpu : me->no_memory;
@@ -314,11 +317,12 @@ resources_fit_filter(void *self, const struct cycle *c, const struct node_view *
     for (unsigned i = 0; i < count; i++) {
         const struct node_view *node = nodes[i];
 
-        if (node->ledger.count + 1 <= node->allowed_pods
+        if (!node->is_closed && node->ledger.count + 1 <= node->allowed_pods
             && (!wants_any || fits(me, wanted, &node->allocatable, &node->ledger.requested)))
             continue;
         answers[i].verdict = VERDICT_REJECT;
-        answers[i].reason = wants_any ? quick_reason(me, wanted, node) : me->too_many_pods;
+        answers[i].reason =
+            wants_any || node->is_closed ? quick_reason(me, wanted, node) : me->too_many_pods;
     }
 }
 
