@@ -157,13 +157,15 @@ root_jobs_admit(struct request *q, struct json *tree, const struct object *old_o
     const struct policy *policy = q->server->policy;
     const struct json *context = json_get(admission_pod_spec(q, tree), "securityContext");
     int64_t uid = json_get_int(context, "runAsUser", -1);
+    /* The Job of such a pod was admitted, which its own user may submit. */
+    bool is_of_a_job = q->principal->type == PRINCIPAL_LIFECYCLE && q->route.kind == &pod_kind;
 
     (void)old_object;
     if (uid == 0 && !policy->allows_root_jobs)
         return admission_refuse(q, tree, "RootJobs",
                                 "jobs of root are refused on this cluster (allowRootJobs: "
                                 "false); submit as an ordinary user");
-    if (uid > 0 && uid == (int64_t)geteuid() && q->principal->uid != (uid_t)uid)
+    if (uid > 0 && uid == (int64_t)geteuid() && q->principal->uid != (uid_t)uid && !is_of_a_job)
         return admission_refuse(q, tree, "RootJobs",
                                 arena_printf(q->arena,
                                              "uid %" PRId64 " runs the controller: a job of that "
