@@ -98,6 +98,32 @@ else
     skip "a job runs whose output cannot be looked at" "no FUSE here"
 fi
 
+# --- file systems in TMPDIR that do not answer --------------------------------
+
+# They may be served by another pod of the user, and outlive the job.
+end_with_mount() { # PATH: below TMPDIR, where it is mounted
+    as kilntest1 rm -f tmpdir go
+    # shellcheck disable=SC2016 # of the job's shell
+    id=$(submit -o /dev/null --wrap 'mkdir "$TMPDIR/in"; echo "$TMPDIR" >tmpdir
+        while [ ! -e go ]; do sleep 0.2; done')
+    wait_for 20 test -s "$home/tmpdir" || bail_out "the job does not begin"
+    mounted=$(cat "$home/tmpdir")
+    begin_hold "all$1" hold all "$mounted/$1" "$(id -u kilntest1)" "$(id -g kilntest1)"
+    as kilntest1 touch go
+}
+if [ "$is_fuse" = yes ]; then
+    for at in in .; do
+        end_with_mount $at
+        ok "a job ends whose TMPDIR has a file system that does not answer: $at" \
+            wait_for 20 state_is "$id" Completed
+        is_removed() { ! [ -e "$mounted" ]; }
+        ok "its TMPDIR is removed without a question to that: $at" wait_for 20 is_removed
+        stop "all$at" KILL
+    done
+else
+    skip "a job ends whose TMPDIR has a file system that does not answer" "no FUSE here"
+fi
+
 # --- what readers cost --------------------------------------------------------
 
 # All but the ends of this file is a hole, in which there are no lines.

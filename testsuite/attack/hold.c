@@ -5,6 +5,8 @@
  *       mounts a file system at the directory, as fusermount does for that
  *       user, and answers no question about the files in it: whoever opens one
  *       cannot be killed any more. Needs root.
+ *   hold all DIRECTORY UID GID
+ *       the same, for all users, root as well (user_allow_other in fuse.conf).
  *   hold output DIRECTORY UID GID
  *       the same, for all users; every name is that of one file, which can be
  *       opened and written, but no question about its size is answered. Only
@@ -153,7 +155,7 @@ serve_output(int fd, const struct fuse_in_header *in)
 }
 
 static int
-hold_files(const char *directory, const char *uid, const char *gid, bool is_output)
+hold_files(const char *directory, const char *uid, const char *gid, bool is_for_all, bool is_output)
 {
     static char question[FUSE_MIN_READ_BUFFER * 16];
     char options[128];
@@ -163,7 +165,7 @@ hold_files(const char *directory, const char *uid, const char *gid, bool is_outp
     if (fd < 0)
         return fail("/dev/fuse");
     snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%s,group_id=%s%s", fd, uid,
-             gid, is_output ? ",allow_other" : "");
+             gid, is_for_all ? ",allow_other" : "");
     if (mount("hold", directory, "fuse", MS_NOSUID | MS_NODEV, options) < 0)
         return fail("mount");
     r = begin_session(fd, question, sizeof(question));
@@ -186,14 +188,16 @@ int
 main(int argc, char **argv)
 {
     if (argc == 5 && strcmp(argv[1], "files") == 0)
-        return hold_files(argv[2], argv[3], argv[4], false);
+        return hold_files(argv[2], argv[3], argv[4], false, false);
     if (argc == 5 && strcmp(argv[1], "output") == 0)
-        return hold_files(argv[2], argv[3], argv[4], true);
+        return hold_files(argv[2], argv[3], argv[4], true, true);
+    if (argc == 5 && strcmp(argv[1], "all") == 0)
+        return hold_files(argv[2], argv[3], argv[4], true, false);
     if (argc == 3 && strcmp(argv[1], "process") == 0)
         return hold_process((pid_t)atoi(argv[2]), 0);
     if (argc == 3 && strcmp(argv[1], "exit") == 0)
         return hold_process((pid_t)atoi(argv[2]), PTRACE_O_TRACEEXIT);
     fprintf(stderr,
-            "usage: hold files|output DIRECTORY UID GID | hold process PID | hold exit PID\n");
+            "usage: hold files|all|output DIRECTORY UID GID | hold process PID | hold exit PID\n");
     return EXIT_FAILURE;
 }

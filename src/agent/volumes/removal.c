@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
 
@@ -37,10 +38,63 @@ is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+/* Whether a file system begins there. The server of one that a user has mounted
+ * (FUSE) may never answer, so it is not asked, and nothing there may be opened.
+ */
+static bool
+is_mount(int fd)
+{
+    struct statx st;
+
+    return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) < 0
+           || (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+/* Detaches for example a FUSE file system whose process has ended, or does not
+ * answer. The parent may be AT_FDCWD.
+ */
+static void
+detach(int parent, const char *name)
+{
+    CLEANUP_FREE char *path =
+        parent == AT_FDCWD ? xstrdup(name) : xasprintf("/proc/self/fd/%d/%s", parent, name);
+
+    while (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        ;
+}
+
+void
+removal_detach(const char *path)
+{
+    detach(AT_FDCWD, path);
+}
+
+/* The path of a descriptor leads to what it is for, whatever has been mounted
+ * over that since.
+ */
+static int
+open_again(int fd)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int
 open_directory(int parent, const char *name)
 {
-    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    for (unsigned tries = 0; tries < 3; tries++) {
+        CLEANUP_FD int place = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (place < 0)
+            return -1;
+        if (!is_mount(place))
+            return open_again(place);
+        detach(parent, name);
+    }
+    errno = EBUSY;
+    return -1;
 }
 
 /* The owner may have removed the permissions of the directory; a rootless agent
@@ -49,27 +103,15 @@ open_directory(int parent, const char *name)
 static void
 allow_entry(int parent, const char *name)
 {
+    CLEANUP_FD int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     char path[64];
-    int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fd < 0)
+    if (fd < 0 || is_mount(fd))
         return;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (chmod(path, 0700) < 0) {
         /* the next call fails and reports the error */
     }
-    close(fd);
-}
-
-/* Detaches for example a FUSE file system whose process has ended. */
-static void
-detach(int parent, const char *name)
-{
-    char path[64 + 256];
-
-    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", parent, name);
-    while (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
-        ;
 }
 
 static int
@@ -83,10 +125,10 @@ move_up(struct tree_removal *r, int from, const char *name)
             return 0;
         if (errno == EEXIST || errno == ENOTEMPTY)
             continue;
-        if (tries == 0)
-            allow_entry(from, name);
-        else
+        if (errno == EBUSY)
             detach(from, name);
+        else
+            allow_entry(from, name);
         tries++;
     }
     return -errno;
@@ -141,10 +183,6 @@ remove_directory(struct tree_removal *r, const char *name)
 
     if (fd < 0 && errno == EACCES) {
         allow_entry(r->top, name);
-        fd = open_directory(r->top, name);
-    }
-    if (fd < 0 && (errno == ENOTCONN || errno == EIO)) {
-        detach(r->top, name);
         fd = open_directory(r->top, name);
     }
     if (fd < 0)

@@ -2,7 +2,7 @@
 /* removal.h - removes a directory and everything below it
  *
  * Never follows a link, needs two descriptors for a tree of any depth, and
- * detaches file systems that were mounted inside.
+ * detaches file systems that were mounted inside, whose servers are asked nothing.
  *
  * Thread: any; blocks for as long as it takes.
  */
@@ -18,3 +18,6 @@
  */
 int removal_run(int parent, const char *name);
 int removal_run_within(int parent, const char *name, int64_t ms);
+
+/* Detaches what is mounted there, without a look at it. */
+void removal_detach(const char *path);

@@ -178,6 +178,10 @@ tmp_dirs_remove(UNUSED struct tmp_dirs *t, const char *path, bool *ret_left, str
     r = gone < 0 ? gone : 0;
     if (r == 0 && renameat(AT_FDCWD, path, gone, slash + 1) < 0)
         r = -errno;
+    if (r == -EBUSY) { /* the job's user has mounted something there */
+        removal_detach(path);
+        r = renameat(AT_FDCWD, path, gone, slash + 1) < 0 ? -errno : 0;
+    }
     if (r == 0)
         r = removal_run_within(gone, slash + 1, REMOVE_MS);
     *ret_left = r < 0 && gone >= 0;
