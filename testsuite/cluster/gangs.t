@@ -159,6 +159,11 @@ n_of_job() { # JOB COUNT: so many of its pods run
 }
 ok "a Job of a gang is made" job j1 3 'schedulingPolicy: {gang: {}}'
 ok "all of its pods run" wait_for 20 n_of_job j1 3
+jobs_say() { as kilntest1 kctl jobs 2>&1 | grep -q -- "$1"; }
+ok "kctl jobs shows the CPUs and nodes of all" jobs_say ' j1 .* 12 .*n\[1-3\]' ||
+    note "$(as kilntest1 kctl jobs)"
+ok "kctl show counts pods, and not attempts" sh -c \
+    'printf "%s" "$1" | grep -q "^Pods: *3 at a time"' _ "$(as kilntest1 kctl show j1)"
 is "its group wants all of them" "$(field podgroup j1 .spec.schedulingPolicy.gang.minCount)" 3
 is "... and is its owner's" "$(field podgroup j1 '.metadata.annotations["kiln.hpc/user"]')" kilntest1
 ok "... and scheduled" wait_for 10 condition_is j1 True
@@ -168,6 +173,10 @@ ok "the group goes with the Job" wait_for 20 no_group j1
 ok "a Job of four pods for three nodes is made" job j2 4 'schedulingPolicy: {gang: {}}'
 ok "its group says why it waits" wait_for 40 condition_is j2 False
 ok "none of its pods runs" n_of_job j2 0
+ok "kctl jobs says why in plain words" wait_for 10 jobs_say \
+    ' j2 .*waits for room for 4 pods at the same time' || note "$(as kilntest1 kctl jobs)"
+ok "... with the code of Slurm" sh -c 'printf "%s" "$1" | grep -q "4 pods.*(Resources)"' _ \
+    "$(as kilntest1 kctl why j2)"
 stop controller KILL
 controller
 ok "minCount may change" job j2 4 'schedulingPolicy: {gang: {minCount: 3}}'

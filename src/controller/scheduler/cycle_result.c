@@ -3,6 +3,7 @@
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/explain/wait_cause.h"
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
@@ -150,7 +151,10 @@ format_failure(const struct scheduler *s, const struct assignment_group *g, stru
     if (failed->owner == NULL && before > 0)
         strbuf_printf(out, "%u found room, ", before);
     strbuf_printf(out, "pod '%s'%s: %s", failed->cycle.pod->name,
-                  failed->owner == NULL ? " did not" : "", reason_of(s, failed, g->answer));
+                  failed->owner != NULL ? ""
+                  : before > 0          ? " did not"
+                                        : " found no room",
+                  reason_of(s, failed, g->answer));
 }
 
 /* The message for members that neither failed nor are the first. It is the same
@@ -164,7 +168,7 @@ format_for_others(const struct assignment_group *g, struct strbuf *out)
                   g->members[0]->cycle.pod->name);
 }
 
-/* The texts that one member is given. */
+/* The texts that one member is given: those of the condition, and the cause. */
 struct group_words {
     const char *reason;
     const char *words;
@@ -173,7 +177,8 @@ struct group_words {
 };
 
 static void
-group_words_init(struct group_words *w, const struct assignment_group *g, const char *words)
+group_words_init(struct group_words *w, const struct assignment_group *g, const char *words,
+                 const char *cause)
 {
     bool is_error = g->answer.verdict == VERDICT_ERROR;
 
@@ -182,8 +187,12 @@ group_words_init(struct group_words *w, const struct assignment_group *g, const 
         .words = words,
         .cause_words = STRBUF_INIT,
     };
-    w->cause.code =
-        scheduler_format_failure(g->members[0]->cycle.pod, words, is_error, &w->cause_words);
+    w->cause.code = g->cause;
+    if (g->cause != NULL)
+        strbuf_add_text(&w->cause_words, cause);
+    else
+        w->cause.code =
+            scheduler_format_failure(g->members[0]->cycle.pod, words, is_error, &w->cause_words);
     w->cause.message = w->cause_words.text;
 }
 
@@ -199,7 +208,8 @@ fail_member(struct scheduler *s, const struct assignment_group *g, struct assign
     a->queued->n_errors += g->answer.verdict == VERDICT_ERROR;
     if (a == g->failed && g->answer.verdict != VERDICT_ERROR && g->answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(g->answer.plugin);
-    scheduler_forecast_report(s, a->queued, &cause);
+    if (g->cause == NULL || wait_cause_is_for_room(g->cause))
+        scheduler_forecast_report(s, a->queued, &cause);
     if (place != NULL)
         cause.node = place->node->name;
     recorder_set_cause(s->recorder, a->cycle.pod, &cause);
@@ -238,8 +248,8 @@ fail_members(struct scheduler *s, const struct assignment_group *g)
     format_failure(s, g, &words);
     if (is_short)
         format_for_others(g, &for_others);
-    group_words_init(&full, g, words.text);
-    group_words_init(&brief, g, is_short ? for_others.text : words.text);
+    group_words_init(&full, g, words.text, g->cause_words);
+    group_words_init(&brief, g, is_short ? for_others.text : words.text, g->cause_brief);
     for (unsigned i = 0; i < g->count; i++) {
         struct assignment *a = g->members[i];
 

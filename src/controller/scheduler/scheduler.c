@@ -338,6 +338,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         return;
     }
     g->failed = g->members[n - 1];
+    scheduler_find_group_cause(s, g);
     while (n-- > 0)
         displace_member(s, g->members[n]);
     cache_roll_back(s->cache, mark);

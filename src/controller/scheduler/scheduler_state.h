@@ -297,7 +297,9 @@ void scheduler_extender_bound(struct assignment *a, enum verdict verdict, void *
 
 /* Report to the pod's owner why it waits (wait_report.c): after a cycle that
  * found no node, also for equal pods; while preemption frees a node for it;
- * after an attempt that failed later; when a plugin keeps it out of the queue.
+ * after an attempt that failed later; when a plugin keeps it out of the queue;
+ * while its group is not complete. Find group cause: called while the members
+ * that found a node still have it.
  */
 void scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued);
 void scheduler_report_wait(struct scheduler *s, const struct assignment *a,
@@ -307,6 +309,8 @@ void scheduler_report_room(struct scheduler *s, const struct pod_view *pod, cons
 void scheduler_report_failure(struct scheduler *s, const struct pod_view *pod, const char *words,
                               bool is_error);
 void scheduler_report_gates(struct scheduler *s, const struct pod_view *pod);
+void scheduler_report_hold(struct scheduler *s, const struct queued_pod *member);
+void scheduler_find_group_cause(const struct scheduler *s, struct assignment_group *g);
 
 /* Formats the cause of a failure; returns its code. */
 const char *scheduler_format_failure(const struct pod_view *pod, const char *words, bool is_error,

@@ -177,9 +177,10 @@ refuse_group(const struct pod_view *pod, const struct profile *profile, void *co
 static void
 member_held(const struct queued_pod *pod, void *context)
 {
-    const struct scheduler *s = context;
+    struct scheduler *s = context;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
+    scheduler_report_hold(s, pod);
     queued_group_format_hold(pod->queued_group, &words);
     recorder_condition(s->recorder, pod->pod,
                        pod->queued_group->refusal != NULL ? "Unschedulable" : "SchedulingGated",

@@ -13,15 +13,18 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/node_reservation.h"
+#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -243,4 +246,85 @@ scheduler_report_gates(struct scheduler *s, const struct pod_view *pod)
         strbuf_add_text(&what, "a plugin keeps it out of the queue");
     report(s, pod,
            &(struct job_wait){.kind = WAIT_WORDS, .what = what.text, .reason = JOB_REASON_GATED});
+}
+
+/* ---- Groups ---- */
+
+void
+scheduler_report_hold(struct scheduler *s, const struct queued_pod *member)
+{
+    const struct queued_group *g = member->queued_group;
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+
+    if (g->refusal != NULL)
+        queued_group_format_hold(g, &what);
+    else
+        strbuf_printf(&what, "waits until %u pods of its group '%s' are there", g->wanted, g->name);
+    report(s, member->pod,
+           &(struct job_wait){.kind = WAIT_WORDS, .what = what.text, .reason = JOB_REASON_GATED});
+}
+
+static unsigned
+count_placed(const struct assignment_group *g)
+{
+    unsigned placed = 0;
+
+    for (unsigned i = 0; i < g->count; i++)
+        placed += g->members[i]->node_name != NULL;
+    return placed;
+}
+
+/* The members together need more room than there is. */
+static void
+set_lack_of_room(struct assignment_group *g)
+{
+    g->cause = job_reason_name(JOB_REASON_RESOURCES);
+    g->cause_brief =
+        g->wanted < g->count
+            ? xasprintf("waits for room for %u of %u pods at the same time", g->wanted, g->count)
+            : xasprintf("waits for room for %u pods at the same time", g->count);
+    g->cause_words = g->lacks_room
+                         ? xstrdup(g->cause_brief)
+                         : xasprintf("%s: %u would fit now", g->cause_brief, count_placed(g));
+}
+
+/* If one member lacks no more than room, the group does; any other cause of the
+ * member is the cause of the group. An attempt that failed for another reason
+ * than that a member found no node has no cause here.
+ */
+void
+scheduler_find_group_cause(const struct scheduler *s, struct assignment_group *g)
+{
+    const struct assignment *a = g->failed;
+    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    struct shortage shortage = shortage_of(s, a);
+    struct diagnosis_counts counts;
+    struct wait_cause cause;
+
+    if (s->settings.is_simulation || g->answer.verdict != VERDICT_REJECT)
+        return;
+    if (g->lacks_room) {
+        set_lack_of_room(g);
+        return;
+    }
+    if ((a->queued->unschedulable | a->queued->pending) == 0)
+        return;
+    counts = diagnosis_count(d, s->reasons);
+    cause = wait_cause_find(&(struct wait_cause_facts){.shortage = &shortage,
+                                                       .diagnosis = d,
+                                                       .counts = &counts,
+                                                       .reasons = s->reasons,
+                                                       .cache = s->cache,
+                                                       .now_us = clock_real_us(s->settings.clock),
+                                                       .scan_most = FEW_NODES},
+                            &words);
+    diagnosis_counts_fini(&counts);
+    if (cause.reason == JOB_REASON_RESOURCES) {
+        set_lack_of_room(g);
+        return;
+    }
+    g->cause = job_reason_name(cause.reason);
+    g->cause_words = xstrdup(words.text);
+    g->cause_brief = xstrdup(words.text);
 }

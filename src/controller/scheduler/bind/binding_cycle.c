@@ -47,6 +47,8 @@ leave_group(struct assignment_group *g)
     dispatch_cancel(g->call);
     free(g->members);
     free(g->name);
+    free(g->cause_words);
+    free(g->cause_brief);
     free(g);
 }
 

@@ -48,6 +48,9 @@ struct assignment_group {
     bool is_one_per_node;         /* each member goes to its own node */
     struct assignment *failed;    /* the first that failed; NULL: none */
     struct answer answer;         /* the answer that it failed with */
+    const char *cause;            /* code for the owner (lib/api/job/job_reason.h); NULL: none */
+    char *cause_words;            /* its text */
+    char *cause_brief;            /* the same without what changes with each attempt */
     struct dispatched_call *call; /* the binding; or NULL */
 };
 

@@ -201,6 +201,18 @@ events_of_pod_update(const struct object *old_pod, const struct object *new_pod,
     return n;
 }
 
+bool
+pod_update_is_of_status(const struct object *old_pod, const struct object *new_pod)
+{
+    const struct meta *a = old_pod->meta, *b = new_pod->meta;
+    struct cluster_event events[EVENTS_OF_UPDATE];
+
+    return a->generation == b->generation && a->deleted_at_us == b->deleted_at_us
+           && same_map(&a->annotations, &b->annotations)
+           && events_of_pod_update(old_pod, new_pod, false, events) == 1
+           && events[0].actions == ACTION_UPDATE_OTHER;
+}
+
 struct cluster_event
 event_of_storage(const struct object *old_object, const struct object *new_object)
 {

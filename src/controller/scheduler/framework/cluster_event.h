@@ -91,6 +91,11 @@ unsigned events_of_node_update(const struct object *old_node, const struct objec
 unsigned events_of_pod_update(const struct object *old_pod, const struct object *new_pod,
                               bool is_assigned, struct cluster_event out[EVENTS_OF_UPDATE]);
 
+/* Whether nothing that an attempt would look at has changed: as when the
+ * scheduler itself has written why the pod waits, or from when on it starts.
+ */
+bool pod_update_is_of_status(const struct object *old_pod, const struct object *new_pod);
+
 /* The event of a change to a claim, a volume or a storage class; either object
  * may be NULL.
  */

@@ -195,6 +195,7 @@ static void
 set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
 {
     bool moves = p->is_ordered && !is_sorted_alike(p, pod);
+    bool must_run = !pod_update_is_of_status(p->pod->object, pod->object);
     bool changes_job =
         !waiting_jobs_is_same_job(p->pod, pod) && item_map_find(q->pods, p->key) == p;
 
@@ -205,8 +206,9 @@ set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
     pod_view_ref(pod);
     pod_view_unref(p->pod);
     p->pod = pod;
-    queue_must_run(p);
-    if (p->queued_group != NULL && p->queued_group->leader != NULL)
+    if (must_run)
+        queue_must_run(p);
+    if (must_run && p->queued_group != NULL && p->queued_group->leader != NULL)
         queue_must_run(p->queued_group->leader);
     if (moves)
         queue_enter_order(q, p);
@@ -237,7 +239,7 @@ update_in_flight(struct queue *q, struct queued_pod *p, const struct object *old
  * plugins registered for. When the pod itself changes, it leaves its group of
  * equal pods, so it is also activated when room was offered to that group and
  * the group was not yet asked: put back as unschedulable, the pod would count
- * as asked.
+ * as asked. It is then active only because pods left room.
  */
 static void
 update_waiting(struct queue *q, struct queued_pod *p, const struct object *old_object,
@@ -246,11 +248,9 @@ update_waiting(struct queue *q, struct queued_pod *p, const struct object *old_o
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n = events_of_pod_update(old_object, pod->object, false, events);
     bool was_gated = p->state == QUEUE_GATED;
-    enum wake_strategy strategy =
-        p->state == QUEUE_UNSCHEDULABLE
-                && unschedulable_pods_is_offered(p, late_rooms_next(q->late_rooms))
-            ? WAKE_AFTER_BACKOFF
-            : WAKE_SKIP;
+    enum wake_strategy strategy = WAKE_SKIP;
+    bool is_offered = p->state == QUEUE_UNSCHEDULABLE
+                      && unschedulable_pods_is_offered(p, late_rooms_next(q->late_rooms));
 
     q->event = "PodUpdate";
     queue_take_out(q, p);
@@ -258,10 +258,12 @@ update_waiting(struct queue *q, struct queued_pod *p, const struct object *old_o
     set_pod(q, p, pod);
     for (unsigned i = 0; i < n && strategy == WAKE_SKIP; i++)
         strategy = wake_strategy(p, &events[i], old_object, pod->object);
+    is_offered = is_offered && strategy == WAKE_SKIP;
     if (strategy == WAKE_SKIP && was_gated)
         queue_put_gated(q, p);
     else
-        queue_requeue(q, p, strategy);
+        queue_requeue(q, p, is_offered ? WAKE_AFTER_BACKOFF : strategy);
+    p->is_woken_by_pods = is_offered;
 }
 
 static void

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/job/job.h"
@@ -15,7 +16,9 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
@@ -26,6 +29,7 @@
 #define MAX_NAME  40 /* bytes of a name; the object has all */
 #define MAX_TASKS 24 /* bytes of a task list */
 #define MAX_ROWS  64 /* tasks of an array; the rest share one row */
+#define MAX_NODES 60 /* bytes of a list of nodes */
 
 /* How the pod runs or ran; for a pod that is gone, the job's record of its last
  * run.
@@ -51,7 +55,23 @@ struct summary {
     enum job_state state; /* NONE: the job's state */
     struct job_array_summary *tasks;
     struct table_row *row;
+
+    /* For a job of several pods at a time that is no array */
+    int64_t width; /* how many; 0: one */
+    const char **names;
+    size_t n_names, capacity; /* nodes of its pods */
 };
+
+/* The nodes that its pods have, or had if it has ended. */
+static void
+note_node(struct summary *s, const struct pod *pod)
+{
+    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0'
+        || (pod_is_finished(pod) && !job_is_finished(s->job)))
+        return;
+    xgrow(s->names, s->n_names, s->capacity);
+    s->names[s->n_names++] = pod->spec.node_name;
+}
 
 static bool
 visit_pod(const struct object *object, void *context)
@@ -60,8 +80,46 @@ visit_pod(const struct object *object, void *context)
 
     if (s->tasks != NULL)
         job_array_summary_add(s->tasks, s->row->arena, object);
+    if (s->width > 1)
+        note_node(s, pod_of(object));
     s->pod = job_reason_prefer(s->pod, pod_of(object));
     return true;
+}
+
+static int64_t
+find_width(const struct job *job)
+{
+    const struct job_spec *spec = &job->spec;
+    int64_t width = spec->parallelism != NULL ? *spec->parallelism : 1;
+
+    if (job_is_array(job))
+        return 0;
+    return spec->completions != NULL && *spec->completions < width ? *spec->completions : width;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In short form, each once: "n[1-3]". */
+static void
+list_nodes(struct summary *s, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    size_t kept = 0;
+
+    if (s->n_names > 0) {
+        qsort(s->names, s->n_names, sizeof(*s->names), compare_names);
+        for (size_t i = 0; i < s->n_names; i++)
+            if (i == 0 || strcmp(s->names[i], s->names[kept - 1]) != 0)
+                s->names[kept++] = s->names[i];
+        hostlist_format(s->names, kept, MAX_NODES, &list);
+        s->run.node_name = arena_strdup(arena, list.text);
+    }
+    free(s->names);
+    s->names = NULL;
 }
 
 static void
@@ -152,8 +210,10 @@ summarize(struct table_row *row)
     s->row = row;
     if (job_is_array(s->job) && !job_is_finished(s->job))
         s->tasks = arena_alloc(row->arena, sizeof(*s->tasks));
+    s->width = find_width(s->job);
     table_visit(row, &pod_kind, POD_BY_JOB, s->job->meta.uid, visit_pod, s);
     find_run(s, row->now_us, &s->run);
+    list_nodes(s, row->arena);
     if (s->tasks != NULL)
         summarize_waiting(row, s);
     if (s->id == NULL)
@@ -205,6 +265,7 @@ static void
 add_cpus(struct table_row *row)
 {
     const struct pod_spec *spec = find_spec(row);
+    const int64_t width = ((const struct summary *)row->summary)->width;
     const char *cpus = NULL;
     char whole[24] = "";
     int64_t milli;
@@ -213,6 +274,10 @@ add_cpus(struct table_row *row)
         cpus = string_map_find(&spec->containers.items[0].resources.requests, "cpu");
     /* "1000", where a quantity is "1k" */
     milli = cpus != NULL ? quantity_text_milli(cpus) : 0;
+    if (milli > 0 && width > 1) {
+        milli = milli < INT64_MAX / width ? milli * width : INT64_MAX;
+        (void)snprintf(whole, sizeof(whole), "%" PRId64 "m", milli);
+    }
     if (milli >= 1000 && milli % 1000 == 0)
         (void)snprintf(whole, sizeof(whole), "%" PRId64, milli / 1000);
     table_cell(row, whole[0] != '\0' ? whole : cpus != NULL ? cpus : "shared");
@@ -406,8 +471,8 @@ static const struct table_column columns[] = {
     COLUMN("State", add_state, "What it is doing."),
     COLUMN("Time", add_time, "How long its process has run."),
     COLUMN("Limit", add_limit, "How long it may run."),
-    COLUMN("CPUs", add_cpus, "The hardware threads it asked for."),
-    COLUMN("Node", add_node, "Where it runs, or ran."),
+    COLUMN("CPUs", add_cpus, "The hardware threads it asked for, for all pods at a time."),
+    COLUMN("Node", add_node, "Where it runs, or ran: a node, or a list such as n[1-4]."),
     COLUMN("Reason", add_reason, "Why it does not run, or how it ended."),
     TABLE_AGE,
     COLUMN("Exit", add_exit, "Its exit code.", WIDE),

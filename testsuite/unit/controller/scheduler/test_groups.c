@@ -216,6 +216,17 @@ message(const struct world *w, const char *name)
     return c != NULL ? c->message : "";
 }
 
+/* "CODE: text" of status.cause */
+static const char *
+cause(const struct world *w, const char *name)
+{
+    static char text[256];
+    const struct pod_cause *c = world_pod(w, name)->status.cause;
+
+    snprintf(text, sizeof(text), "%s: %s", c != NULL ? c->code : "", c != NULL ? c->message : "");
+    return text;
+}
+
 static void
 add_bytes(struct strbuf *out, const void *bytes, size_t size)
 {
@@ -339,6 +350,8 @@ START_TEST(a_group_waits_in_words_for_a_member_that_is_missing)
                                       "placed together");
     ck_assert_str_eq(pod_find_condition(world_pod(w, "b"), "PodScheduled")->reason,
                      "SchedulingGated");
+    ck_assert_str_eq(cause(w, "a"),
+                     "SchedulingGated: waits until 3 pods of its group 'g' are there");
 
     put_member(w, "c", "2", 3, "");
     world_settle(w);
@@ -403,6 +416,47 @@ START_TEST(when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before)
         message(w, "a"),
         "group 'g' of 3 pods, placed all together or not at all: 2 found room, pod 'c' did "
         "not: 0/3 nodes are available: 3 Insufficient cpu.");
+    ck_assert_str_eq(cause(w, "a"),
+                     "Resources: waits for room for 3 pods at the same time: 2 would fit now");
+    ck_assert_str_eq(cause(w, "b"), "Resources: waits for room for 3 pods at the same time");
+    ck_assert_str_eq(cause(w, "c"),
+                     "Resources: waits for room for 3 pods at the same time: 2 would fit now");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_member_that_no_node_can_run_is_the_cause_for_all)
+{
+    struct world *w = groups_new();
+
+    world_add_node(w, "n1", 4);
+    put_member(w, "a", "1", 3, "");
+    put_member(w, "b", "1", 3, "");
+    put_member(w, "c", "1", 3, ",\"nodeSelector\":{\"big\":\"yes\"}");
+    world_settle(w);
+    ck_assert_str_eq(cause(w, "a"), "BadConstraints: no node has big=yes");
+    ck_assert_str_eq(cause(w, "b"), "BadConstraints: no node has big=yes");
+    ck_assert_str_eq(cause(w, "c"), "BadConstraints: no node has big=yes");
+    ck_assert_int_eq(world_pod(w, "a")->status.cause->from_us, 0);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(the_first_member_that_finds_no_room_is_named)
+{
+    struct world *w = groups_new();
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "x", "4", "1Gi", "");
+    world_settle(w);
+    put_member(w, "a", "2", 2, "");
+    put_member(w, "b", "2", 2, "");
+    world_settle(w);
+    ck_assert_str_eq(message(w, "a"),
+                     "group 'g' of 2 pods, placed all together or not at all: pod 'a' found no "
+                     "room: 0/1 nodes are available: 1 Insufficient cpu.");
+    ck_assert_str_eq(cause(w, "a"),
+                     "Resources: waits for room for 2 pods at the same time: 0 would fit now");
     world_free(w);
 }
 END_TEST
@@ -1192,6 +1246,8 @@ SUITE("groups", all_members_are_bound_in_one_request, members_share_a_node_with_
       pods_of_no_group_and_of_other_groups_go_by_themselves,
       when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before,
       a_failed_plan_leaves_no_trace_in_the_order_of_numa_nodes,
+      a_member_that_no_node_can_run_is_the_cause_for_all,
+      the_first_member_that_finds_no_room_is_named,
       an_event_that_helps_one_member_has_all_tried_again,
       a_group_that_sleeps_is_one_decision_of_the_queue,
       hints_are_asked_for_the_member_that_was_rejected,

@@ -9,6 +9,7 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/node_rows.h"
 #include "cli/print/human.h"
+#include "cli/print/local_time.h"
 #include "cli/print/sanitize_text.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/base/alloc.h"
@@ -169,13 +170,15 @@ describe_warnings(const struct json *status, bool has_colours, struct strbuf *ou
 
     for (uint32_t i = 0; i < json_count(warnings); i++) {
         CLEANUP_FREE char *text = sanitize_text_dup(json_text(json_at(warnings, i)));
+        CLEANUP_STRBUF struct strbuf local = STRBUF_INIT;
 
+        local_time_add_text(text, &local);
         if (has_colours)
             strbuf_add_text(out, terminal_colour_start(COLOUR_RED));
         add_heading(out, "Warning:");
         if (has_colours)
             strbuf_add_text(out, terminal_colour_end);
-        strbuf_printf(out, "%s\n", text);
+        strbuf_printf(out, "%s\n", local.text);
     }
 }
 

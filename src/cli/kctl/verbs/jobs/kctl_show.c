@@ -119,12 +119,13 @@ add_command(struct shown_job *s)
 static const char *
 resolve(const struct shown_job *s, const char *pattern)
 {
+    const char *node = shown_job_node(s);
     const struct job_file file = {
         .job = s->tree,
         .name = s->job->name,
         .id = s->id,
         .task = s->task,
-        .node = shown_job_node(s),
+        .node = node != NULL && !hostlist_looks_like(node) ? node : NULL,
     };
 
     return job_file_resolve(&file, pattern, s->arena);
@@ -171,16 +172,35 @@ runs_in_part(const struct shown_job *s, enum job_state state)
            && json_get_int(json_get(s->tree, "status"), "ready", 0) > 0;
 }
 
+/* A job whose pods run side by side; its attempts would be their sum. */
+static void
+add_pods(struct shown_job *s, int64_t at_a_time)
+{
+    const struct json *status = json_get(s->tree, "status");
+    const int64_t completed = json_get_int(status, "succeeded", 0);
+    const int64_t failed = json_get_int(status, "failed", 0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    strbuf_printf(&out, "%" PRId64 " at a time", at_a_time);
+    if (completed > 0)
+        strbuf_printf(&out, ", %" PRId64 " completed", completed);
+    if (failed > 0)
+        strbuf_printf(&out, ", %" PRId64 " failed", failed);
+    shown_job_add(s, "Pods", out.text);
+}
+
 static void
 add_state(struct shown_job *s)
 {
     const char *reason = s->item != NULL ? shown_job_column(s, s->item, "reason")
                                          : object_summary_cell(s->cells, "Reason");
     const struct json *status = json_get(s->tree, "status");
+    const struct json *spec = json_get(s->tree, "spec");
     const char *by = s->item != NULL  ? json_get_text(s->item, "endedBy")
                      : s->row != NULL ? json_get_text(s->row, "endedBy")
                                       : NULL;
     const enum job_state state = state_of(s);
+    const int64_t pods = s->item == NULL ? json_get_int(spec, "parallelism", 1) : 1;
     const int64_t attempts = json_get_int(s->item != NULL ? s->item : status,
                                           s->item != NULL ? "attempt" : "attempts", 0);
 
@@ -202,6 +222,8 @@ add_state(struct shown_job *s)
                             json_path_text(s->tree, "spec.array.tasks"),
                             json_get_int(status, "active", 0), json_get_int(status, "succeeded", 0),
                             json_get_int(status, "failed", 0));
+    else if (pods > 1)
+        add_pods(s, pods);
     else if (attempts > 1)
         describe_output_add(s->out, 0, "Attempts", "%" PRId64, attempts);
 }
@@ -347,6 +369,7 @@ fetch_job(struct shown_job *s, struct error *err)
     s->cells = cells;
     s->id = json_get_int(json_get(tree, "status"), "id", 0);
     if (json_get_path(tree, "spec.array") == NULL
+        && json_get_int(json_get(tree, "spec"), "parallelism", 1) <= 1
         && job_pods(s->kctl, s->job, s->arena, &pods, NULL) == 0 && json_count(pods) > 0)
         s->pod = json_at(pods, json_count(pods) - 1);
     return 0;
