@@ -15,10 +15,16 @@
 #include "lib/client/client.h"
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
+#include "lib/loop/timer.h"
 
 #define FIRST_PAUSE_MS 100
 #define MOST_PAUSE_MS  2000
 #define SAY_US         INT64_C(1000000)
+
+/* The controller refuses after this time, and says why; it would wait longer. */
+#define WAIT_QUERY "&kiln.hpc/startupWait=2"
+
+#define SAY_SILENT_MS 3000
 
 /* Whether the controller may have processed the request although no answer
  * came.
@@ -29,6 +35,13 @@ leaves_in_doubt(const struct sync_call *sync_call, int r)
     if (sync_call->code != 0)
         return sync_call->code == 502 || sync_call->code == 504;
     return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT || r == -ECONNABORTED;
+}
+
+/* The controller is there, and has said when to come again. */
+static bool
+is_put_off(const struct sync_call *sync_call)
+{
+    return sync_call->code == 503 && sync_call->retry_after_s > 0;
 }
 
 /* A host that refuses the connection is up, and its controller may be
@@ -42,12 +55,27 @@ is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
            || (sync_call->code == 0 && (in_doubt || r == -ECONNREFUSED));
 }
 
-/* Called at most once, after a second without an answer. */
+/* Called at most once, after a second without an answer that ends the attempts.
+ */
 static void
-say_waiting(const struct error *err, int64_t left_ms)
+say_waiting(const struct sync_call *sync_call, const struct error *err, int64_t left_ms)
 {
-    fprintf(stderr, "ksub: no answer yet, trying for %lld s more: %s\n",
-            (long long)(left_ms + 500) / 1000, err->text);
+    if (is_put_off(sync_call))
+        fprintf(stderr, "ksub: waiting: %s\n", err->text);
+    else
+        fprintf(stderr, "ksub: no answer yet, trying for %lld s more: %s\n",
+                (long long)(left_ms + 500) / 1000, err->text);
+}
+
+/* An attempt takes long, of a controller that says nothing. */
+static void
+call_is_late(void *context)
+{
+    bool *is_said = context;
+
+    if (!*is_said)
+        fputs("ksub: waiting: the controller does not answer\n", stderr);
+    *is_said = true;
 }
 
 static void
@@ -71,20 +99,26 @@ find_impossible(const struct sync_call *sync_call)
 
 /* Makes one attempt. An answer without the job counts as no answer. */
 static int
-send_once(const struct job_submit *d, const char *key, struct sync_call *sync_call,
+send_once(const struct job_submit *d, const char *key, bool *is_said, struct sync_call *sync_call,
           struct error *err)
 {
+    struct timer *late = timer_new(d->client->loop, call_is_late, is_said);
     struct arena *arena = arena_new(0);
     const struct client_request request = {
         .verb = CLIENT_CREATE,
         .kind = &job_kind,
         .namespace = d->namespace,
         .body = json_dup(arena, d->job),
-        .query = d->dry_run ? "fieldValidation=Strict&dryRun=All" : "fieldValidation=Strict",
+        .query = d->dry_run            ? "fieldValidation=Strict&dryRun=All"
+                 : d->patience_ms == 0 ? "fieldValidation=Strict"
+                                       : "fieldValidation=Strict" WAIT_QUERY,
         .submission_key = d->dry_run ? NULL : key,
     };
-    int r = sync_call_run(d->client, arena, &request, sync_call, err);
+    int r;
 
+    timer_start(late, SAY_SILENT_MS);
+    r = sync_call_run(d->client, arena, &request, sync_call, err);
+    timer_free(late);
     if (sync_call->code == 404)
         return error_set(err, r,
                          "there is no account '%s'; 'kctl get namespaces' "
@@ -110,7 +144,7 @@ int
 job_submit_run(const struct job_submit *d, const struct object **ret_job, struct error *err)
 {
     const int64_t began = clock_monotonic_us(&clock_system);
-    const int64_t until = began + d->patience_ms * 1000;
+    int64_t until = began + d->patience_ms * 1000;
     int64_t pause_ms = FIRST_PAUSE_MS;
     char key[UUID_SIZE];
     bool in_doubt = false;
@@ -119,7 +153,7 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
     random_uuid(key);
     for (;;) {
         CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
-        int r = send_once(d, key, &sync_call, err);
+        int r = send_once(d, key, &is_said, &sync_call, err);
 
         if (r == 0 && d->is_test && find_impossible(&sync_call) != NULL)
             return error_set(err, -ENODEV, "%.800s", find_impossible(&sync_call));
@@ -128,13 +162,15 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
             *ret_job = object_ref(sync_call.object);
             return 0;
         }
+        if (is_put_off(&sync_call))
+            until = clock_monotonic_us(&clock_system) + d->patience_ms * 1000;
         in_doubt = in_doubt || leaves_in_doubt(&sync_call, r);
         if (!is_worth_repeating(&sync_call, r, in_doubt)
             || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
             return in_doubt && sync_call.code == 0 ? say_doubt(d, r, err) : r;
         if (!is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
             is_said = true;
-            say_waiting(err, (until - clock_monotonic_us(&clock_system)) / 1000);
+            say_waiting(&sync_call, err, (until - clock_monotonic_us(&clock_system)) / 1000);
         }
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},

@@ -3,7 +3,8 @@
  *
  * Each submission has a unique key. When the reply is lost, or the controller
  * is not ready, ksub sends the same request with the same key again until its
- * time is up; the controller creates one job from all of them.
+ * time is up; the controller creates one job from all of them. A controller that
+ * answers that it is not ready is waited for; the user is told why.
  *
  * Thread: the main one.
  */
@@ -23,7 +24,7 @@ struct job_submit {
     const struct json *job;
     bool dry_run;
     bool is_test;        /* a job that can never run is an error: -ENODEV */
-    int64_t patience_ms; /* how long to retry */
+    int64_t patience_ms; /* how long to retry without an answer; 0: not at all */
 };
 
 /* The Job as the controller stored it; the caller unrefs it. */

@@ -285,7 +285,7 @@ search_next(struct pipeline *p)
     } else if (p->is_dry_run)
         create_all(p);
     else
-        node_reports_wait(p->q->server->node_reports, create_all_then, p);
+        node_reports_wait(p->q->server->node_reports, 0, create_all_then, p);
 }
 
 /* ---- The request ---- */

@@ -29,12 +29,14 @@
 struct waiting_submission {
     node_reports_next_fn *next;
     void *context;
+    int64_t until_ms; /* of loop_now_ms; INT64_MAX: no limit */
 };
 
 struct node_reports {
     struct apiserver *server;
     struct map *missing; /* nodes by name; values are not NULL */
     struct timer *timer;
+    struct timer *expiry; /* of the first that waits no longer */
     struct waiting_submission *waiting;
     size_t n_waiting, capacity;
     int64_t until_ms; /* of loop_now_ms */
@@ -53,11 +55,37 @@ end_wait(struct node_reports *w, bool may_issue)
 
     w->are_awaited = false;
     timer_stop(w->timer);
+    timer_stop(w->expiry);
     w->waiting = NULL;
     w->n_waiting = w->capacity = 0;
     for (size_t i = 0; i < n; i++)
         waiting[i].next(may_issue, waiting[i].context);
     free(waiting);
+}
+
+/* Those whose time is over are told why they wait, and come again. */
+static void
+on_expiry(void *arg)
+{
+    struct node_reports *w = arg;
+    const int64_t now_ms = loop_now_ms();
+    int64_t next_ms = INT64_MAX;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < w->n_waiting; i++) {
+        const struct waiting_submission one = w->waiting[i];
+
+        if (one.until_ms <= now_ms) {
+            one.next(false, one.context);
+            continue;
+        }
+        w->waiting[kept++] = one;
+        if (one.until_ms < next_ms)
+            next_ms = one.until_ms;
+    }
+    w->n_waiting = kept;
+    if (next_ms < INT64_MAX)
+        timer_start(w->expiry, next_ms - now_ms);
 }
 
 static void
@@ -95,6 +123,7 @@ node_reports_new(struct apiserver *server, int64_t wait_ms)
     w->server = server;
     w->missing = map_new();
     w->timer = timer_new(server->loop, on_time_out, w);
+    w->expiry = timer_new(server->loop, on_expiry, w);
     if (wait_ms > 0 && !server->policy->is_conformance)
         (void)store_list(server->store, &node_kind, NULL, NULL, 0, expect_node, w);
     w->are_awaited = map_count(w->missing) > 0;
@@ -116,6 +145,7 @@ node_reports_free(struct node_reports *w)
     if (w == NULL)
         return;
     timer_free(w->timer);
+    timer_free(w->expiry);
     map_free(w->missing);
     free(w->waiting);
     free(w);
@@ -143,14 +173,21 @@ node_reports_note(struct node_reports *w, const char *node, enum node_report rep
 }
 
 void
-node_reports_wait(struct node_reports *w, node_reports_next_fn *next, void *context)
+node_reports_wait(struct node_reports *w, int64_t most_s, node_reports_next_fn *next, void *context)
 {
+    int64_t until_ms = INT64_MAX;
+
     if (!w->are_awaited || w->n_waiting >= WAITING_MOST) {
         next(!w->are_awaited, context);
         return;
     }
     xgrow(w->waiting, w->n_waiting, w->capacity);
-    w->waiting[w->n_waiting++] = (struct waiting_submission){.next = next, .context = context};
+    if (most_s > 0) {
+        until_ms = loop_now_ms() + most_s * 1000;
+        if (!timer_is_running(w->expiry))
+            timer_start(w->expiry, most_s * 1000);
+    }
+    w->waiting[w->n_waiting++] = (struct waiting_submission){next, context, until_ms};
 }
 
 void
@@ -159,9 +196,9 @@ node_reports_refuse(struct request *q)
     reply_fail(&q->reply, &(struct reply_failure){
                               .code = 503,
                               .reason = "ServiceUnavailable",
-                              .message = "the controller has started and waits for what the nodes "
-                                         "know of this cluster before it issues new job ids; try "
-                                         "again",
+                              .message = "the controller has just started, and issues no job ids "
+                                         "until its nodes have reported what they know of this "
+                                         "cluster",
                               .retry_after_s = 1,
                           });
 }

@@ -37,12 +37,13 @@ void node_reports_stop(struct node_reports *reports);
 
 /* Change. Note: what the store needs to continue above the node's mark was done.
  * Wait: calls `next` now, or when no report is awaited anymore; without
- * permission when the server stops or too much waits. node_reports_refuse then
- * makes the reply.
+ * permission when the server stops, too much waits, or `most_s` (0: no limit) is
+ * over. node_reports_refuse then makes the reply.
  */
 void node_reports_note(struct node_reports *reports, const char *node, enum node_report report);
 typedef void node_reports_next_fn(bool may_issue, void *context);
-void node_reports_wait(struct node_reports *reports, node_reports_next_fn *next, void *context);
+void node_reports_wait(struct node_reports *reports, int64_t most_s, node_reports_next_fn *next,
+                       void *context);
 void node_reports_refuse(struct request *q);
 
 /* Look. */

@@ -15,8 +15,9 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define MOST_EAST_S     86400
-#define LAST_ENDED_MOST 1000
+#define MOST_EAST_S         86400
+#define STARTUP_WAIT_MOST_S 3600
+#define LAST_ENDED_MOST     1000
 
 struct options_parser {
     struct options *options;
@@ -312,6 +313,24 @@ parse_dry_run(struct options_parser *p, const char *value)
                    "supported values: \"All\"");
 }
 
+/* An addition to upstream: how long a new job waits at most while the server
+ * waits for its nodes after a start. The client wants to say why it waits.
+ */
+static void
+parse_startup_wait(struct options_parser *p, const char *value)
+{
+    char *end = NULL;
+    long seconds = value != NULL ? strtol(value, &end, 10) : 0;
+
+    if (value == NULL)
+        return;
+    if (end == value || *end != '\0' || seconds < 0 || seconds > STARTUP_WAIT_MOST_S)
+        causes_add(&p->causes, CAUSE_INVALID, "kiln.hpc/startupWait", json_string(p->arena, value),
+                   "expected a number of seconds from 0 to %d", STARTUP_WAIT_MOST_S);
+    else
+        p->options->startup_wait_s = seconds;
+}
+
 static void
 parse_manager(struct options_parser *p, const char *name)
 {
@@ -338,6 +357,7 @@ parse_write(struct options_parser *p)
 
     parse_dry_run(p, find(p, "dryRun"));
     parse_manager(p, find(p, "fieldManager"));
+    parse_startup_wait(p, find(p, "kiln.hpc/startupWait"));
     p->options->says_force = find(p, "force") != NULL;
     p->options->is_forced = is_true(find(p, "force"));
     if (validation == NULL || strcmp(validation, "Warn") == 0)

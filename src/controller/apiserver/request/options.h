@@ -61,6 +61,7 @@ struct options {
     bool is_forced;
     bool is_dry_run;
     enum field_validation validation;
+    int64_t startup_wait_s; /* 0: no limit */
 
     bool has_grace;
     int64_t grace_s;

@@ -423,7 +423,7 @@ void
 verb_create(struct request *q)
 {
     if (q->route.kind == &job_kind && !q->options.is_dry_run)
-        node_reports_wait(q->server->node_reports, create_job, q);
+        node_reports_wait(q->server->node_reports, q->options.startup_wait_s, create_job, q);
     else
         gone_jobs_find(q, create);
 }

@@ -101,16 +101,22 @@ submit(struct world *w)
 }
 
 static void
-begin_job(struct world *w, struct asked *asked)
+begin_job_at(struct world *w, const char *target, struct asked *asked)
 {
     world_begin(w,
                 &(struct question){.who = &alice,
                                    .method = HTTP_POST,
-                                   .target = JOBS,
+                                   .target = target,
                                    .format = BODY_JSON,
                                    .body = JOB("\"generateName\":\"b-\"")},
                 asked);
     loop_drain(w->loop);
+}
+
+static void
+begin_job(struct world *w, struct asked *asked)
+{
+    begin_job_at(w, JOBS, asked);
 }
 
 static bool
@@ -149,6 +155,41 @@ START_TEST(a_new_job_waits_for_the_node_that_was_ready)
         ck_assert_uint_eq(json_count(json_get(told.body, "lost")), 0);
     }
     ck_assert_int_eq(submit(&w), before + 2);
+}
+END_TEST
+
+/* As ksub, which then says why it waits. */
+START_TEST(a_request_may_say_how_long_it_waits)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_FREE char *mark = NULL;
+    struct asked asked, brief;
+    int64_t before;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    before = submit(&w);
+    mark = next_mark(&w, NULL);
+    world_close(&w);
+    world_open(&w);
+    begin_job(&w, &asked);
+    begin_job_at(&w, JOBS "?kiln.hpc/startupWait=1", &brief);
+    {
+        CLEANUP_ANSWER struct answer refused = world_wait(&w, &brief);
+
+        ck_assert_int_eq(refused.code, 503);
+        ck_assert_ptr_nonnull(
+            strstr(json_get_text(refused.body, "message"), "until its nodes have reported"));
+    }
+    ck_assert(!asked.awaited.is_here);
+    {
+        CLEANUP_ANSWER struct answer told = send_mark(&w, mark);
+        CLEANUP_ANSWER struct answer made = world_wait(&w, &asked);
+
+        ck_assert_int_eq(told.code, 201);
+        ck_assert_int_eq(id_of(&made), before + 1);
+    }
 }
 END_TEST
 
@@ -345,6 +386,7 @@ START_TEST(a_forged_chain_is_not_read)
 END_TEST
 
 SUITE("cluster_mark", a_new_job_waits_for_the_node_that_was_ready,
-      nothing_waits_without_a_ready_node, what_waits_is_refused_when_the_server_stops,
-      a_copy_that_was_opened_twice_knows_what_it_lacks, a_copy_learns_how_far_it_is_behind,
-      each_branch_of_a_copy_lacks_the_other, a_forged_chain_is_not_read)
+      a_request_may_say_how_long_it_waits, nothing_waits_without_a_ready_node,
+      what_waits_is_refused_when_the_server_stops, a_copy_that_was_opened_twice_knows_what_it_lacks,
+      a_copy_learns_how_far_it_is_behind, each_branch_of_a_copy_lacks_the_other,
+      a_forged_chain_is_not_read)
