@@ -5,7 +5,7 @@
 # killed controller finds the same; the groups of others are theirs; each pod on
 # its own node.
 
-# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+# shellcheck disable=SC2015,SC2016,SC2119,SC2154,SC2317 # cluster.sh; called by others
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -214,6 +214,34 @@ ok "... and their group says why" condition_says s4 "already have a pod of the g
 ok "none of them runs" n_of_job s4 0
 for name in s1 s2 s4; do root delete job $name >/dev/null; done
 for name in s1 s2 s4; do wait_for 20 no_group $name; done
+
+# --- ksub ----------------------------------------------------------------------
+
+home=$cluster/home/kilntest1
+gang() { as kilntest1 ksub -D "$home" --parsable --per-node "$@"; }
+state_is() { [ "$(root get job "$1" -o json | jq -r '.status.state')" = "$2" ]; }
+printf '#!/bin/sh\n#KSUB -N 3 -n 6 -t 5\necho "$KILN_NODEID of $KILN_JOB_NUM_NODES, $KILN_NTASKS"\n' \
+    >"$home/three.sh"
+id=$(gang "$home/three.sh")
+job=$(root get jobs -o json | jq -r --argjson id "${id:-0}" '.items[] |
+    select(.status.id == $id) | .metadata.name')
+ok "a job of three nodes ends" wait_for 30 state_is "$job" Completed || note "$id: $job"
+is "its script ran on three nodes" "$(root get pods -l "batch.kubernetes.io/job-name=$job" \
+    -o json | jq -r '[.items[].spec.nodeName] | sort | join(" ")')" "n1 n2 n3"
+is "... each with its number, and a file" "$(cat "$home/kiln-$id-n1.out" "$home/kiln-$id-n2.out" \
+    "$home/kiln-$id-n3.out" | sort)" "0 of 3, 6
+1 of 3, 6
+2 of 3, 6"
+id=$(gang -N 3 -t 5 --wrap 'if [ "$KILN_NODEID" = 1 ]; then exit 3; fi; exec sleep 300')
+job=$(root get jobs -o json | jq -r --argjson id "${id:-0}" '.items[] |
+    select(.status.id == $id) | .metadata.name')
+ok "one that fails on one node ends on all" wait_for 30 state_is "$job" Failed
+ok "... and none of it runs on" wait_for 30 n_of_job "$job" 0
+ok "-N without --per-node is refused" fails as kilntest1 ksub -N 3 "$home/three.sh"
+ok "... and told what to do" grep -q -- "--per-node runs it on each of the 3 nodes" "$cluster/said" ||
+    note "$(cat "$cluster/said")"
+ok "one file for all nodes is refused" fails gang -N 2 -o out --wrap true
+ok "... in words" grep -q "all nodes would write the same file" "$cluster/said"
 
 ok "a minCount beyond parallelism is refused" fails job j3 2 'schedulingPolicy: {gang: {minCount: 3}}'
 ok "... in words" grep -q "minCount.*must not be more than parallelism, which is 2" "$cluster/said"

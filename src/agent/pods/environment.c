@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
@@ -14,6 +15,7 @@
 #include "agent/shepherd/files/order.h"
 #include "agent/volumes/pod_mounts.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
@@ -319,6 +321,27 @@ add_partition(struct variables *v, const struct pod_order_input *in)
         variables_set(v, "KILN_JOB_PARTITION", name);
 }
 
+/* Of a job of several nodes: its pods are equal, and the index of each is its
+ * number among the nodes. Until here, the number of tasks is that of one node.
+ */
+static void
+add_nodes(struct variables *v)
+{
+    const char *count = variables_find(v, "KILN_JOB_NUM_NODES");
+    const char *index = variables_find(v, "JOB_COMPLETION_INDEX");
+    const char *tasks = variables_find(v, "KILN_NTASKS");
+    const int64_t nodes = count != NULL ? strtoll(count, NULL, 10) : 1;
+    const int64_t per_node = tasks != NULL ? strtoll(tasks, NULL, 10) : 1;
+
+    if (count == NULL)
+        return;
+    variables_set(v, "KILN_NODEID", nodes > 1 && index != NULL ? index : "0");
+    if (nodes < 2 || nodes > JOB_GANG_MAX || per_node < 1 || per_node > INT32_MAX)
+        return;
+    variables_set_number(v, "KILN_NTASKS_PER_NODE", per_node);
+    variables_set_number(v, "KILN_NTASKS", per_node * nodes);
+}
+
 static void
 add_own(struct variables *v, const struct pod_order_input *in)
 {
@@ -340,6 +363,7 @@ add_own(struct variables *v, const struct pod_order_input *in)
     add_thread_places(v, in);
     add_devices(v, in);
     add_volumes(v, in);
+    add_nodes(v);
     slurm_variables_add(v, in);
 }
 

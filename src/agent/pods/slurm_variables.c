@@ -2,6 +2,7 @@
 #include "agent/pods/slurm_variables.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
@@ -30,20 +31,9 @@ static const struct {
     {"KILN_SUBMIT_DIR", "SLURM_SUBMIT_DIR"},
     {"KILN_SUBMIT_HOST", "SLURM_SUBMIT_HOST"},
     {"KILN_JOB_PARTITION", "SLURM_JOB_PARTITION"},
-    {"KILN_NTASKS", "SLURM_TASKS_PER_NODE"},
     {"KILN_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK"},
     {"KILN_MEM_PER_CPU_MB", "SLURM_MEM_PER_CPU"},
     {"KILN_NODE_NAME", "SLURMD_NODENAME"},
-    {"KILN_NODE_NAME", "SLURM_JOB_NODELIST"},
-    {"KILN_NODE_NAME", "SLURM_NODELIST"},
-};
-
-/* A job has one node, and its script is the first process there. */
-static const struct {
-    const char *name, *value;
-} fixed[] = {
-    {"SLURM_NNODES", "1"}, {"SLURM_JOB_NUM_NODES", "1"}, {"SLURM_NODEID", "0"},
-    {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"},       {"SLURM_GTIDS", "0"},
 };
 
 static bool
@@ -92,6 +82,55 @@ add_gpus(struct variables *v, const struct pod_order_input *in)
     variables_set_number(v, "SLURM_GPUS_ON_NODE", count);
 }
 
+/* "8", or "8(x4)" on four nodes. */
+static void
+set_for_nodes(struct variables *v, const char *name, int64_t value, int64_t nodes)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (nodes < 2) {
+        variables_set_number(v, name, value);
+        return;
+    }
+    strbuf_printf(&text, "%lld(x%lld)", (long long)value, (long long)nodes);
+    variables_set(v, name, text.text);
+}
+
+static int64_t
+find_number(const struct variables *v, const char *name, int64_t otherwise)
+{
+    const char *text = variables_find(v, name);
+
+    return text != NULL ? strtoll(text, NULL, 10) : otherwise;
+}
+
+/* The script is the first process on its node. The pods of a job of several
+ * nodes do not know the names of the others.
+ */
+static void
+add_nodes(struct variables *v, const struct pod *pod)
+{
+    const bool is_several = variables_find(v, "KILN_NTASKS_PER_NODE") != NULL;
+    const int64_t nodes = is_several ? find_number(v, "KILN_JOB_NUM_NODES", 1) : 1;
+    const int64_t tasks = find_number(v, is_several ? "KILN_NTASKS_PER_NODE" : "KILN_NTASKS", 1);
+    const int64_t number = is_several ? find_number(v, "KILN_NODEID", 0) : 0;
+    const char *node = variables_find(v, "KILN_NODE_NAME");
+
+    variables_set_number(v, "SLURM_NNODES", nodes);
+    variables_set_number(v, "SLURM_JOB_NUM_NODES", nodes);
+    variables_set_number(v, "SLURM_NODEID", number);
+    variables_set_number(v, "SLURM_PROCID", number * tasks);
+    variables_set_number(v, "SLURM_GTIDS", number * tasks);
+    variables_set(v, "SLURM_LOCALID", "0");
+    if (variables_find(v, "KILN_NTASKS") != NULL)
+        set_for_nodes(v, "SLURM_TASKS_PER_NODE", tasks, nodes);
+    set_for_nodes(v, "SLURM_JOB_CPUS_PER_NODE", count_cpus(pod), nodes);
+    if (is_several || node == NULL)
+        return;
+    variables_set(v, "SLURM_JOB_NODELIST", node);
+    variables_set(v, "SLURM_NODELIST", node);
+}
+
 /* ksub sets these if they were asked for; the numbers may have been changed
  * since (kctl update).
  */
@@ -99,6 +138,7 @@ static void
 add_tasks(struct variables *v, const struct object *pod)
 {
     const char *tasks = variables_find(v, "KILN_NTASKS");
+    const char *per_node = variables_find(v, "KILN_NTASKS_PER_NODE");
 
     if (tasks == NULL
         || (variables_find(v, "SLURM_NTASKS") == NULL
@@ -107,7 +147,7 @@ add_tasks(struct variables *v, const struct object *pod)
     variables_set(v, "SLURM_NTASKS", tasks);
     variables_set(v, "SLURM_NPROCS", tasks);
     if (variables_find(v, "SLURM_NTASKS_PER_NODE") != NULL)
-        variables_set(v, "SLURM_NTASKS_PER_NODE", tasks);
+        variables_set(v, "SLURM_NTASKS_PER_NODE", per_node != NULL ? per_node : tasks);
 }
 
 /* Programs of Slurm refuse to run with both of these. */
@@ -149,10 +189,8 @@ slurm_variables_add(struct variables *v, const struct pod_order_input *in)
         if (value != NULL)
             variables_set(v, renamed[i].theirs, value);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-        variables_set(v, fixed[i].name, fixed[i].value);
+    add_nodes(v, pod);
     variables_set_number(v, "SLURM_CPUS_ON_NODE", count_cpus(pod));
-    variables_set_number(v, "SLURM_JOB_CPUS_PER_NODE", count_cpus(pod));
     if (in->agent->cluster != NULL)
         variables_set(v, "SLURM_CLUSTER_NAME", in->agent->cluster);
     if (who != NULL && who->run_as_user != NULL)

@@ -233,6 +233,8 @@ add_ours(struct strbuf *out, const struct submission *s)
         add_variable(out, "KILN_SUBMIT_DIR=%s", directory);
     if (gethostname(host, sizeof(host) - 1) == 0)
         add_variable(out, "KILN_SUBMIT_HOST=%s", host);
+    add_variable(out, "KILN_JOB_NUM_NODES=%" PRId64,
+                 s->node_count > 1 ? s->node_count : INT64_C(1));
     add_variable(out, "KILN_NTASKS=%" PRId64, s->tasks > 0 ? s->tasks : INT64_C(1));
     if (s->cpus_per_task > 0 && s->slurm.cpus_per_gpu == 0)
         add_variable(out, "KILN_CPUS_PER_TASK=%" PRId64, s->cpus_per_task);

@@ -12,6 +12,7 @@
 #include "cli/ksub/job_environment.h"
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/node_constraints.h"
+#include "cli/ksub/node_request.h"
 #include "cli/ksub/process_limits.h"
 #include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/submission.h"
@@ -26,6 +27,8 @@
 
 #define DEFAULT_OUTPUT  "kiln-%j.out"
 #define SLURMS_OUTPUT   "slurm-%j.out"
+#define NODES_OUTPUT    "kiln-%j-%N.out" /* of a job of several nodes */
+#define SLURMS_NODES    "slurm-%j-%N.out"
 #define MAX_ENVIRONMENT (1u << 20)
 
 const char *
@@ -222,6 +225,14 @@ file_pattern(struct arena *arena, const struct submission *s, const char *path)
     return arena_strdup(arena, text.text);
 }
 
+static const char *
+default_output(const struct submission *s)
+{
+    if (node_request_is_several(s))
+        return s->is_slurms ? SLURMS_NODES : NODES_OUTPUT;
+    return s->is_slurms ? SLURMS_OUTPUT : DEFAULT_OUTPUT;
+}
+
 static struct json *
 execution(struct arena *arena, const struct submission *s)
 {
@@ -229,9 +240,7 @@ execution(struct arena *arena, const struct submission *s)
 
     set_text(arena, e, "stdinPath", file_pattern(arena, s, s->input));
     set_text(arena, e, "stdoutPath",
-             s->output != NULL ? file_pattern(arena, s, s->output)
-             : s->is_slurms    ? SLURMS_OUTPUT
-                               : DEFAULT_OUTPUT);
+             s->output != NULL ? file_pattern(arena, s, s->output) : default_output(s));
     set_text(arena, e, "stderrPath", file_pattern(arena, s, s->error));
     set_text(arena, e, "openMode", s->open_mode);
     json_set_string(arena, e, "umask", process_umask(arena));
@@ -405,7 +414,9 @@ fill_job(struct arena *arena, struct json *spec, const struct submission *s,
         json_set_string(arena, spec, "deadline", deadline);
     }
     json_set(arena, spec, "script", script_blob(arena, script));
-    r = array_request_add(arena, s, spec, err);
+    r = node_request_add(arena, s, spec, err);
+    if (r == 0)
+        r = array_request_add(arena, s, spec, err);
     if (r < 0)
         return r;
     return add_environment(arena, spec, s, err);

@@ -8,6 +8,7 @@
 
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/ksub_options.h"
+#include "cli/ksub/node_request.h"
 #include "cli/ksub/submission_set.h"
 #include "cli/values/memory_size.h"
 #include "cli/values/output_path.h"
@@ -313,9 +314,6 @@ static const struct option_spec rows[] = {
      .help = "1: same as --threads-per-core 1; other values have no effect",
      CALL(set_tasks_per_core)},
     {.name = "ntasks-per-gpu", .help = "tasks for each GPU: times -G", COUNT(slurm.tasks_per_gpu)},
-    {.name = "ntasks-per-node",
-     .help = "same as -n, or a minimum for it, because a job has one node",
-     COUNT(slurm.tasks_per_node)},
     {.name = "ntasks-per-socket", REFUSED("N", NO_TOPOLOGY_OF_TASKS)},
     {.name = "oom-kill-step", NOTED("[=0|1]")},
     {.name = "output",
@@ -492,8 +490,10 @@ settle_for_each_gpu(struct submission *s, struct error *err)
 int
 sbatch_options_settle(struct submission *s, struct error *err)
 {
-    int r = settle_tasks(s, err);
+    int r = node_request_settle(s, err);
 
+    if (r == 0)
+        r = settle_tasks(s, err);
     if (r == 0)
         r = settle_gpus(s, err);
     return r < 0 ? r : settle_for_each_gpu(s, err);

@@ -71,7 +71,11 @@ struct submission {
     int64_t time_limit_s; /* 0: none, or unlimited if set below */
     bool is_unlimited;
 
-    /* Nodes, and placement on them */
+    /* Nodes, and placement on them. Of several nodes (node_request.h), all
+     * amounts are those of one node once the options are settled.
+     */
+    int64_t node_count; /* 0: not given */
+    bool per_node;      /* the script runs on each of them */
     const char *partition;
     const char *reservation;
     const char *nodes;

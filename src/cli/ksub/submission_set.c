@@ -18,6 +18,7 @@
 #include "cli/values/time_expression.h"
 #include "lib/api/cron/cron_schedule.h"
 #include "lib/api/job/job_dependency.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -132,20 +133,40 @@ submission_set_constraint(const struct option_spec *option, const char *value, v
     return r;
 }
 
-/* Accepts one node, "1" or "1-1", or a range that starts with one, "1-4". */
-int
-submission_set_node_count(UNUSED const struct option_spec *option, const char *value,
-                          UNUSED void *target, struct error *err)
+/* The number at the beginning of the text; 0: there is none. */
+static int64_t
+take_count(const char **text)
 {
-    if (strcmp(value, "1") == 0
-        || (strncmp(value, "1-", 2) == 0 && value[2] != '\0' && value[2] != '0'
-            && strspn(value + 2, "0123456789") == strlen(value + 2)))
-        return 0;
-    if (value[0] == '\0' || strspn(value, "0123456789-") != strlen(value) || value[0] == '0')
+    int64_t count = 0;
+
+    for (; **text >= '0' && **text <= '9'; ++*text)
+        count = count < INT32_MAX ? count * 10 + (**text - '0') : count;
+    return count;
+}
+
+/* Accepts "4", "4-4", and a range that starts with one, "1-4": one node. */
+int
+submission_set_node_count(UNUSED const struct option_spec *option, const char *value, void *target,
+                          struct error *err)
+{
+    struct submission *s = target;
+    const char *rest = value;
+    const int64_t least = take_count(&rest);
+    int64_t most = least;
+
+    if (*rest == '-') {
+        rest++;
+        most = take_count(&rest);
+    }
+    if (*rest != '\0' || least == 0 || most < least)
         return error_set(err, -EINVAL, "'%s' is not a number of nodes", value);
-    return error_set(err, -EOPNOTSUPP,
-                     "a job has one node for now; jobs on several nodes come "
-                     "in a later release");
+    if (least > 1 && most > least)
+        return error_set(err, -EOPNOTSUPP,
+                         "'%s': the number of nodes of a job is fixed; give one number", value);
+    if (least > JOB_GANG_MAX)
+        return error_set(err, -ERANGE, "'%s': a job has at most %d nodes", value, JOB_GANG_MAX);
+    s->node_count = least;
+    return 0;
 }
 
 int

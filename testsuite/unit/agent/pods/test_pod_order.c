@@ -574,6 +574,63 @@ START_TEST(a_script_of_slurms_finds_its_variables)
 }
 END_TEST
 
+/* The pod's index is 4. */
+START_TEST(a_pod_of_several_nodes_knows_its_number_and_how_many_there_are)
+{
+    static const char environment[] =
+        "KILN_NTASKS=2\0SLURM_NTASKS=2\0SLURM_NTASKS_PER_NODE=2\0KILN_JOB_NUM_NODES=6";
+    static const char one[] = "KILN_NTASKS=2\0SLURM_NTASKS=2\0KILN_JOB_NUM_NODES=1";
+    static const char annotations[] = "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",";
+    static const struct {
+        const char *name, *of_six, *of_one;
+    } expected[] = {
+        {"KILN_JOB_NUM_NODES", "6", "1"},
+        {"KILN_NODEID", "4", "0"},
+        {"KILN_NTASKS", "12", "2"},
+        {"KILN_NTASKS_PER_NODE", "2", NULL},
+        {"SLURM_NNODES", "6", "1"},
+        {"SLURM_JOB_NUM_NODES", "6", "1"},
+        {"SLURM_NODEID", "4", "0"},
+        {"SLURM_PROCID", "8", "0"},
+        {"SLURM_LOCALID", "0", "0"},
+        {"SLURM_NTASKS", "12", "2"},
+        {"SLURM_NPROCS", "12", "2"},
+        {"SLURM_NTASKS_PER_NODE", "2", NULL},
+        {"SLURM_TASKS_PER_NODE", "2(x6)", "2"},
+        {"SLURM_CPUS_ON_NODE", "2", "2"},
+        {"SLURM_JOB_CPUS_PER_NODE", "2(x6)", "2"},
+        {"SLURM_JOB_NODELIST", NULL, "n1"},
+        {"SLURMD_NODENAME", "n1", "n1"},
+    };
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *const whole = WHOLE_POD;
+    const char *at = strstr(whole, "\"annotations\":{");
+
+    strbuf_add(&text, whole, (size_t)(at - whole));
+    strbuf_printf(&text, "%s%s", annotations, at + strlen("\"annotations\":{"));
+    for (int is_one = 0; is_one < 2; is_one++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(text.text);
+        struct pod_order_input in = {
+            .agent = &agent,
+            .topology = &here,
+            .pod = pod,
+            .script = "#!/bin/sh\n",
+            .script_length = 10,
+            .environment = is_one ? one : environment,
+            .environment_length = is_one ? sizeof(one) : sizeof(environment),
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+            ck_assert_pstr_eq(variable(&o, expected[i].name),
+                              is_one ? expected[i].of_one : expected[i].of_six);
+        object_unref(pod);
+    }
+}
+END_TEST
+
 /* Memory by CPU excludes memory by node; a program takes SLURM_NTASKS for srun. */
 START_TEST(what_was_not_asked_for_has_no_variable)
 {
@@ -635,4 +692,5 @@ SUITE("pod_order", an_order_says_all_that_the_pod_says, a_later_attempt_appends,
       what_this_node_does_not_have_is_refused, what_this_node_must_not_run_is_refused,
       the_user_that_runs_the_controller_has_no_jobs_here,
       a_rootless_agent_runs_its_own_users_pods_alone, a_script_of_slurms_finds_its_variables,
+      a_pod_of_several_nodes_knows_its_number_and_how_many_there_are,
       the_blobs_of_the_owning_job_are_asked_for)

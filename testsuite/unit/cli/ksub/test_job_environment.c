@@ -84,9 +84,8 @@ START_TEST(tasks_account_and_partition_are_told_to_the_job)
         .partition = "long",
     };
     static const char *const expected[] = {
-        "KILN_NTASKS=4",
-        "KILN_CPUS_PER_TASK=2",
-        "KILN_JOB_ACCOUNT=physics",
+        "KILN_NTASKS=4",           "KILN_JOB_NUM_NODES=1",
+        "KILN_CPUS_PER_TASK=2",    "KILN_JOB_ACCOUNT=physics",
         "KILN_JOB_PARTITION=long",
     };
 

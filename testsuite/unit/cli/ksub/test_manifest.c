@@ -341,8 +341,63 @@ START_TEST(no_limit_that_is_asked_for_is_not_none_asked_for)
 }
 END_TEST
 
+START_TEST(a_job_of_several_nodes_is_a_gang_of_indexes)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    const struct submission s = {.node_count = 4, .per_node = true, .directory = "/"};
+    const struct json *spec = json_get(manifest_make(&s, &script, arena, NULL), "spec");
+
+    ck_assert_str_eq(json_get_text(spec, "completionMode"), "Indexed");
+    ck_assert_int_eq(json_get_int(spec, "completions", 0), 4);
+    ck_assert_int_eq(json_get_int(spec, "parallelism", 0), 4);
+    ck_assert_int_eq(json_get_int(spec, "backoffLimit", 9), 0);
+    ck_assert_ptr_nonnull(json_get_path(spec, "scheduling.schedulingPolicy.gang"));
+    ck_assert(json_is_true(json_get_path(spec, "scheduling.onePerNode")));
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stdoutPath"), "kiln-%j-%N.out");
+}
+END_TEST
+
+/* Nodes that write one file make a mess of it. */
+START_TEST(a_file_of_several_nodes_is_refused)
+{
+    static const struct {
+        const char *output, *error, *words;
+        bool is_slurms;
+    } cases[] = {
+        {"out", NULL, "'out': all nodes would write the same file", false},
+        {"%j.out", NULL, "all nodes", false},
+        {"%j-%%N", NULL, "all nodes", false},
+        {"%N", "err", "'err': all nodes", false},
+        {"%N-%n", NULL, "%N is the name of the node", true},
+        {"%N", "%5t", "all nodes", false},
+        {"%j-%10N", "/dev/null", NULL, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+        const struct submission s = {
+            .node_count = 2,
+            .per_node = true,
+            .directory = "/",
+            .output = cases[i].output,
+            .error = cases[i].error,
+            .is_slurms = cases[i].is_slurms,
+        };
+        struct error err = {0};
+        const struct json *job = manifest_make(&s, &script, arena, &err);
+
+        ck_assert_msg((job == NULL) == (cases[i].words != NULL), "case %zu", i);
+        if (job == NULL)
+            ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "case %zu: %s", i, err.text);
+    }
+}
+END_TEST
+
 SUITE("manifest", a_submission_without_options_is_one_cpu_and_no_limit,
       every_option_has_its_place_in_the_job, an_array_is_one_job_whose_elements_fail_alone,
       what_cannot_be_a_job_is_refused, a_script_that_is_no_utf8_travels_as_base64,
       one_of_several_features_is_an_alternative_of_its_own,
-      no_limit_that_is_asked_for_is_not_none_asked_for)
+      no_limit_that_is_asked_for_is_not_none_asked_for, a_job_of_several_nodes_is_a_gang_of_indexes,
+      a_file_of_several_nodes_is_refused)

@@ -50,6 +50,13 @@ START_TEST(what_means_the_same_on_one_node_is_taken)
         {"-G 2 --cpus-per-gpu=8", 0, 16, 2, 0},
         {"-G 2 -n 3 --cpus-per-gpu=8", 3, 6, 2, 0},
         {"-G 2 --mem-per-gpu=1G", 0, 0, 2, INT64_C(2) << 30},
+        {"-N 4 --per-node -n 8 -c 3 --mem 1G", 2, 3, 0, INT64_C(1) << 30},
+        {"-N 4-4 --per-node -n 8 --ntasks-per-node 4", 2, 0, 0, 0},
+        {"-N 4 --per-node --ntasks-per-node 4", 4, 0, 0, 0},
+        {"-N 4 --per-node -G 8 --gpus-per-task 1", 2, 0, 2, 0},
+        {"-N 4 --per-node --gpus-per-node 2", 0, 0, 2, 0},
+        {"-N 4 --per-node --gres gpu:2", 0, 0, 2, 0},
+        {"-N 1 --per-node -n 3", 3, 0, 0, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -99,7 +106,16 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
     static const struct {
         const char *line, *words;
     } cases[] = {
-        {"-N 2-4", "--nodes: a job has one node"},
+        {"-N 2-4", "--nodes: '2-4': the number of nodes of a job is fixed"},
+        {"-N 4", "--per-node runs it on each of the 4 nodes"},
+        {"-N 4 --per-node -a 1-3", "--array is not for a job of 4 nodes"},
+        {"-N 4 --per-node --requeue", "--requeue is not for"},
+        {"-N 4 --per-node --test-only", "--test-only is not for"},
+        {"-N 4 --per-node -w n1", "--nodelist is not for"},
+        {"-N 4 --per-node --cron @daily", "--cron is not for"},
+        {"-N 4 --per-node -n 6", "--ntasks 6 is for all nodes"},
+        {"-N 4 --per-node -G 6", "--gpus 6 is for all nodes"},
+        {"-N 4 --per-node -n 16 --ntasks-per-node 2", "--ntasks 16 on 4 nodes is more than"},
         {"-n 9 --ntasks-per-node=4", "more than one node"},
         {"-n 3 -G 4 --gpus-per-task=2", "does not match 3 tasks and 4"},
         {"-G 1 --gpus-per-task=2", "does not match"},

@@ -137,13 +137,13 @@ END_TEST
 START_TEST(all_problems_of_a_script_are_told_at_once)
 {
     static const char script[] = "#!/bin/sh\n#SBATCH -a 9-1 -L x --mail-type=END -c 2\n"
-                                 "#SBATCH -J 'x\n#SBATCH -N 2\n#KSUB --numa hard --memm 3\n"
+                                 "#SBATCH -J 'x\n#SBATCH -N 2-4\n#KSUB --numa hard --memm 3\n"
                                  "  exec srun ./a\n";
     static const char *const lines[] = {
         "run.sh:2: #SBATCH: --array: the range '9-1' ends before",
         "run.sh:2: #SBATCH: --licenses: ",
         "run.sh:3: #SBATCH: a quote",
-        "run.sh:4: #SBATCH: --nodes: a job has one node",
+        "run.sh:4: #SBATCH: --nodes: '2-4': the number of nodes of a job is fixed",
         "run.sh:6: srun: not available",
         "run.sh:5: #KSUB: --numa: ",
         "run.sh:5: #KSUB: unknown option '--memm' (did you mean '--mem'?)",
@@ -163,6 +163,22 @@ START_TEST(all_problems_of_a_script_are_told_at_once)
     }
     ck_assert_uint_eq(input.submission.slurm.n_notes, 1);
     ck_assert_int_eq(input.submission.cpus_per_task, 2);
+}
+END_TEST
+
+/* The command line may say what the script does not. */
+START_TEST(the_command_line_decides_about_several_nodes)
+{
+    static const char script[] = "#!/bin/sh\n#SBATCH -N 4\n";
+    CLEANUP_SUBMISSION_INPUT struct submission_input each, one, none;
+
+    ck_assert_int_eq(take(&each, script, WORDS("--per-node"), NULL), 0);
+    ck_assert_int_eq(each.submission.node_count, 4);
+    ck_assert_int_eq(take(&one, script, WORDS("-N1"), NULL), 0);
+    ck_assert_int_eq(one.submission.node_count, 1);
+    ck_assert_int_eq(take(&none, script, WORDS("-n4"), NULL), -EINVAL);
+    ck_assert_uint_eq(none.n_problems, 1);
+    ck_assert_ptr_nonnull(strstr(none.problems.text, "run.sh:2: -N 4: a script that runs"));
 }
 END_TEST
 
@@ -283,7 +299,12 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB --help\n", "for the command line"},
         {"#!/bin/sh\n#KSUB --wrap=x\n", "--wrap is only for the command line"},
         {"#!/bin/sh\n#KSUB -o a%t\n", "unknown pattern"},
-        {"#!/bin/sh\n#KSUB -N 2\n", "several nodes"},
+        {"#!/bin/sh\n#KSUB -N 2\n",
+         "run.sh:2: -N 2: a script that runs on the first node only is not there yet; --per-node runs it on each of the 2 nodes"},
+        {"#!/bin/sh\n#KSUB -N 2-8 --per-node\n", "'2-8': the number of nodes of a job is fixed"},
+        {"#!/bin/sh\n#KSUB -N 513 --per-node\n", "at most 512 nodes"},
+        {"#!/bin/sh\n#KSUB -N 99999999999999999999 --per-node\n", "at most 512 nodes"},
+        {"#!/bin/sh\n#KSUB -N 4-2\n", "not a number of nodes"},
         {"#!/bin/sh\n#KSUB -N x\n", "not a number of nodes"},
         {"#!/bin/sh\n#KSUB -w n[1-2]\n", "run.sh:2: #KSUB: --nodelist: "},
         {"#!/bin/sh\n#KSUB -p a,,/\n", "run.sh:2: #KSUB: --partition: "},
@@ -347,5 +368,6 @@ SUITE("submission_input", the_command_line_wins_over_the_script_and_that_over_th
       a_hash_within_a_word_begins_a_comment_only_in_slurms_lines,
       a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given,
       directives_of_slurm_are_counted_or_read, all_problems_of_a_script_are_told_at_once,
-      the_command_line_takes_sbatchs_options_with_it, in_a_dry_run_the_output_may_be_a_format,
-      a_mistake_is_refused_with_its_place, signals_are_read_by_name_and_by_number)
+      the_command_line_decides_about_several_nodes, the_command_line_takes_sbatchs_options_with_it,
+      in_a_dry_run_the_output_may_be_a_format, a_mistake_is_refused_with_its_place,
+      signals_are_read_by_name_and_by_number)
