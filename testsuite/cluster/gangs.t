@@ -162,6 +162,8 @@ ok "all of its pods run" wait_for 20 n_of_job j1 3
 jobs_say() { as kilntest1 kctl jobs 2>&1 | grep -q -- "$1"; }
 ok "kctl jobs shows the CPUs and nodes of all" jobs_say ' j1 .* 12 .*n\[1-3\]' ||
     note "$(as kilntest1 kctl jobs)"
+free_of() { root nodes --no-headers | grep -w "$1" | grep -q " $2 "; }
+ok "the CPUs that pods share are not free" wait_for 10 free_of n1 0/4 || note "$(root nodes)"
 ok "kctl show counts pods, and not attempts" sh -c \
     'printf "%s" "$1" | grep -q "^Pods: *3 at a time"' _ "$(as kilntest1 kctl show j1)"
 is "its group wants all of them" "$(field podgroup j1 .spec.schedulingPolicy.gang.minCount)" 3

@@ -77,8 +77,8 @@ add_cpus(struct table_row *row)
 {
     const struct node_use *use = row->summary;
 
-    table_cell(row,
-               arena_printf(row->arena, "%" PRId64 "/%" PRId64, use->cpus, total_of(row, "cpu")));
+    table_cell(row, arena_printf(row->arena, "%" PRId64 "/%" PRId64, node_use_cpus(use),
+                                 total_of(row, "cpu")));
 }
 
 static void

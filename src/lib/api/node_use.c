@@ -97,6 +97,8 @@ node_use_add_pod(struct node_use *use, const struct pod *pod)
     if (pod_is_finished(pod))
         return;
     use->pods++;
+    if (pod->status.allocation == NULL || pod->status.allocation->cpus == NULL)
+        use->shared_milli += requested_milli(pod);
     if (pod->status.allocation == NULL)
         return;
     add_allocation(use, pod->status.allocation);
@@ -105,6 +107,12 @@ node_use_add_pod(struct node_use *use, const struct pod *pod)
             count_cpus(pod->status.allocation->cpus) + count_cpus(pod->status.allocation->withheld);
         use->n_yielded++;
     }
+}
+
+int64_t
+node_use_cpus(const struct node_use *use)
+{
+    return use->cpus + (use->shared_milli + 999) / 1000;
 }
 
 static void

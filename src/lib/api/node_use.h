@@ -22,7 +22,12 @@ struct node_use {
     int64_t pods;
     int64_t kept;      /* part of cpus, by node_use_add_kept */
     int64_t n_yielded; /* suspended pods that yield; without CPUs */
+    /* What pods request that have no CPUs of their own, in thousandths. */
+    int64_t shared_milli;
 };
+
+/* All CPUs that are not free: those of pods, and what others request of the rest. */
+int64_t node_use_cpus(const struct node_use *use);
 
 /* The CPUs of one pod in thousandths, hardware threads that are kept idle for
  * it included. Held: of a bound pod, even if others use the CPUs while it is

@@ -80,6 +80,7 @@ add(struct node_uses *uses, const struct pod *pod, int sign)
     sum->cpus += sign * use.cpus;
     sum->memory_bytes += sign * use.memory_bytes;
     sum->gpus += sign * use.gpus;
+    sum->shared_milli += sign * use.shared_milli;
     sum->pods += sign * use.pods;
     sum->n_yielded += sign * use.n_yielded;
     if (sum->pods == 0)

@@ -229,21 +229,22 @@ summary_describe_node(struct request *q, const struct node *node)
     const struct node_use use = sum_use(q, node);
     const struct trouble t = find_trouble(node, use.pods, arena);
     const int64_t cpus = quantity_text_value(string_map_find(total, "cpu"));
+    const int64_t used = node_use_cpus(&use);
     const char *gpus = string_map_find(total, "kiln.hpc/gpu");
     struct json *tree = json_object(arena);
 
     json_set_string(arena, tree, "name", node->meta.name);
     set_text(arena, tree, "partition", list_partitions(q, node));
     json_set_string(arena, tree, "state",
-                    t.state != NULL                    ? t.state
-                    : use.pods == 0                    ? "Idle"
-                    : use.cpus >= cpus && use.cpus > 0 ? "Full"
-                                                       : "Mixed");
+                    t.state != NULL            ? t.state
+                    : use.pods == 0            ? "Idle"
+                    : used >= cpus && used > 0 ? "Full"
+                                               : "Mixed");
     set_text(arena, tree, "reason", t.reason);
     set_text(arena, tree, "by", t.by);
     set_text(arena, tree, "since", t.since);
     json_set_int(arena, tree, "cpus", cpus);
-    json_set_int(arena, tree, "cpusUsed", use.cpus);
+    json_set_int(arena, tree, "cpusUsed", used);
     if (use.kept > 0)
         json_set_int(arena, tree, "cpusKept", use.kept);
     json_set_int(arena, tree, "memory", quantity_text_value(string_map_find(total, "memory")));

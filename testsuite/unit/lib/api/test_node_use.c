@@ -152,6 +152,8 @@ START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
         node_use_add_pod(&use, pod_of(pods[i]));
     ck_assert_int_eq(use.cpus, 4);
     ck_assert_int_eq(use.n_yielded, 2);
+    ck_assert_int_eq(use.shared_milli, 1000); /* of the last one, which shares */
+    ck_assert_int_eq(node_use_cpus(&use), 5);
     ck_assert_int_eq(use.memory_bytes, INT64_C(2) << 30);
     for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
         node_lending_note(&lending, pod_of(pods[i]));
