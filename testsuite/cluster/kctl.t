@@ -98,6 +98,8 @@ ok "kctl explain explains fields" \
     sh -c 'kctl explain pod.spec.placement | grep -q numaPolicy'
 says "a similar name is suggested" \
     'node "n7" not found (did you mean "n17"?)' kctl drain n7
+says "a list with nodes that are not there changes nothing" \
+    'nodes n[18-19] not found; nothing was changed' kctl drain 'n[17-19]'
 says "a similar kind is suggested" "did you mean 'pods'" kctl get pdos
 says "a similar command is suggested" "did you mean 'get'" kctl gte
 says "a similar field is suggested" \

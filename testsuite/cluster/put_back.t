@@ -139,6 +139,8 @@ stop controller KILL
 cluster_controller --paused
 begin paused
 ok "a job can be submitted while scheduling is paused" test -n "$id"
+like "ksub says that it waits" "$(as kilntest1 ksub --hold --wrap true 2>&1)" \
+    "warning: scheduling is paused: the job waits"
 says_why() { as kilntest1 kctl why "$id" | grep -q "have paused scheduling.*SchedulingPaused"; }
 ok "kctl why says that scheduling is paused" wait_for 20 says_why
 touch "$home/before"

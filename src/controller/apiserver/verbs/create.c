@@ -3,6 +3,7 @@
 #include "controller/apiserver/verbs/create.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -361,6 +362,17 @@ create_job_within(struct request *q, struct store_txn *txn)
 }
 
 static void
+warn_of_pause(struct request *q)
+{
+    const struct apiserver *server = q->server;
+
+    if (q->route.kind == &job_kind && server->is_scheduling_paused != NULL
+        && atomic_load(server->is_scheduling_paused))
+        reply_warn(&q->reply, "scheduling is paused: the job waits until an administrator "
+                              "resumes it");
+}
+
+static void
 create(struct request *q)
 {
     struct json *tree = q->body;
@@ -385,9 +397,10 @@ create(struct request *q)
             reply_tree(&q->reply, 201, tree);
             request_finish(q);
         }
-    } else if (put(q, txn, tree))
+    } else if (put(q, txn, tree)) {
+        warn_of_pause(q);
         request_commit(q, txn);
-    else
+    } else
         request_rollback(q, txn);
 }
 

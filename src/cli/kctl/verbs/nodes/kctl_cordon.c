@@ -12,6 +12,7 @@
 #include "cli/print/local_time.h"
 #include "cli/print/sanitize_text.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -58,6 +59,30 @@ static const struct option_table uncordon_table = {
     OPTION_ROWS(uncordon_rows),
     .more = "Example: kctl uncordon n7",
 };
+
+/* A single node needs no check: its change fails. */
+int
+cordon_check(struct kctl *kctl, const struct target_object *nodes, size_t count, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char **missing = arena_new_array(arena, const char *, count + 1);
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+    size_t n = 0;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && count > 1 && i < count; i++) {
+        struct json *found = NULL;
+
+        r = kctl_find(kctl, &nodes[i], arena, &found, err);
+        if (r == 0 && found == NULL)
+            missing[n++] = nodes[i].name;
+    }
+    if (r < 0 || n == 0)
+        return r;
+    hostlist_format(missing, n, 200, &names);
+    return error_set(err, -ENOENT, "node%s %s not found; nothing was changed", n > 1 ? "s" : "",
+                     names.text);
+}
 
 int
 cordon_set(struct kctl *kctl, const struct target_object *node, bool cordoned, const char *reason,
@@ -174,6 +199,8 @@ set_all(struct kctl *kctl, const struct cordon_options *o, int n_operands, char 
     int r = resource_select(kctl, &node_kind, n_operands, operands, o->label_selector, false, arena,
                             &nodes, err);
 
+    if (r == 0)
+        r = cordon_check(kctl, nodes.items, nodes.count, err);
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
         r = cordon_set(kctl, &nodes.items[i], cordoned, o->reason, err);
     if (r == 0 && !cordoned && nodes.count > 0)

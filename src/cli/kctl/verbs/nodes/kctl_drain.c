@@ -313,6 +313,8 @@ drain_run(struct kctl *kctl, const void *options, int n_operands, char **operand
         until_us = clock_monotonic_us(&clock_system) + timeout_us;
     r = resource_select(kctl, &node_kind, n_operands, operands, o->label_selector, false, arena,
                         &nodes, err);
+    if (r == 0)
+        r = cordon_check(kctl, nodes.items, nodes.count, err);
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
         r = cordon_set(kctl, &nodes.items[i], true, o->reason, err);
     for (size_t i = 0; r == 0 && i < nodes.count; i++)

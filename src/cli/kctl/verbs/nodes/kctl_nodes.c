@@ -20,6 +20,7 @@
 #include "cli/print/human.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -176,6 +177,9 @@ choose(const struct nodes_options *o, const struct json *all, const char *const 
        size_t n_names, struct arena *arena, struct json *chosen, struct error *err)
 {
     CLEANUP_FREE struct wanted_node *wanted = xcalloc(n_names + 1, sizeof(*wanted));
+    const char **missing = arena_new_array(arena, const char *, n_names + 1);
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    size_t n_missing = 0;
 
     for (size_t i = 0; i < n_names; i++)
         wanted[i].name = names[i];
@@ -193,8 +197,13 @@ choose(const struct nodes_options *o, const struct json *all, const char *const 
     }
     for (size_t i = 0; i < n_names; i++)
         if (!wanted[i].is_there)
-            return error_set(err, -ENOENT, "node \"%s\" not found", wanted[i].name);
-    return 0;
+            missing[n_missing++] = wanted[i].name;
+    if (n_missing == 0)
+        return 0;
+    if (n_missing == 1)
+        return error_set(err, -ENOENT, "node \"%s\" not found", missing[0]);
+    hostlist_format(missing, n_missing, 200, &list);
+    return error_set(err, -ENOENT, "nodes %s not found", list.text);
 }
 
 /* ---- Text ---- */
