@@ -22,7 +22,7 @@ struct node_use {
     int64_t pods;
     int64_t kept;      /* part of cpus, by node_use_add_kept */
     int64_t n_yielded; /* suspended pods that yield; without CPUs */
-    /* What pods request that have no CPUs of their own, in thousandths. */
+    /* The requests of pods without CPUs of their own, in thousandths. */
     int64_t shared_milli;
 };
 
