@@ -62,6 +62,19 @@ pods_at_once(const struct request *q, const struct json *tree)
     return most > 1 ? most : 1;
 }
 
+/* Adds so much of each pod, at most INT64_MAX: a sum that overflowed would be
+ * within each limit.
+ */
+static void
+add_of_pods(int64_t *sum, int64_t amount_of_pod, int64_t n_pods)
+{
+    int64_t more;
+
+    if (__builtin_mul_overflow(amount_of_pod, n_pods, &more)
+        || __builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
 static struct asked_amounts
 read_asked(const struct request *q, const struct json *tree,
            const struct json *spec) /* of its pods */
@@ -75,8 +88,10 @@ read_asked(const struct request *q, const struct json *tree,
     };
 
     for (uint32_t i = 0; i < json_count(containers); i++) {
-        a.cpu_milli += quantity_text_milli(amount(json_at(containers, i), "cpu")) * a.nodes;
-        a.memory += quantity_text_value(amount(json_at(containers, i), "memory")) * a.nodes;
+        add_of_pods(&a.cpu_milli, quantity_text_milli(amount(json_at(containers, i), "cpu")),
+                    a.nodes);
+        add_of_pods(&a.memory, quantity_text_value(amount(json_at(containers, i), "memory")),
+                    a.nodes);
     }
     return a;
 }

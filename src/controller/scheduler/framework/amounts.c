@@ -51,6 +51,17 @@ amounts_scalar(const struct amounts *a, uint32_t resource)
     return found != NULL ? found->value : 0;
 }
 
+/* A node may say that it has any amount. With this much, a hundred times the
+ * amount (scores) and the sums of a node's pods are still numbers of 64 bits.
+ */
+#define MOST (INT64_C(1) << 56)
+
+static int64_t
+at_most(int64_t amount)
+{
+    return amount < MOST ? amount : MOST;
+}
+
 void
 amounts_parse(struct amounts *a, struct string_ids *resources, const struct string_map *quantities,
               int64_t *ret_pods)
@@ -62,15 +73,16 @@ amounts_parse(struct amounts *a, struct string_ids *resources, const struct stri
         const char *text = quantities->items[i].value;
 
         if (strcmp(name, "cpu") == 0)
-            a->cpu_milli = quantity_text_milli(text);
+            a->cpu_milli = at_most(quantity_text_milli(text));
         else if (strcmp(name, "memory") == 0)
-            a->memory_bytes = quantity_text_value(text);
+            a->memory_bytes = at_most(quantity_text_value(text));
         else if (strcmp(name, "ephemeral-storage") == 0)
-            a->ephemeral_bytes = quantity_text_value(text);
+            a->ephemeral_bytes = at_most(quantity_text_value(text));
         else if (strcmp(name, "pods") == 0)
-            *ret_pods = quantity_text_value(text);
+            *ret_pods = at_most(quantity_text_value(text));
         else if (amounts_is_scalar(name))
-            amounts_set_scalar(a, string_ids_add(resources, name), quantity_text_value(text));
+            amounts_set_scalar(a, string_ids_add(resources, name),
+                               at_most(quantity_text_value(text)));
     }
 }
 

@@ -35,6 +35,7 @@ void amounts_fini(struct amounts *a);
 
 /* Parses a map of resource names to quantities, such as a node's allocatable.
  * `ret_pods` is set to the value of "pods", which is not part of the amounts.
+ * No amount is more than 2^56, whatever a node says.
  */
 void amounts_parse(struct amounts *a, struct string_ids *resources,
                    const struct string_map *quantities, int64_t *ret_pods);

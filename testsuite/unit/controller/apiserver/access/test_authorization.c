@@ -394,6 +394,26 @@ START_TEST(the_names_of_podgroups_of_others_jobs_are_not_free)
 }
 END_TEST
 
+/* 4 Ei of each of four pods is 2^64, which is not 0. */
+START_TEST(a_job_asks_for_no_more_than_its_partition_has_by_asking_for_everything)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_ANSWER struct answer a = {0};
+
+    world_init(&w);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, "/apis/kiln.hpc/v1/partitions",
+                                "{\"metadata\":{\"name\":\"small\"},\"spec\":{\"maximumMemory\":"
+                                "\"1Gi\",\"selector\":{}}}"),
+                     201);
+    a = world_ask(&w, &alice, HTTP_POST, JOBS,
+                  "{\"metadata\":{\"name\":\"all\"},\"spec\":{\"parallelism\":4,\"completions\":4,"
+                  "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"placement\":{"
+                  "\"partition\":\"small\"},\"containers\":[{\"name\":\"main\",\"resources\":"
+                  "{\"requests\":{\"memory\":\"4Ei\"}}}]}}}}");
+    ck_assert_msg(a.code == 403 && strstr(a.text, "partition small's limit") != NULL, "%s", a.text);
+}
+END_TEST
+
 START_TEST(an_agent_renews_only_its_own_lease)
 {
     CLEANUP_WORLD struct world w;
@@ -576,5 +596,6 @@ SUITE("authorization", a_user_changes_and_deletes_only_what_is_theirs,
       jobs_of_root_and_of_system_users_are_refused,
       an_administrator_submits_nothing_as_the_user_that_runs_the_controller,
       the_names_of_podgroups_of_others_jobs_are_not_free,
+      a_job_asks_for_no_more_than_its_partition_has_by_asking_for_everything,
       a_hold_is_signed_and_released_by_its_holder_and_by_operators,
       a_hold_of_the_former_release_is_one_and_can_be_released)

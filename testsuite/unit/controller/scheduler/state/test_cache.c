@@ -446,7 +446,32 @@ START_TEST(a_nomination_is_an_entry_of_its_node_while_it_lasts)
 }
 END_TEST
 
-SUITE("cache", an_assumed_pod_takes_room_until_it_is_forgotten,
+/* Scores are calculated with a hundred times of these amounts. */
+START_TEST(a_node_that_says_it_has_everything_has_an_amount_that_can_be_calculated_with)
+{
+    struct bench b;
+    const struct amounts *has;
+
+    bench_init(&b, 0);
+    cache_set_node(b.cache,
+                   fake_client_put(b.api, &node_kind,
+                                   "{\"metadata\":{\"name\":\"liar\"},\"status\":{\"allocatable\":{"
+                                   "\"cpu\":\"9223372036854775807\",\"memory\":\"8Ei\","
+                                   "\"ephemeral-storage\":\"8Ei\",\"example.net/gpu\":"
+                                   "\"9223372036854775807\",\"pods\":\"9223372036854775807\"}}}"));
+    cache_update_snapshot(b.cache, &b.snapshot);
+    has = &snapshot_find(&b.snapshot, "liar")->allocatable;
+    ck_assert_int_gt(has->cpu_milli, INT64_C(1) << 50);
+    ck_assert_int_lt(has->cpu_milli, INT64_MAX / 100);
+    ck_assert_int_lt(has->memory_bytes, INT64_MAX / 100);
+    ck_assert_int_lt(has->ephemeral_bytes, INT64_MAX / 100);
+    ck_assert_int_lt(amounts_value(has, b.resources, "example.net/gpu"), INT64_MAX / 100);
+    bench_fini(&b);
+}
+END_TEST
+
+SUITE("cache", a_node_that_says_it_has_everything_has_an_amount_that_can_be_calculated_with,
+      an_assumed_pod_takes_room_until_it_is_forgotten,
       a_confirmed_pod_is_not_forgotten_and_changes_nothing, a_pod_that_turns_up_elsewhere_is_moved,
       assumed_pods_expire_only_after_their_binding, a_removed_node_with_pods_comes_back_with_them,
       what_was_tried_on_a_node_leaves_no_trace, a_bound_pods_allocation_is_taken_from_its_status,
