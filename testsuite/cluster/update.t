@@ -171,6 +171,9 @@ ok "the pod has the raised limit" wait_for 20 pod_says "$waits" \
 is "its name can be changed" "$(k1 update job "$waits" name=runner)" \
     "job/$waits updated"
 root cancel "$behind" --yes >/dev/null
+# The job has a low priority: the next two would preempt it if there were no room.
+is_gone() { [ -z "$(pods_of "$1" .metadata.name)" ]; }
+wait_for 20 is_gone "$behind"
 short=$(submit -c 1 -t 0:15 --wrap 'exec sleep 1000')
 long=$(submit -c 1 -t 10 --wrap 'exec sleep 1000')
 ok "two more jobs run" wait_for 20 state_is "$long" Running
