@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/node/node_hardware.h"
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +12,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define NOTHING  "any"
-#define MEMORY   "memory"
-#define PER_CENT 100 /* of memory: the kernel's own use varies */
+#define NOTHING   "any"
+#define MEMORY    "memory"
+#define HUGEPAGES "hugepages-"
+#define PER_CENT  100 /* of memory: the kernel's own use varies */
 
 /* Huge pages and the number of pods are not hardware: they are configured. */
 static bool
@@ -69,6 +72,35 @@ value_of(const char *quantity)
     return quantity != NULL && quantity_parse(quantity, &q) == 0 ? quantity_value(&q) : 0;
 }
 
+/* Memory that is set aside as huge pages is no longer part of the capacity of
+ * memory, but it is not missing.
+ */
+static int64_t
+add_hugepages(const struct node *node, int64_t sum)
+{
+    for (unsigned i = 0; i < node->status.capacity.count; i++)
+        if (strncmp(node->status.capacity.items[i].key, HUGEPAGES, sizeof(HUGEPAGES) - 1) == 0
+            && __builtin_add_overflow(sum, value_of(node->status.capacity.items[i].value), &sum))
+            return INT64_MAX;
+    return sum;
+}
+
+/* Returns what the node has of the resource; NULL: nothing. */
+static const char *
+find_present(const struct node *node, const char *resource, char text[QUANTITY_TEXT_SIZE])
+{
+    const char *has = string_map_find(&node->status.capacity, resource);
+    int64_t sum;
+
+    if (has == NULL || strcmp(resource, MEMORY) != 0)
+        return has;
+    sum = add_hugepages(node, value_of(has));
+    if (sum == value_of(has))
+        return has;
+    snprintf(text, QUANTITY_TEXT_SIZE, "%" PRId64 "Ki", sum / 1024);
+    return text;
+}
+
 static bool
 is_less(const char *resource, int64_t has, int64_t than)
 {
@@ -87,7 +119,8 @@ node_hardware_is_missing(const struct node *node, struct strbuf *words)
     if (at == NULL || node->status.topology == NULL)
         return false;
     while (next_item(&at, &item)) {
-        const char *has = string_map_find(&node->status.capacity, item.resource);
+        char text[QUANTITY_TEXT_SIZE];
+        const char *has = find_present(node, item.resource, text);
 
         if (!is_less(item.resource, value_of(has), value_of(item.quantity)))
             continue;
@@ -120,7 +153,8 @@ node_hardware_learn(const struct node *node)
         || (expected != NULL && strcmp(expected, NOTHING) == 0))
         return NULL;
     while (at != NULL && next_item(&at, &item)) {
-        const char *has = string_map_find(&node->status.capacity, item.resource);
+        char present[QUANTITY_TEXT_SIZE];
+        const char *has = find_present(node, item.resource, present);
         bool grew = is_less(item.resource, value_of(item.quantity), value_of(has));
 
         strbuf_printf(&text, "%s%s=%s", text.length > 0 ? " " : "", item.resource,
@@ -129,10 +163,12 @@ node_hardware_learn(const struct node *node)
     }
     for (unsigned i = 0; i < node->status.capacity.count; i++) {
         const struct string_entry *c = &node->status.capacity.items[i];
+        char present[QUANTITY_TEXT_SIZE];
 
         if (!is_hardware(c->key) || finds_item(expected, c->key, &item))
             continue;
-        strbuf_printf(&text, "%s%s=%s", text.length > 0 ? " " : "", c->key, c->value);
+        strbuf_printf(&text, "%s%s=%s", text.length > 0 ? " " : "", c->key,
+                      find_present(node, c->key, present));
         changed = true;
     }
     return changed ? strbuf_take(&text) : NULL;
