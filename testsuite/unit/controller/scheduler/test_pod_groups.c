@@ -554,9 +554,10 @@ START_TEST(a_node_counts_once_where_room_is_counted)
     put_pods(w, "abc");
     let_pass(w);
     ck_assert_uint_eq(count_bound(w, "abc"), 0);
-    ck_assert_str_eq(message(w, "a"),
-                     "group 'g' of 3 pods, placed all together or not at all: pod 'a' did not: "
-                     "there is not enough room for all 3 pods of its group, each on its own node");
+    ck_assert_str_eq(
+        message(w, "a"),
+        "group 'g' of 3 pods, placed all together or not at all: pod 'a' found no room: "
+        "there is not enough room for all 3 pods of its group, each on its own node");
     world_add_node(w, "n3", 8);
     let_pass(w);
     ck_assert_uint_eq(count_bound(w, "abc"), 3);
