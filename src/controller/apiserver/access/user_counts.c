@@ -135,14 +135,18 @@ content_bytes(const struct job_spec *spec)
 }
 
 /* Whether Kiln created the object for another one. Users cannot write such
- * references (rules JobPod and OwnerReferences).
+ * references in pods and claims (rules JobPod and ClaimOwner). A PodGroup may
+ * name a Job of its user, but only one has the name of that Job.
  */
 static bool
 is_derived(const struct object *object)
 {
+    const struct owner_reference *job = meta_controller_of(object->meta, &job_kind);
     const struct kind *kind = NULL;
 
-    if (object->kind == &pod_kind || object->kind == &pod_group_kind)
+    if (object->kind == &pod_group_kind)
+        return job != NULL && job->name != NULL && strcmp(job->name, object->meta->name) == 0;
+    if (object->kind == &pod_kind)
         kind = &job_kind;
     else if (object->kind == &persistent_volume_claim_kind)
         kind = &pod_kind;

@@ -46,6 +46,41 @@ START_TEST(a_user_has_so_many_objects_and_others_as_many)
 }
 END_TEST
 
+static int
+make_group(struct world *w, const char *name, const char *job_uid)
+{
+    CLEANUP_FREE char *body = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
+        "\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]},"
+        "\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}}}}",
+        name, job_uid);
+
+    return world_code(w, &alice, HTTP_POST,
+                      "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", body);
+}
+
+/* The PodGroup that Kiln makes for a Job does not count, and others of a user
+ * count even if they say that they belong to his Job.
+ */
+START_TEST(podgroups_that_name_a_job_count)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    w.policy.limits.per_user.objects = 2;
+    {
+        CLEANUP_ANSWER struct answer job =
+            world_ask(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+        const char *uid = json_path_text(job.body, "metadata.uid");
+
+        ck_assert_int_eq(job.code, 201);
+        ck_assert_int_eq(make_group(&w, "j", uid), 201);
+        ck_assert_int_eq(make_group(&w, "a", uid), 201);
+        ck_assert_int_eq(make_group(&w, "b", uid), 403);
+    }
+}
+END_TEST
+
 START_TEST(root_of_the_socket_has_no_limit)
 {
     CLEANUP_WORLD struct world w;
@@ -206,7 +241,8 @@ START_TEST(names_to_be_checked_cost_no_more_than_their_number)
 END_TEST
 
 SUITE("admission_limits", a_user_has_so_many_objects_and_others_as_many,
-      root_of_the_socket_has_no_limit, what_is_refused_or_rolled_back_does_not_count,
+      podgroups_that_name_a_job_count, root_of_the_socket_has_no_limit,
+      what_is_refused_or_rolled_back_does_not_count,
       who_is_full_of_bytes_may_still_shrink_and_release, time_and_grace_have_the_sites_most,
       who_asks_for_nothing_gets_the_sites_defaults,
       names_to_be_checked_cost_no_more_than_their_number)
