@@ -283,7 +283,7 @@ is "jobs that are not there are named together" "$(k1 cancel 990,991 995 2>&1)" 
 gone=$(submit --wrap true)
 k1 wait "$gone" >/dev/null
 root delete job "job-$gone" >/dev/null
-for what in logs script resubmit; do
+for what in logs script resubmit cancel hold requeue; do
     like "kctl $what of a deleted job points to history" "$(k1 "$what" "$gone" 2>&1)" \
         "job $gone not found; 'kctl history $gone'"
 done

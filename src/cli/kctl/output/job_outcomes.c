@@ -155,7 +155,10 @@ line_of(const struct job_outcomes *o, const struct reported_job *jobs, size_t co
     CLEANUP_FREE char *message = sanitize_text_dup(jobs[0].message);
 
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1 && jobs[0].id > 0)
-        return arena_printf(o->arena, "job %" PRId64 " not found", jobs[0].id);
+        return arena_printf(o->arena,
+                            "job %" PRId64 " not found; 'kctl history %" PRId64
+                            "' shows whether it ended and was deleted",
+                            jobs[0].id, jobs[0].id);
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1)
         return arena_printf(o->arena, "job \"%s\" not found",
                             jobs[0].name != NULL ? jobs[0].name : "");
