@@ -266,6 +266,14 @@ holds_revision(int64_t after, int64_t before, void *context)
     return a->pods != NULL && pods_holds_revision(a->pods, after, before);
 }
 
+static struct json *
+list_pods(struct arena *arena, void *context)
+{
+    const struct agent *a = context;
+
+    return pods_list_held(a->pods, arena);
+}
+
 static void
 fill_context(struct agent *a)
 {
@@ -457,6 +465,7 @@ agent_new(const struct agent_settings *settings, enum agent_next mode, struct ag
         .state_dir = settings->state_dir,
         .every_ms = settings->heartbeat_us / 1000 * CLUSTER_CHECK_BEATS,
         .holds = holds_revision,
+        .list_pods = list_pods,
         .answered = on_cluster_answer,
         .context = a,
     });

@@ -168,4 +168,56 @@ ok "then a job waits" wait_for 20 says_why
 admin resume scheduling >/dev/null
 ok "it runs when scheduling is resumed" wait_for 20 runs later
 touch "$home/paused" "$home/later"
+wait_for 30 job_is "$id" Completed
+
+# --- a job that waited in the copy ------------------------------------------------------
+# begin_starts NAME OPTIONS...: submits a job that writes a line for each start.
+begin_starts() {
+    name=$1 && shift
+    id=$(as kilntest1 ksub --parsable "$@" --wrap "echo start >>$name.starts; while [ ! -e $name ]; \
+do sleep 0.2; done")
+}
+starts() { [ "$(wc -l 2>/dev/null <"$home/$1.starts")" -eq "$2" ]; }
+two_ready() { [ "$(admin get nodes --no-headers | grep -cw Ready)" -eq 2 ]; }
+cluster_agent n2 --topology 'package:1 core:16 pu:1' --heartbeat 1s
+wait_for 20 two_ready || bail_out "no second node"
+admin taint node n2 kiln.hpc/virtual- >/dev/null
+begin_starts full1 -c 16
+begin_starts full2 -c 16
+wait_for 20 starts full1 1
+wait_for 20 starts full2 1
+begin_starts waited -c 12
+waited=$id
+is_waiting() { as kilntest1 kctl why "$1" | grep -q "CPUs\|Resources"; }
+ok "a job waits for room" wait_for 20 is_waiting "$waited"
+copy_to waiting
+touch "$home/full1" "$home/full2"
+ok "it runs by now" wait_for 20 starts waited 1
+node=$(admin get pod "job-$waited-0" -o json | jq -r .spec.nodeName)
+[ "$node" = n1 ] && other=n2 || other=n1
+begin_starts beside -c 2 -w "$other"
+ok "another job runs that the copy does not know" wait_for 20 starts beside 1
+# The other node knows that the copy is old when it has the mark that follows its job.
+sleep 12
+signal "$node" STOP
+put_back waiting
+cluster_controller
+ok "kctl status says that no job starts" sh -c "kctl --server http+unix://$cluster/state/socket \
+    status | grep -q 'none starts, until the nodes'"
+said=$(curl -sS --unix-socket "$cluster/state/socket" -H 'Content-Type: application/json' \
+    -d "{\"target\":{\"kind\":\"Node\",\"name\":\"$other\"}}" \
+    "http://controller/api/v1/namespaces/default/pods/job-$waited-0/binding" 2>&1)
+like "no pod is bound" "$said" "waits until the nodes have reported"
+like "kctl why says it" "$(as kilntest1 kctl why "$waited")" "no job starts until the nodes have"
+sleep 5
+ok "the job is not started on the other node, which has room" starts waited 1
+signal "$node" CONT
+runs_on() { [ "$(admin get pod "job-$1-0" -o json |
+    jq -r '.spec.nodeName + " " + .status.phase')" = "$2 Running" ]; }
+ok "the job runs on its node when that has reported" wait_for 90 runs_on "$waited" "$node"
+begin_starts next -c 1
+ok "then other jobs start" wait_for 30 starts next 1
+touch "$home/waited" "$home/next" "$home/beside"
+ok "it completes" wait_for 30 job_is "$waited" Completed
+ok "it was started once" starts waited 1
 finish

@@ -53,7 +53,8 @@ struct cluster_identity {
     int64_t again_ms;
     bool is_settling;
     bool is_asking;
-    bool ask_again; /* after the answer to the request under way */
+    bool has_listed; /* the pods here, with the request under way */
+    bool ask_again;  /* after the answer to the request under way */
     bool was_foreign;
     bool has_joined;
     struct error last_failure; /* the failure logged last, so that each is logged once */
@@ -228,6 +229,12 @@ log_failure(struct cluster_identity *b, const struct client_reply *reply)
     b->last_failure = err;
 }
 
+static bool
+lists(const struct cluster_identity *b)
+{
+    return b->s.list_pods != NULL;
+}
+
 static enum cluster_answer
 read_answer(struct cluster_identity *b, const struct client_reply *reply)
 {
@@ -252,6 +259,7 @@ read_answer(struct cluster_identity *b, const struct client_reply *reply)
     }
     b->was_foreign = false;
     b->is_settling = json_is_true(json_get(tree, "awaitsNodes"));
+    b->ask_again = b->ask_again || (b->is_settling && lists(b) && !b->has_listed);
     note_unmarked(b, mark, json_get_int(tree, "since", 0), json_get_int(tree, "common", 0));
     write_mark(b, mark);
     b->witnessed = 0;
@@ -295,6 +303,20 @@ on_answer(const struct client_reply *reply, void *context)
         b->s.answered(answer, b->s.context);
 }
 
+/* Another controller, or another store, may answer only after an interruption,
+ * which may be noticed late: the answer then says whether nodes are awaited.
+ */
+static void
+add_pods(struct cluster_identity *b, struct arena *arena, struct json *body)
+{
+    b->has_listed = lists(b) && (b->is_interrupted || b->is_settling);
+    if (!lists(b))
+        return;
+    json_set_bool(arena, body, "listsPods", true);
+    if (b->has_listed)
+        json_set(arena, body, "pods", b->s.list_pods(arena, b->s.context));
+}
+
 void
 cluster_identity_ask(struct cluster_identity *b)
 {
@@ -316,6 +338,7 @@ cluster_identity_ask(struct cluster_identity *b)
     request.body = json_object(arena);
     if (b->mark != NULL)
         json_set_string(arena, request.body, "mark", arena_printf(arena, "%s", b->mark));
+    add_pods(b, arena, request.body);
     client_call(b->s.client, arena, &request, on_answer, b);
 }
 

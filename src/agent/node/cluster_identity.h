@@ -20,8 +20,10 @@
 
 #include "lib/base/macro.h"
 
+struct arena;
 struct client;
 struct cluster_identity;
+struct json;
 struct loop;
 
 enum cluster_answer {
@@ -41,6 +43,8 @@ struct cluster_identity_settings {
     int64_t every_ms; /* interval of the checks after the first answer */
     /* Whether a pod here was last seen at a revision between the two. Or NULL. */
     bool (*holds)(int64_t after, int64_t before, void *context);
+    /* The pods here, for a controller whose store may lack their bindings. Or NULL. */
+    struct json *(*list_pods)(struct arena *arena, void *context);
     void (*answered)(enum cluster_answer answer, void *context);
     void *context;
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_arrivals.c - pods whose cores another pod here may still hold */
+/* pod_arrivals.c - which pods hold what here: pods whose cores another pod may
+ * still hold, and the list of pods for a controller whose store may have lost
+ * their bindings
+ */
 #include "agent/pods/pods_state.h"
 
 #include <stdbool.h>
@@ -12,14 +15,18 @@
 #include "agent/pods/shared_pool.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/event_recorder.h"
 #include "lib/client/informer.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
 
 /* The pod may overlap a frozen pod that yields its cores. */
 static int
@@ -137,4 +144,33 @@ pods_check_arrivals(void *context)
     while (map_next(p->runs, &at, NULL, &run))
         if (pod_run_is_waiting(run))
             check_arrival(p, run);
+}
+
+/* Also a pod whose end is not reported yet. A pod that the API has finished or
+ * is deleting is none: the store knows it.
+ */
+struct json *
+pods_list_held(const struct pods *p, struct arena *arena)
+{
+    struct json *list = json_array(arena);
+    size_t at = 0;
+    void *run;
+
+    while (map_next(p->runs, &at, NULL, &run)) {
+        const struct object *pod = pod_run_pod(run);
+        const struct allocation *allocation = pod_of(pod)->status.allocation;
+        struct json *item;
+
+        if (pod_run_is_forgotten(run) || allocation == NULL || pod_is_finished(pod_of(pod))
+            || pod->meta->deleted_at_us != 0)
+            continue;
+        item = json_object(arena);
+        json_set_string(arena, item, "namespace", arena_strdup(arena, pod->meta->namespace));
+        json_set_string(arena, item, "name", arena_strdup(arena, pod->meta->name));
+        json_set_string(arena, item, "uid", arena_strdup(arena, pod->meta->uid));
+        json_set(arena, item, "allocation",
+                 json_dup(arena, record_encode(&allocation_record, arena, allocation)));
+        json_append(arena, list, item);
+    }
+    return list;
 }

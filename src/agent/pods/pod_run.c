@@ -426,6 +426,16 @@ has_same_wishes(const struct object *a, const struct object *b)
            && (pod_find_yield(pod_of(a)) != NULL) == (pod_find_yield(pod_of(b)) != NULL);
 }
 
+/* An older store was put back, which does not have the report. */
+static bool
+lacks_report(const struct pod_run *s)
+{
+    const char *phase = pod_of(s->pod)->status.phase;
+
+    return s->reported == REPORT_RUNNING && s->call == NULL && phase != NULL
+           && strcmp(phase, "Pending") == 0;
+}
+
 void
 pod_run_update(struct pod_run *s, const struct object *pod)
 {
@@ -440,8 +450,8 @@ pod_run_update(struct pod_run *s, const struct object *pod)
         shepherd_watch_note_freeze(s);
     if (pod_is_finished(pod_of(pod)) && s->phase != POD_RUN_DONE)
         note_given_up(s);
-    else if (s->phase == POD_RUN_RUNNING && is_unknown(pod))
-        status_report_repeat(s); /* the node was unreachable for a while */
+    else if (s->phase == POD_RUN_RUNNING && (is_unknown(pod) || lacks_report(s)))
+        status_report_repeat(s);
     if (pod->meta->deleted_at_us == 0 && !s->given_up)
         return;
     if (s->waits) {

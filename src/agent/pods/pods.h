@@ -19,6 +19,8 @@
 #include "lib/base/macro.h"
 
 struct agent_context;
+struct arena;
+struct json;
 struct object;
 struct pods;
 
@@ -75,6 +77,11 @@ bool pods_holds_revision(const struct pods *pods, int64_t after, int64_t before)
  */
 void pods_visit_retained(const struct pods *pods,
                          void (*visit)(const struct object *pod, void *context), void *context);
+
+/* The pods that were bound to this node and are not over for the API (pod_arrivals.c):
+ * namespace, name, uid and allocation of each.
+ */
+struct json *pods_list_held(const struct pods *pods, struct arena *arena);
 
 /* Calls `visit` for each pod whose process runs; borrowed for the call. */
 struct running_pod;

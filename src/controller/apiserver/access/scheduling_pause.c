@@ -29,7 +29,14 @@ tell_scheduler(const struct apiserver *server)
 {
     if (server->is_scheduling_paused != NULL)
         atomic_store(server->is_scheduling_paused,
-                     store_find_secret(server->store, SECRET) != NULL);
+                     server->holds_scheduling || store_find_secret(server->store, SECRET) != NULL);
+}
+
+void
+scheduling_pause_hold(struct apiserver *server, bool holds)
+{
+    server->holds_scheduling = holds;
+    tell_scheduler(server);
 }
 
 static void

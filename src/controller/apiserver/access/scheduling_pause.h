@@ -23,6 +23,11 @@ struct request;
  */
 void scheduling_pause_begin(struct apiserver *server, bool begins_paused);
 
+/* Holds scheduling back while the controller does not know yet what runs on the
+ * nodes; that is not stored, and described as no pause.
+ */
+void scheduling_pause_hold(struct apiserver *server, bool holds);
+
 /* Returns false when the path is another. Otherwise the request is answered,
  * perhaps later.
  */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
@@ -359,15 +360,27 @@ describe(struct request *q, const struct sealed_mark *mark)
     return runs->count == 1 ? NODE_REPORT_LAST_RUN : NODE_REPORT_EARLIER;
 }
 
+/* An agent that could list its pods, but did not know that it should, asks again
+ * with the list when the answer says that nodes are awaited. Only a node that has
+ * proved itself speaks for its pods.
+ */
+static bool
+is_whole(const struct request *q)
+{
+    return q->principal->type == PRINCIPAL_AGENT
+           && (json_get(q->body, "pods") != NULL || !json_is_true(json_get(q->body, "listsPods")));
+}
+
 void
-cluster_mark_serve(struct request *q)
+cluster_mark_serve(struct request *q, const struct cluster_mark_pods *held)
 {
     struct store *store = q->server->store;
     const char *key = store_find_secret(store, KEY_NAME);
     const char *uid = cluster_uid(q);
     enum node_report report = NODE_REPORT_EARLIER;
     struct store_txn *txn = NULL;
-    bool is_older = false, is_ours;
+    const struct json *pods = json_get(q->body, "pods");
+    bool is_older = false, is_ours, has_unbound = false;
     struct sealed_mark mark;
 
     /* Agents retry after this failure: they end no pod and keep no other uid.
@@ -386,10 +399,11 @@ cluster_mark_serve(struct request *q)
     if (is_ours) {
         report = describe(q, &mark);
         is_older = is_beyond(q, &mark);
+        has_unbound = json_is(pods, JSON_ARRAY) && held->find(q, pods);
     }
-    if (is_older) {
+    if (is_older || has_unbound) {
         txn = store_begin(store);
-        if (!go_beyond(q, txn, &mark)) {
+        if ((is_older && !go_beyond(q, txn, &mark)) || (has_unbound && !held->bind(q, txn, pods))) {
             request_rollback(q, txn);
             return;
         }
@@ -397,6 +411,7 @@ cluster_mark_serve(struct request *q)
     answer_mark(q, key, uid, is_ours ? &mark : NULL);
     if (txn != NULL)
         store_commit(txn, is_older ? forget_before : NULL, store);
-    node_reports_note(q->server->node_reports, q->route.name, report);
+    if (is_whole(q))
+        node_reports_note(q->server->node_reports, q->route.name, report);
     request_finish_durably(q);
 }

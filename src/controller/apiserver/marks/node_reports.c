@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -54,6 +55,8 @@ end_wait(struct node_reports *w, bool may_issue)
     size_t n = w->n_waiting;
 
     w->are_awaited = false;
+    if (may_issue)
+        scheduling_pause_hold(w->server, false);
     timer_stop(w->timer);
     timer_stop(w->expiry);
     w->waiting = NULL;
@@ -94,7 +97,7 @@ on_time_out(void *arg)
     struct node_reports *w = arg;
 
     log_info("%zu of the nodes that were ready have not reported what they know of this "
-             "cluster; new job ids are issued all the same",
+             "cluster; new job ids are issued and jobs start all the same",
              map_count(w->missing));
     end_wait(w, true);
 }
@@ -128,8 +131,10 @@ node_reports_new(struct apiserver *server, int64_t wait_ms)
         (void)store_list(server->store, &node_kind, NULL, NULL, 0, expect_node, w);
     w->are_awaited = map_count(w->missing) > 0;
     w->until_ms = loop_now_ms() + wait_ms;
-    if (w->are_awaited)
+    if (w->are_awaited) {
         timer_start(w->timer, wait_ms);
+        scheduling_pause_hold(server, true);
+    }
     return w;
 }
 

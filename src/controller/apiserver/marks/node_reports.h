@@ -4,7 +4,7 @@
  * The store may be older than the cluster. Its nodes know that: their marks say
  * how far revisions and job ids had come. So no job id is issued until the nodes
  * that were Ready have reported, and meanwhile agents end no pod that is missing
- * here. After an ordinary restart this takes a moment: if what one node knows is
+ * here, and no pod is bound, since it may run on a node already. After an ordinary restart this takes a moment: if what one node knows is
  * the store's own past, the others are waited for only shortly, and not at all
  * if the last controller ended in good order. Without such a node it takes
  * `wait_ms` at most.

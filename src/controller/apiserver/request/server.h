@@ -61,6 +61,7 @@ struct apiserver {
     atomic_bool *is_munge_dead;        /* or NULL */
     atomic_bool *leases[2];            /* or NULL; see apiserver.h */
     atomic_bool *is_scheduling_paused; /* or NULL; read by the scheduler */
+    bool holds_scheduling;             /* until the nodes have reported (marks/node_reports) */
     struct membership *membership;
     struct membership *class_users; /* of priority classes */
     struct membership *partition_users;

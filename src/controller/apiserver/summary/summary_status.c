@@ -151,7 +151,8 @@ add_warnings(struct request *q, struct json *tree)
         warn(q, warnings, "MUNGE does not answer on the controller's machine");
     if (node_reports_are_awaited(server->node_reports))
         warn(q, warnings,
-             "new jobs wait until the nodes have reported what they know of this cluster "
+             "new jobs wait, and none starts, until the nodes have reported what they know of this "
+             "cluster "
              "(startupWait)");
     if (paused != NULL)
         warn(q, warnings,

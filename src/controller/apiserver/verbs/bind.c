@@ -20,6 +20,7 @@
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/bind.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/node/allocation.h"
@@ -111,8 +112,8 @@ take_part(struct request *q, struct json *tree, const char *name)
 }
 
 /* Copies the spec only at its top level: its members belong to the old tree. */
-static struct json *
-bound_tree(struct bind_member *m, const struct object *pod, const struct json *old_tree)
+struct json *
+bind_make_tree(struct bind_member *m, const struct object *pod, const struct json *old_tree)
 {
     struct request *q = m->q;
     struct json *tree = json_copy(q->arena, old_tree);
@@ -170,7 +171,7 @@ put(struct bind_member *m, struct store_txn *txn, const struct object *pod)
         return true;
     const struct json *old_tree = object_tree(pod, m->q->arena);
 
-    return write_put(m->q, txn, bound_tree(m, pod, old_tree), old_tree) != NULL;
+    return write_put(m->q, txn, bind_make_tree(m, pod, old_tree), old_tree) != NULL;
 }
 
 /* Commits with a Success but without request_commit_success, which would free
@@ -365,19 +366,32 @@ waits_for_owner(struct request *q)
     return false;
 }
 
-void
-verb_bind(struct request *q)
+/* NULL: pods may be bound. */
+static const char *
+find_obstacle(struct request *q)
 {
     const char *paused = scheduling_pause_describe(q->server, q->arena);
 
-    if (paused != NULL) {
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 503,
-                       .reason = "ServiceUnavailable",
-                       .message = arena_printf(q->arena, "scheduling is paused %s", paused),
-                       .retry_after_s = 1,
-                   });
+    if (paused != NULL)
+        return arena_printf(q->arena, "scheduling is paused %s", paused);
+    return q->server->holds_scheduling
+               ? "the controller has started and waits until the nodes have reported which pods "
+                 "they run; try again"
+               : NULL;
+}
+
+void
+verb_bind(struct request *q)
+{
+    const char *obstacle = find_obstacle(q);
+
+    if (obstacle != NULL) {
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 503,
+                                  .reason = "ServiceUnavailable",
+                                  .message = obstacle,
+                                  .retry_after_s = 1,
+                              });
         request_finish_durably(q);
         return;
     }

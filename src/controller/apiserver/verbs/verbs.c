@@ -2,7 +2,6 @@
 #include "controller/apiserver/verbs/verbs.h"
 
 #include "controller/apiserver/access/authorization.h"
-#include "controller/apiserver/marks/cluster_mark.h"
 #include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
@@ -75,7 +74,7 @@ find_verb(const struct route *route)
     case SUBRESOURCE_APPROVE:
         return verb_approve;
     case SUBRESOURCE_MARK:
-        return cluster_mark_serve;
+        return verb_mark;
     case SUBRESOURCE_RESET:
         return verb_reset;
     case SUBRESOURCE_USAGE:

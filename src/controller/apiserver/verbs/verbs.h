@@ -62,6 +62,9 @@ void verb_review(struct request *q);
 /* bind.c */
 void verb_bind(struct request *q);
 
+/* held_pods.c: a node's mark, and the pods that it has */
+void verb_mark(struct request *q);
+
 /* evict.c */
 void verb_evict(struct request *q);
 

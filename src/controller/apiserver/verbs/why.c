@@ -10,6 +10,7 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/objects/dependency_chain.h"
 #include "controller/apiserver/objects/write.h"
@@ -66,12 +67,21 @@ answer_now(struct request *q, struct json *answer)
     request_finish(q);
 }
 
-/* Adds the scheduler's members after the members of start_answer. */
+/* Adds the scheduler's members after the members of start_answer. The scheduler
+ * knows only that it is paused, not for what.
+ */
 static void
 add_members(struct request *q, struct json *answer, const struct json *members)
 {
+    const char *code = json_path_text(members, "cause.code");
+
     for (uint32_t i = 0; i < members->count; i++)
         json_set(q->arena, answer, members->members[i].name, members->members[i].value);
+    if (q->server->holds_scheduling && scheduling_pause_describe(q->server, q->arena) == NULL
+        && code != NULL && strcmp(code, "SchedulingPaused") == 0)
+        json_set_string(q->arena, json_get(answer, "cause"), "message",
+                        "the controller has started: no job starts until the nodes have reported "
+                        "which pods they run");
 }
 
 static void

@@ -385,8 +385,122 @@ START_TEST(a_forged_chain_is_not_read)
 }
 END_TEST
 
+/* The node sends its mark with the pods that it has; `pods` NULL: it could. */
+static int
+send_pods(struct world *w, const struct principal *who, const char *mark, const char *pods)
+{
+    CLEANUP_FREE char *body =
+        pods != NULL ? xasprintf("{\"mark\":\"%s\",\"listsPods\":true,\"pods\":[%s]}", mark, pods)
+                     : xasprintf("{\"mark\":\"%s\",\"listsPods\":true}", mark);
+
+    return world_code(w, who, HTTP_POST, NODES "/n1/mark", body);
+}
+
+static int
+bind_pod(struct world *w, const char *name)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s/binding", name);
+
+    return world_code(w, &scheduler_room, HTTP_POST, target,
+                      "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"cpus\":\"8-9\","
+                      "\"memoryNodes\":\"0\"}}");
+}
+
+static char *
+add_pod(struct world *w, const char *name)
+{
+    CLEANUP_FREE char *body = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["
+        "{\"name\":\"main\",\"command\":[\"/bin/true\"]}]}}",
+        name);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_POST, PODS, body);
+
+    ck_assert_int_eq(a.code, 201);
+    return xstrdup(answer_get(&a, "metadata.uid"));
+}
+
+static char *
+item(const char *name, const char *uid, const char *cpus)
+{
+    return xasprintf("{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"%s\","
+                     "\"allocation\":{\"cpus\":\"%s\",\"memoryNodes\":\"0\"}}",
+                     name, uid, cpus);
+}
+
+static bool
+has_node(struct world *w, const char *name, const char *cpus)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s", name);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, target, NULL);
+
+    if (answer_get(&a, "spec.nodeName") == NULL)
+        return false;
+    ck_assert_str_eq(answer_get(&a, "spec.nodeName"), "n1");
+    ck_assert_str_eq(answer_get(&a, "status.allocation.cpus"), cpus);
+    return true;
+}
+
+START_TEST(no_pod_is_bound_before_the_nodes_have_reported)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_FREE char *mark = NULL, *uid = NULL;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    uid = add_pod(&w, "a");
+    mark = next_mark(&w, NULL);
+    world_close(&w);
+    world_open(&w);
+    ck_assert_int_eq(bind_pod(&w, "a"), 503);
+    /* The report is not whole without the pods. */
+    ck_assert_int_eq(send_pods(&w, &agent_n1, mark, NULL), 201);
+    ck_assert_int_eq(bind_pod(&w, "a"), 503);
+    ck_assert_int_eq(send_pods(&w, &agent_n1, mark, ""), 201);
+    ck_assert_int_eq(bind_pod(&w, "a"), 201);
+}
+END_TEST
+
+START_TEST(a_pod_that_a_node_has_is_bound_to_it)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_FREE char *mark = NULL, *a = NULL, *b = NULL, *c = NULL;
+    CLEANUP_FREE char *list = NULL, *item_a = NULL, *item_b = NULL;
+    CLEANUP_FREE char *item_c = NULL;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    a = add_pod(&w, "a");
+    b = add_pod(&w, "b");
+    c = add_pod(&w, "c");
+    mark = next_mark(&w, NULL);
+    world_close(&w);
+    world_open(&w);
+    item_a = item("a", a, "2-3");
+    item_b = item("b", a, "4-5"); /* a uid of another pod */
+    item_c = item("c", c, "x");   /* cannot be read */
+    ck_assert_int_eq(send_pods(&w, &alice, mark, item_a), 201);
+    ck_assert_int_eq(bind_pod(&w, "a"), 503);
+    ck_assert(!has_node(&w, "a", ""));
+    list = xasprintf("%s,%s,%s,17", item_a, item_b, item_c);
+    ck_assert_int_eq(send_pods(&w, &agent_n1, mark, list), 201);
+    ck_assert(has_node(&w, "a", "2-3"));
+    ck_assert(!has_node(&w, "b", ""));
+    ck_assert(!has_node(&w, "c", ""));
+    /* Again, with other cores: nothing changes. */
+    free(item_a);
+    item_a = item("a", a, "6-7");
+    ck_assert_int_eq(send_pods(&w, &agent_n1, mark, item_a), 201);
+    ck_assert(has_node(&w, "a", "2-3"));
+    ck_assert_int_eq(bind_pod(&w, "a"), 409);
+    ck_assert_int_eq(bind_pod(&w, "b"), 201);
+}
+END_TEST
+
 SUITE("cluster_mark", a_new_job_waits_for_the_node_that_was_ready,
       a_request_may_say_how_long_it_waits, nothing_waits_without_a_ready_node,
       what_waits_is_refused_when_the_server_stops, a_copy_that_was_opened_twice_knows_what_it_lacks,
       a_copy_learns_how_far_it_is_behind, each_branch_of_a_copy_lacks_the_other,
-      a_forged_chain_is_not_read)
+      a_forged_chain_is_not_read, no_pod_is_bound_before_the_nodes_have_reported,
+      a_pod_that_a_node_has_is_bound_to_it)
