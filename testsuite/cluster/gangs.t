@@ -253,4 +253,18 @@ job j4 2 'schedulingPolicy: {gang: {}}' >/dev/null
 told() { root describe job j4 | grep -q "PodGroup 'j4' is not of this job"; }
 ok "a group of that name that is not the Job's is told" wait_for 20 told
 
+# --- limits of a partition ---------------------------------------------------------
+
+root apply -f - >/dev/null <<Y
+apiVersion: kiln.hpc/v1
+kind: Partition
+metadata: {name: narrow}
+spec: {maximumNodes: 2}
+Y
+ok "a partition's limit of nodes counts the nodes of a gang" \
+    fails as kilntest1 ksub -p narrow -N 3 --per-node --wrap true
+ok "... in words" grep -q "3 nodes is more than partition narrow's limit of 2" "$cluster/said" ||
+    note "$(cat "$cluster/said")"
+ok "fewer are accepted" as kilntest1 ksub -p narrow -N 2 --per-node --wrap true
+
 finish

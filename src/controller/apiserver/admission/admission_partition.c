@@ -47,14 +47,23 @@ amount(const struct json *container, const char *resource)
     return text != NULL ? text : json_get_text(json_get(resources, "limits"), resource);
 }
 
+/* Whether each pod is a job of its own, as the tasks of an array are. */
+static bool
+is_of_single_pods(const struct json *spec)
+{
+    const char *mode = json_get_text(spec, "completionMode");
+
+    return mode != NULL && strcmp(mode, "Indexed") == 0
+           && json_get_path(spec, "scheduling.schedulingPolicy.gang") == NULL;
+}
+
 static int64_t
 pods_at_once(const struct request *q, const struct json *tree)
 {
     const struct json *spec = json_get(tree, "spec"); /* of a Job */
-    const char *mode = json_get_text(spec, "completionMode");
     int64_t most, completions;
 
-    if (q->route.kind != &job_kind || (mode != NULL && strcmp(mode, "Indexed") == 0))
+    if (q->route.kind != &job_kind || is_of_single_pods(spec))
         return 1;
     most = json_get_int(spec, "parallelism", 1);
     completions = json_get_int(spec, "completions", most);
