@@ -295,7 +295,7 @@ like "kctl status counts jobs" \
 like "kctl status names the job that has waited longest" \
     "$status" 'job 4 of kilntest1 has waited for'
 like "kctl status names the controller" \
-    "$status" 'Controller: +v[0-9.]+, leader '
+    "$status" 'Controller: +v[0-9.]+([+]g[0-9a-f]+)?, leader '
 whoami=$(k1 whoami)
 like "kctl whoami names the user" \
     "$whoami" "User: +kilntest1 \(uid $(id -u kilntest1)\)"

@@ -100,7 +100,7 @@ stop controller KILL
 controller
 wait_for 20 kctl wait --for condition=Ready node n1
 ok "another controller does not give the cores to others either" \
-    says 'Insufficient cpu'
+    wait_for 20 says 'Insufficient cpu'
 is "the node still keeps the allocation" "$(left)" "$pod"
 ok "the process still exists" lives
 like "the other job waits" "$(kctl get job "$next" --no-headers)" Pending
