@@ -45,7 +45,10 @@ submit() { # NUMBER: submits one batch
         -H "Content-Type: application/json" -d "@$cluster/submit/body" \
         http://kiln/kiln/v1/pipelines
 }
-for batch in $(seq 0 $((batches - 1))); do submit "$batch"; done
+for batch in $(seq 0 $((batches - 1))); do
+    submit "$batch"
+    sleep 0.2 # a user may create 1,000 jobs a second
+done
 metrics() { curl -s --unix-socket "$cluster/socket" http://kiln/metrics; }
 waiting() { # QUEUE
     metrics | sed -n "s/^scheduler_pending_pods{queue=\"$1\"} //p"
