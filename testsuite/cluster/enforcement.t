@@ -207,7 +207,7 @@ uses_gpu() { kctl top pods "$gpus" | grep -Eq ' GPUS +GPU MEM$' &&
     kctl top pods "$gpus" | grep -Eq "^$gpus .* 0\.25 +1(\.0)?Gi$"; }
 if [ -e "$cluster/libnvidia-ml.so.1" ]; then
     ok "kctl top shows how busy the GPUs of a pod are, and their memory" wait_for 20 uses_gpu
-    # What was measured is not lost with the agent.
+    # The sums outlive the agent that measured them.
     # shellcheck disable=SC2016 # expanded by the job
     used=$(as kilntest1 ksub --parsable -w v1 -o /dev/null -c 1 --gpus 1 \
         --wrap 'while [ ! -e "$HOME/enough" ]; do sleep 0.1; done')

@@ -193,7 +193,7 @@ ok "history says so" wait_for 10 has_rows "$own" "1 Completed 0"
 ok "a job that was told before the agent and the controller were killed is Requeued" \
     wait_for 20 has_rows "$slow" "1 Requeued 0"
 ok "it starts again" wait_for 20 starts "$slow" 2
-# What the table, the Job and history say of a job, and who ended it.
+# Prints the states in the table, the Job and history, and who ended the job.
 said() {
     printf '%s %s ' "$(as kilntest1 kctl jobs "$1" -o state --no-headers | tr -d ' ')" \
         "$(job "$1" '"\(.status.state) \(.status.cancelledBy)"')"

@@ -28,7 +28,7 @@ struct configuration {
      */
     int (*check)(void *target, struct strbuf *mistakes);
 
-    /* Where the target has a const char * for the path of the file that was
+    /* The offset of the target's const char * for the path of the file that was
      * read (NULL if there was none); 0: nowhere.
      */
     size_t file_offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a real shepherd does when its node is being shut down: it gets SIGTERM,
+/* A real shepherd whose node is being shut down gets SIGTERM,
  * and no agent may be there any more.
  */
 #include "agent/shepherd/supervisor.h"

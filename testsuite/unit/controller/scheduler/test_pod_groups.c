@@ -329,7 +329,7 @@ END_TEST
 
 /* --- each pod on its own node ------------------------------------------------- */
 
-/* What a cycle must leave as it was. */
+/* The state that a cycle must leave unchanged. */
 static char *
 take_picture(struct world *w)
 {
