@@ -37,7 +37,7 @@ for program in ${KILN_PROGRAMS:-}; do
     *) there "$here/bin/$name" ;;
     esac
     ok "$name has its manual page" sh -c \
-        "ls '$place/$here/share/man'/man[18]/$name.[18]"
+        "ls '$place/$here/share/man'/man[178]/$name.[178]"
 done
 there "$etc/kiln/agent.yaml"
 there "$here/lib/systemd/system/kiln-agent.service"
@@ -50,6 +50,12 @@ there "$here/libexec/kiln/kiln-jobs-holder"
 there "$here/libexec/kiln/kiln-backup"
 there "$here/lib/systemd/system/kiln-backup.service"
 there "$here/lib/systemd/system/kiln-backup.timer"
+. "$top_srcdir/testsuite/lib/cluster.sh" # slurm_commands
+is "Slurm's commands are installed as links of their names" \
+    "$(cd "$place/$here/libexec/kiln/slurm" && ls)" \
+    "$(slurm_commands "$place/$here/libexec/kiln/kiln-slurm" | sort)"
+like "the links lead to the program" "$("$place/$here/libexec/kiln/slurm/sbatch" --version)" \
+    '^slurm 22\.05\.8 \(kiln '
 empty "nothing is installed elsewhere" \
     "$(installed | grep -vE "^($here|$etc/kiln|$etc/needrestart)/")"
 empty "no installed file has an unreplaced name" \

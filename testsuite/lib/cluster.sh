@@ -48,6 +48,22 @@ cluster_begin() {
     cluster_clients
 }
 
+# Puts Slurm's commands first in $PATH: links to kiln-slurm.
+cluster_slurm() {
+    cp "${top_builddir:-.}/kiln-slurm" "$cluster/bin/" || bail_out "kiln-slurm is not built"
+    directory "$cluster/slurm" 755
+    for cluster_program in $(slurm_commands "$cluster/bin/kiln-slurm"); do
+        ln -sf ../bin/kiln-slurm "$cluster/slurm/$cluster_program"
+    done
+    PATH=$cluster/slurm:$PATH
+}
+
+# The commands of PROGRAM, kiln-slurm, that are not refused.
+slurm_commands() {
+    "$1" --help | awk '/^Slurm.s commands:/ { on = 1; next } !NF { on = 0 }
+        on && $2 != "refused:" { print $1 }'
+}
+
 # Writes the clients' configuration with the settings that are known so far.
 cluster_clients() {
     {

@@ -58,7 +58,7 @@ call_is_late(void *context)
 void
 call_retry_begin(struct call_retry *retry, struct loop *loop)
 {
-    if (retry->program == NULL)
+    if (retry->program == NULL || retry->patience_us > 0)
         return;
     retry->timer = timer_new(loop, call_is_late, retry);
     timer_start(retry->timer, SAY_AFTER_MS);
@@ -82,7 +82,9 @@ call_retry_end(struct call_retry *retry, int r, bool is_read, const struct error
     }
     if (retry->away_us == 0)
         retry->away_us = now_us;
-    if (now_us - retry->away_us >= SAY_AFTER_MS * INT64_C(1000))
+    if (retry->patience_us > 0 && now_us - retry->away_us >= retry->patience_us)
+        return false;
+    if (retry->patience_us == 0 && now_us - retry->away_us >= SAY_AFTER_MS * INT64_C(1000))
         print_notice(retry, err->text);
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000}, NULL);
     return true;

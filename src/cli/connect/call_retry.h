@@ -20,7 +20,9 @@ struct timer;
 struct call_retry {
     const char *program; /* "kctl"; NULL: nothing is repeated */
     const char *server;  /* for the line; borrowed */
-    int64_t away_us;     /* since when, monotonic; 0: it answers */
+    int64_t
+        patience_us; /* for so long, without a word; 0: until it answers, and the user is told */
+    int64_t away_us; /* since when, monotonic; 0: it answers */
     bool is_said;
     struct timer *timer; /* of the call that runs */
 };

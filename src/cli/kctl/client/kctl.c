@@ -40,6 +40,12 @@ kctl_namespace(const struct kctl *kctl)
     return kctl->namespace != NULL ? kctl->namespace : "default";
 }
 
+static const char *
+program_of(const struct kctl *kctl)
+{
+    return kctl->program != NULL ? kctl->program : "kctl";
+}
+
 int
 kctl_open(struct kctl *kctl, struct error *err)
 {
@@ -48,8 +54,10 @@ kctl_open(struct kctl *kctl, struct error *err)
     if (kctl->connection != NULL)
         return 0;
     r = connection_open(kctl->server, kctl->as_user, CONNECTION_OFTEN, &kctl->connection, err);
-    if (r == 0 && !kctl->no_wait)
-        connection_wait_for_server(kctl->connection, "kctl");
+    if (r == 0 && !kctl->no_wait) {
+        connection_wait_for_server(kctl->connection, program_of(kctl));
+        connection_retry(kctl->connection)->patience_us = kctl->patience_us;
+    }
     return r;
 }
 
@@ -89,10 +97,10 @@ kctl_job_words(const struct target_object *job, struct arena *arena)
 /* ---- Calls ---- */
 
 static void
-print_warnings(const struct sync_call *sync_call)
+print_warnings(const struct kctl *kctl, const struct sync_call *sync_call)
 {
     for (char **w = sync_call->warnings; w != NULL && *w != NULL; w++)
-        fprintf(stderr, "kctl: warning: %s\n", *w);
+        fprintf(stderr, "%s: warning: %s\n", program_of(kctl), *w);
 }
 
 /* Whether the server refused the request only because of this user's rate
@@ -144,7 +152,7 @@ call_patiently(struct kctl *kctl, const struct client_request *request, struct s
             return r;
         }
         if (!kctl->has_said_waiting)
-            fprintf(stderr, "kctl: waiting: %s\n", refusal.text);
+            fprintf(stderr, "%s: waiting: %s\n", program_of(kctl), refusal.text);
         kctl->has_said_waiting = true;
         nanosleep(&(struct timespec){.tv_sec = sync_call->retry_after_s}, NULL);
         sync_call_fini(sync_call);
@@ -162,7 +170,7 @@ call(struct kctl *kctl, const struct client_request *request, struct arena *aren
         return r;
     raw.raw = true;
     r = call_patiently(kctl, &raw, sync_call, err);
-    print_warnings(sync_call);
+    print_warnings(kctl, sync_call);
     if (r < 0)
         return connection_advise(r, err);
     if (ret_answer == NULL)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 #include "lib/client/client.h"
@@ -27,6 +28,9 @@ struct kctl {
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
     bool no_wait;          /* of --no-wait */
+    const char *program;   /* of messages; NULL: "kctl" */
+    int64_t patience_us;   /* how long calls wait for a controller that is away, without
+                     * a word; 0: until it answers, and the user is told */
     struct connection *connection;
     bool takes_tasks;      /* tasks are valid where a job or a pod is expected */
     const char *for_tasks; /* for a verb that accepts no tasks: the command to use

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* salloc, sattach, srun, strigger, sview - refused, with what to use instead
+ *
+ * No links of these names are installed: programs and scripts that look for
+ * srun take its presence for a promise.
+ */
+#include <string.h>
+
+#include "cli/slurm/slurm_client.h"
+#include "cli/slurm/slurm_command.h"
+#include "lib/base/macro.h"
+
+static int
+refuse(struct slurm_client *client, const char *instead)
+{
+    slurm_client_error(client, "%s", instead);
+    return 1;
+}
+
+#define REFUSED(command, summary_, instead)                                                   \
+    static int command##_run(struct slurm_client *client, int argc, char **argv)              \
+    {                                                                                         \
+        if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) { \
+            slurm_client_print_version();                                                     \
+            return slurm_client_end(client);                                                  \
+        }                                                                                     \
+        return refuse(client, instead);                                                       \
+    }                                                                                         \
+    const struct slurm_command command##_slurm_command = {                                    \
+        .name = #command,                                                                     \
+        .summary = summary_,                                                                  \
+        .is_refused = true,                                                                   \
+        .run = command##_run,                                                                 \
+    }
+
+REFUSED(salloc, "refused: there are no interactive jobs yet",
+        "Kiln has no interactive jobs yet: submit a script with sbatch");
+REFUSED(sattach, "refused: there are no job steps yet",
+        "Kiln has no job steps yet; 'kctl logs --follow JOB' follows the output of a job");
+REFUSED(srun, "refused: there are no job steps yet",
+        "Kiln has no job steps yet: a script starts its tasks itself, with mpirun -n $SLURM_NTASKS "
+        "PROGRAM, or only PROGRAM; from outside a job, use sbatch --wait");
+REFUSED(strigger, "refused: there are no triggers",
+        "Kiln has no triggers: 'kctl get events --watch' and 'kctl wait' tell what happens, and "
+        "'sbatch --dependency' starts a job after another");
+REFUSED(sview, "refused: there is no window",
+        "Kiln has no sview: 'kctl timeline --svg FILE' draws who has which nodes, when");

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slurm_command.h - one of Slurm's commands: its name and its function
+ *
+ * There is one file for each command; main.c lists all of them. A command reads
+ * its own options, because several have their own rules, and prints its errors
+ * by slurm_client.h.
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct slurm_client;
+
+/* Run: the exit status. */
+struct slurm_command {
+    const char *name;
+    const char *summary;
+    bool is_refused; /* it only says what to use instead */
+    int (*run)(struct slurm_client *client, int argc, char **argv);
+};
+
+extern const struct slurm_command salloc_slurm_command;
+extern const struct slurm_command sattach_slurm_command;
+extern const struct slurm_command sbatch_slurm_command;
+extern const struct slurm_command scancel_slurm_command;
+extern const struct slurm_command srun_slurm_command;
+extern const struct slurm_command strigger_slurm_command;
+extern const struct slurm_command sview_slurm_command;
