@@ -49,8 +49,8 @@ run() { # NAME CONTAINER-MEMBERS: prints the value of NoNewPrivs in the pod's pr
     pod_json "$1" '' | sed "s|\"command\":.*|$2\"command\":[\"/bin/sh\",\"-c\",\"grep NoNewPrivs: /proc/self/status >$home/$1\"]}]}}|" |
         as kilntest1 kctl create -f - >/dev/null
     # shellcheck disable=SC2317
-    has_ended() { [ "$(field root "$pods/$1" .status.phase)" = Succeeded ]; }
-    wait_for 20 has_ended "$1"
+    succeeds() { [ "$(field root "$pods/$1" .status.phase)" = Succeeded ]; }
+    wait_for 20 succeeds "$1"
     sed 's/[^0-9]*//g' "$home/$1"
 }
 is "a process may gain privileges by default" "$(run may '')" 0

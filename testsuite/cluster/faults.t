@@ -117,4 +117,18 @@ like "the message names the process of the first one" "$said" \
     "$cluster/state.*(process|pid) $(pid_of controller)"
 ok "the first controller still accepts jobs" submit --wrap true
 
+# --- the tests themselves -----------------------------------------------------
+# The number of a daemon that has ended soon is another process's.
+start brief true
+wait_for 10 has_ended "$(pid_of brief)"
+wait "$(pid_of brief)"
+other=$(sh -c 'sleep 60 >/dev/null 2>&1 & echo $!')
+cluster_daemons=$(printf '%s' "$cluster_daemons" | sed "s/^brief [0-9]*/brief $other/")
+not() { ! "$@"; }
+ok "a test does not take another process for its daemon" not is_running brief
+ok "a test sends no signal to it" not signal brief KILL
+stop brief KILL
+ok "stop does not end it" not has_ended "$other"
+kill "$other"
+
 finish

@@ -78,13 +78,11 @@ chmod 755 "$cluster"/bin/*
 for worker in a b c; do
     # shellcheck disable=SC2086 # the user is two words, or none
     $user poster "$worker" "$acks" "$cluster/socket" &
-    cluster_daemons="$worker $!
-$cluster_daemons"
+    cluster_adopt "$worker" $!
 done
 # shellcheck disable=SC2086
 $user ksubber k "$acks" &
-cluster_daemons="k $!
-$cluster_daemons"
+cluster_adopt k $!
 
 restarts=0
 while [ "$restarts" -lt "$kills" ]; do

@@ -23,7 +23,7 @@
 # the user who started the test.
 
 cluster=
-cluster_daemons= # "name pid" lines, newest first
+cluster_daemons= # "name pid start" lines, newest first; start is that of /proc/PID/stat
 cluster_patience=20 # how many seconds a controller may take to start
 
 # Makes $cluster with copies of the programs that every user can reach, and
@@ -140,8 +140,24 @@ start() {
     cluster_name=$1
     shift
     "$@" >>"$cluster/log/$cluster_name" 2>&1 </dev/null &
-    cluster_daemons="$cluster_name $!
+    cluster_adopt "$cluster_name" $!
+}
+
+# cluster_adopt NAME PID: the process, a child of the test's shell, is a daemon.
+cluster_adopt() {
+    cluster_daemons="$1 $2 $(cluster_start_of "$2")
 $cluster_daemons"
+}
+
+# Prints when the process was started, in ticks since boot. A pid alone names
+# nothing for long: the shell reaps a daemon that has ended whenever it waits
+# for another process, and on a busy machine the number is another's minutes
+# later.
+cluster_start_of() {
+    { read -r cluster_stat <"/proc/$1/stat"; } 2>/dev/null || cluster_stat=
+    # shellcheck disable=SC2086 # one word per member
+    set -- ${cluster_stat##*) }
+    echo "${20:-gone}"
 }
 
 pid_of() {
@@ -149,24 +165,36 @@ pid_of() {
         $1 == name { print $2; exit }'
 }
 
-is_running() {
-    cluster_pid=$(pid_of "$1")
-    [ -n "$cluster_pid" ] && kill -0 "$cluster_pid" 2>/dev/null
+# Succeeds if the process of the daemon NAME exists. $cluster_pid is then its
+# pid; it is empty if no daemon has that name.
+cluster_exists() {
+    # shellcheck disable=SC2046 # a pid and a start
+    set -- $(printf '%s' "$cluster_daemons" | awk -v name="$1" '
+        $1 == name { print $2, $3; exit }')
+    cluster_pid=${1:-}
+    [ -n "$cluster_pid" ] && kill -0 "$cluster_pid" 2>/dev/null &&
+        [ "$(cluster_start_of "$cluster_pid")" = "$2" ]
 }
 
-# signal NAME SIGNAL: sends the signal to the daemon. The test ends if no
-# daemon has that name.
+is_running() {
+    cluster_exists "$1"
+}
+
+# signal NAME SIGNAL: sends the signal to the daemon, and fails if the daemon
+# has ended. The test ends if no daemon has that name.
 signal() {
-    cluster_pid=$(pid_of "$1")
-    [ -n "$cluster_pid" ] || bail_out "signal: no daemon is named '$1'"
-    kill -s "$2" "$cluster_pid"
+    if cluster_exists "$1"; then
+        kill -s "$2" "$cluster_pid"
+    else
+        [ -n "$cluster_pid" ] || bail_out "signal: no daemon is named '$1'"
+        return 1
+    fi
 }
 
 # stop NAME [SIGNAL]: stops the daemon and waits for its end. $stopped_with is
 # then its exit status.
 stop() {
-    cluster_pid=$(pid_of "$1")
-    [ -z "$cluster_pid" ] || kill -s "${2:-TERM}" "$cluster_pid" 2>/dev/null || true
+    ! cluster_exists "$1" || kill -s "${2:-TERM}" "$cluster_pid" 2>/dev/null || true
     await_end "$1"
 }
 
@@ -175,12 +203,16 @@ has_ended() {
         ! grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null
 }
 
+cluster_is_over() {
+    ! cluster_exists "$1" || has_ended "$cluster_pid"
+}
+
 # await_end NAME: waits for the end of the daemon, and kills it if it has not
 # ended after 20 s.
 await_end() {
     cluster_pid=$(pid_of "$1")
     [ -n "$cluster_pid" ] || return 1
-    wait_for 20 has_ended "$cluster_pid" || kill -s KILL "$cluster_pid"
+    wait_for 20 cluster_is_over "$1" || kill -s KILL "$cluster_pid"
     stopped_with=0
     wait "$cluster_pid" 2>/dev/null || stopped_with=$?
     cluster_daemons=$(printf '%s' "$cluster_daemons" |
