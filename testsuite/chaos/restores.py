@@ -24,28 +24,28 @@ def check_put_back(e):
     cut = [r.tag for r in e['runs'] if not r.ended and not r.termed]
     if cut:
         w.append(f'{len(cut)} running jobs were killed: {few(cut)}')
-    # the copy places a job that waited in it anew, also beside the run that it has by then
-    bad = core_overlaps([r for r in e['runs'] if not since(e, r.started)])
+    # A job that a copy lacks is unknown to the controller: its runs go on, and their cores count as free.
+    lacked = {tag for t, *_, tag in e['acks'] if since(e, t - e['boot'])}
+    bad = core_overlaps([r for r in e['runs'] if not (r.tag in lacked and since(e, r.started))])
     if bad:
         w.append(f'{len(bad)} times two jobs ran on one core at once: {few(bad)}')
     for tag, rs in by.items():
         rs.sort(key=lambda r: r.started)
-        # A job that waited in the copy starts again, even beside the run that it has by then, unless the controller
-        # is started with --paused. One that ran in the copy does not, and has lost its end if that came later.
+        # What a copy has, and ran when it was put back, goes on, whether it ran or waited in the copy. A job whose end
+        # the copy lacks starts again if it waited there, and has lost its end otherwise.
         for a, b in zip(rs, rs[1:]):
-            if not since(e, a.started) and not since(e, a.ended):
-                w.append(f'{tag} ran again, but had started before each copy, and ran on')
-            elif a.spans[-1][1] > b.started + .03 and not since(e, a.started):
+            if tag in lacked:
+                continue
+            if a.spans[-1][1] > b.started + .03:
                 w.append(f'{tag} ran twice at once')
+            elif not since(e, a.ended):
+                w.append(f'{tag} ran again, but each copy knew its end, or it ran on')
     for t, i, uid, _, tag in e['acks']:
         j = e['jobs'].get(i)
-        if since(e, t - e['boot']):
-            continue  # the copy does not have it
+        if tag in lacked:
+            continue
         if j is None or j['metadata']['uid'] != uid:
             w.append(f'{tag} was in each copy that is older than it, and is gone')
-            continue
-        # Not judged (it is a known gap): a pod that waited in the copy, runs by now, and is bound again, may stay Running.
-        if any(since(e, r.started) for r in by.get(tag, [])):
             continue
         said, why = j['status'].get('state'), (j['status'].get('lastRun') or {}).get('reason')
         if said != 'Completed' and not (why == 'PodLost' and any(since(e, r.ended) for r in by.get(tag, []))):
@@ -131,9 +131,27 @@ def state_put_back(c):
         r.started += .05
         e['runs'] = e['runs'] + [r]
 
+    def adopted(e):
+        """A job that waited in a copy and ran when it was put back."""
+        known = {a[4] for a in e['acks'] if not since(e, a[0] - e['boot'])}
+        return [r for r in e['runs'] if r.tag in known and since(e, r.started) and r.ended and not since(e, r.ended)]
+
+    def again(e):
+        r = copy.deepcopy(adopted(e)[0])
+        r.started, r.spans = r.ended + 1, [[r.ended + 1, r.ended + 2]]
+        e['runs'] = e['runs'] + [r]
+
+    def running(e):
+        j = copy.deepcopy(e['jobs'][adopted(e)[0].job])
+        j['status']['state'] = 'Running'
+        e['jobs'] = {**e['jobs'], adopted(e)[0].job: j}
+
     def lost(e):
         e['jobs'] = {i: j for i, j in e['jobs'].items() if i != e['acks'][-1][1]}
-    proofs = prove(check_put_back, e, [('id twice', twice), ('ended', ended), ('twice at once', beside), ('lost', lost)])
-    again = len(e['runs']) - len({r.tag for r in e['runs']})
+    plants = [('id twice', twice), ('ended', ended), ('twice at once', beside), ('lost', lost)]
+    if adopted(e):
+        plants += [('adopted and run again', again), ('adopted and said to run', running)]
+    proofs = prove(check_put_back, e, plants)
+    repeated = len(e['runs']) - len({r.tag for r in e['runs']})
     beside_ = len(core_overlaps(e['runs']))
-    return verdict(wrong, f'{len(acks)} jobs, {len(puts)} copies put back, {[round(p - a, 1) for a, p in puts]} s old, {kills} starts killed, {again} ran again, {beside_} times on a core of a run that the copy did not know, {orphans} lines of orphans, {proofs} planted violations found')
+    return verdict(wrong, f'{len(acks)} jobs, {len(puts)} copies put back, {[round(p - a, 1) for a, p in puts]} s old, {kills} starts killed, {len(adopted(e))} waited in a copy and went on, {repeated} ran again, {beside_} times on a core of a run that the copy did not know, {orphans} lines of orphans, {proofs} planted violations found')
