@@ -128,6 +128,15 @@ echo $! >"$cluster/bin/site/controller.pid"
 ok "--stop with a stale PID file succeeds" stopped "$cluster/bin" env
 ok "the process with that PID still runs" kill "$!"
 
+# A munged that takes its time to end.
+munge=$cluster/checkout/contrib/private-munge
+ok "a private munged starts" "$munge" start "$cluster/munge" 2>/dev/null
+munged=$(cat "$cluster/munge/munged.pid")
+kill -s STOP "$munged"
+(sleep 1 && kill -s CONT "$munged") &
+ok "it can be stopped" "$munge" stop "$cluster/munge"
+ok "it has ended then, so its directory can be removed" has_ended "$munged"
+
 if cluster_user kilntest1; then
     mine=$cluster/home/kilntest1/built
     cp -r "$cluster/bin" "$mine" && rm -rf "$mine/work" && chown -R kilntest1: "$mine"
