@@ -30,11 +30,13 @@
  */
 #define SETTLE_MS 100
 
+#define OF_SYSTEM "-" /* as owner */
+
 struct pod_group_status {
     struct client *client;
     struct object_cache *cache;
     struct clock *clock;
-    struct map *pods; /* key of a group, to a map of the keys of its pods */
+    struct map *pods; /* key of a group, to a map of owners, to a map of the keys of their pods */
     struct workqueue *queue;
     struct list writings;
 };
@@ -58,33 +60,64 @@ on_group(UNUSED const struct object *old_object, const struct object *new_object
     workqueue_add_after(s->queue, key, SETTLE_MS);
 }
 
-/* A pod cannot change the group that it names. */
+static struct map *
+open_map(struct map *maps, const char *key)
+{
+    struct map *m = map_find(maps, key);
+
+    if (m == NULL) {
+        m = map_new();
+        map_put(maps, key, m);
+    }
+    return m;
+}
+
+static void
+close_if_empty(struct map *maps, const char *key, struct map *m)
+{
+    if (map_count(m) > 0)
+        return;
+    map_remove(maps, key);
+    map_free(m);
+}
+
+static void
+format_owner(const struct object *object, char out[16])
+{
+    uid_t uid;
+
+    if (object_owner(object, &uid))
+        snprintf(out, 16, "%u", (unsigned)uid);
+    else
+        snprintf(out, 16, "%s", OF_SYSTEM);
+}
+
+/* A pod cannot change the group that it names. Anybody may name a group, so the
+ * pods are kept by owner: those of strangers cost nothing when the group is
+ * looked at.
+ */
 static void
 on_pod(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     const struct object *pod = new_object != NULL ? new_object : old_object;
     const char *name = pod_group_named_by(pod);
     struct pod_group_status *s = context;
-    char group_key[OBJECT_KEY_SIZE], pod_key[OBJECT_KEY_SIZE];
-    struct map *pods;
+    char group_key[OBJECT_KEY_SIZE], pod_key[OBJECT_KEY_SIZE], owner[16];
+    struct map *owners, *pods;
 
     if (name == NULL)
         return;
     snprintf(group_key, sizeof(group_key), "%s/%s", pod->meta->namespace, name);
     object_key(pod, pod_key);
-    pods = map_find(s->pods, group_key);
-    if (pods == NULL) {
-        pods = map_new();
-        map_put(s->pods, group_key, pods);
-    }
+    format_owner(pod, owner);
+    owners = open_map(s->pods, group_key);
+    pods = open_map(owners, owner);
     if (new_object != NULL)
         map_put(pods, pod_key, s);
     else
         map_remove(pods, pod_key);
-    if (map_count(pods) == 0) {
-        map_remove(s->pods, group_key);
-        map_free(pods);
-    }
+    close_if_empty(owners, owner, pods);
+    close_if_empty(s->pods, group_key, owners);
     workqueue_add_after(s->queue, group_key, SETTLE_MS);
 }
 
@@ -112,11 +145,9 @@ add_pod(struct group_facts *facts, const struct object *pod)
     facts->refusal = c;
 }
 
-static struct group_facts
-collect(const struct pod_group_status *s, const char *key, const struct object *group)
+static void
+add_pods(const struct pod_group_status *s, struct group_facts *facts, const struct map *pods)
 {
-    struct group_facts facts = {0};
-    struct map *pods = map_find(s->pods, key);
     const char *pod_key;
     size_t at = 0;
     void *unused;
@@ -124,9 +155,31 @@ collect(const struct pod_group_status *s, const char *key, const struct object *
     while (pods != NULL && map_next(pods, &at, &pod_key, &unused)) {
         const struct object *pod = object_cache_find_key(s->cache, &pod_kind, pod_key);
 
-        if (pod != NULL && object_owner_is_same(group, pod))
-            add_pod(&facts, pod);
+        if (pod != NULL)
+            add_pod(facts, pod);
     }
+}
+
+/* What the system owns goes together with everybody's (object_owner_is_same). */
+static struct group_facts
+collect(const struct pod_group_status *s, const char *key, const struct object *group)
+{
+    struct group_facts facts = {0};
+    const struct map *owners = map_find(s->pods, key);
+    char owner[16];
+    size_t at = 0;
+    void *pods;
+
+    if (owners == NULL)
+        return facts;
+    format_owner(group, owner);
+    if (strcmp(owner, OF_SYSTEM) != 0) {
+        add_pods(s, &facts, map_find(owners, owner));
+        add_pods(s, &facts, map_find(owners, OF_SYSTEM));
+        return facts;
+    }
+    while (map_next(owners, &at, NULL, &pods))
+        add_pods(s, &facts, pods);
     return facts;
 }
 
@@ -312,11 +365,22 @@ pod_group_status_new(struct loop *loop, struct client *client, struct object_cac
     return s;
 }
 
+static void
+free_owners(struct map *owners)
+{
+    size_t at = 0;
+    void *pods;
+
+    while (map_next(owners, &at, NULL, &pods))
+        map_free(pods);
+    map_free(owners);
+}
+
 void
 pod_group_status_free(struct pod_group_status *s)
 {
     size_t at = 0;
-    void *pods;
+    void *owners;
 
     if (s == NULL)
         return;
@@ -327,8 +391,8 @@ pod_group_status_free(struct pod_group_status *s)
         client_cancel(w->call);
         write_free(w);
     }
-    while (map_next(s->pods, &at, NULL, &pods))
-        map_free(pods);
+    while (map_next(s->pods, &at, NULL, &owners))
+        free_owners(owners);
     map_free(s->pods);
     workqueue_free(s->queue);
     free(s);

@@ -26,7 +26,7 @@ static const char is_of_other_user[] = "its PodGroup belongs to another user";
  * theirs.
  */
 struct owner_pods {
-    uid_t owner; /* NOBODY: the pods have none */
+    char key[16]; /* the uid; NOBODY: the pods have none */
     unsigned n_placed;
     struct map *waiting; /* name to the object */
 };
@@ -34,9 +34,8 @@ struct owner_pods {
 struct named_group {
     char *key;                   /* "namespace/name" */
     const struct object *object; /* NULL: pods name it, but it does not exist */
-    struct owner_pods *owners;
-    uint32_t n_owners, capacity;
-    struct list changed; /* of pod_groups.changed, or of none */
+    struct map *owners;          /* by their keys */
+    struct list changed;         /* of pod_groups.changed, or of none */
 };
 
 struct pod_groups {
@@ -53,16 +52,20 @@ free_owner(struct owner_pods *o)
     while (map_next(o->waiting, &at, NULL, &pod))
         object_unref(pod);
     map_free(o->waiting);
+    free(o);
 }
 
 static void
 free_group(struct named_group *group)
 {
-    for (uint32_t i = 0; i < group->n_owners; i++)
-        free_owner(&group->owners[i]);
+    size_t at = 0;
+    void *owner;
+
+    while (map_next(group->owners, &at, NULL, &owner))
+        free_owner(owner);
+    map_free(group->owners);
     list_remove(&group->changed);
     object_unref(group->object);
-    free(group->owners);
     free(group->key);
     free(group);
 }
@@ -106,6 +109,7 @@ make_group(struct pod_groups *g, const char *key)
         return group;
     group = xnew(struct named_group);
     group->key = xstrdup(key);
+    group->owners = map_new();
     list_init(&group->changed);
     map_put(g->groups, group->key, group);
     return group;
@@ -119,13 +123,19 @@ owner_of(const struct object *pod)
     return object_owner(pod, &uid) ? uid : NOBODY;
 }
 
+static void
+format_owner(uid_t owner, char out[16])
+{
+    snprintf(out, 16, "%u", (unsigned)owner);
+}
+
 static struct owner_pods *
 find_owner(const struct named_group *group, uid_t owner)
 {
-    for (uint32_t i = 0; i < group->n_owners; i++)
-        if (group->owners[i].owner == owner)
-            return &group->owners[i];
-    return NULL;
+    char key[16];
+
+    format_owner(owner, key);
+    return map_find(group->owners, key);
 }
 
 static struct owner_pods *
@@ -135,9 +145,10 @@ make_owner(struct named_group *group, uid_t owner)
 
     if (o != NULL)
         return o;
-    xgrow(group->owners, group->n_owners, group->capacity);
-    o = &group->owners[group->n_owners++];
-    *o = (struct owner_pods){.owner = owner, .waiting = map_new()};
+    o = xnew(struct owner_pods);
+    format_owner(owner, o->key);
+    o->waiting = map_new();
+    map_put(group->owners, o->key, o);
     return o;
 }
 
@@ -146,10 +157,10 @@ static void
 tidy(struct pod_groups *g, struct named_group *group, struct owner_pods *o)
 {
     if (o != NULL && o->n_placed == 0 && map_count(o->waiting) == 0) {
+        map_remove(group->owners, o->key);
         free_owner(o);
-        *o = group->owners[--group->n_owners];
     }
-    if (group->object == NULL && group->n_owners == 0) {
+    if (group->object == NULL && map_count(group->owners) == 0) {
         map_remove(g->groups, group->key);
         free_group(group);
     }
@@ -245,6 +256,22 @@ pod_groups_have_changed(const struct pod_groups *g)
     return !list_is_empty(&g->changed);
 }
 
+static void
+visit_waiting(const struct named_group *group,
+              void (*each)(const struct object *pod, void *context), void *context)
+{
+    size_t at = 0;
+    void *owner;
+
+    while (map_next(group->owners, &at, NULL, &owner)) {
+        size_t at_pod = 0;
+        void *pod;
+
+        while (map_next(((struct owner_pods *)owner)->waiting, &at_pod, NULL, &pod))
+            each(pod, context);
+    }
+}
+
 void
 pod_groups_visit_changed(struct pod_groups *g,
                          void (*each)(const struct object *pod, void *context), void *context)
@@ -253,12 +280,6 @@ pod_groups_visit_changed(struct pod_groups *g,
         struct named_group *group = container_of(g->changed.next, struct named_group, changed);
 
         list_remove(&group->changed);
-        for (uint32_t i = 0; i < group->n_owners; i++) {
-            size_t at = 0;
-            void *pod;
-
-            while (map_next(group->owners[i].waiting, &at, NULL, &pod))
-                each(pod, context);
-        }
+        visit_waiting(group, each, context);
     }
 }
