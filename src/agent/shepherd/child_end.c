@@ -16,6 +16,7 @@
 #include "agent/shepherd/descendants.h"
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
 
 /* The number of the member after the name, which begins with the state. */
 #define STATUS_MEMBER 50
@@ -78,26 +79,14 @@ child_end_take(pid_t pid, int *ret_status)
     return reaped > 0 ? 1 : read_status(pid, ret_status);
 }
 
-/* The number that follows the key in /proc/PID/status. */
 static bool
-read_number(pid_t pid, const char *key, long *ret_number)
+read_number(pid_t pid, const char *name, long *ret_number)
 {
-    char path[64], text[4096];
-    const char *at;
-    ssize_t n;
+    CLEANUP_STRBUF struct strbuf value = STRBUF_INIT;
 
-    snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
-    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!process_read_status(pid, name, &value))
         return false;
-    n = read(fd, text, sizeof(text) - 1);
-    if (n < 0)
-        return false;
-    text[n] = '\0';
-    at = strstr(text, key);
-    if (at == NULL)
-        return false;
-    *ret_number = strtol(at + strlen(key), NULL, 10);
+    *ret_number = strtol(value.text, NULL, 10);
     return true;
 }
 
@@ -107,11 +96,11 @@ child_end_free(pid_t pid, uid_t user)
 {
     long tracer, again, owner;
 
-    if (!read_number(pid, "\nTracerPid:", &tracer) || tracer <= 1)
+    if (!read_number(pid, "TracerPid", &tracer) || tracer <= 1)
         return;
     CLEANUP_FD int fd = (int)syscall(SYS_pidfd_open, (pid_t)tracer, 0);
-    if (fd >= 0 && read_number((pid_t)tracer, "\nUid:", &owner) && owner == (long)user && user != 0
-        && read_number(pid, "\nTracerPid:", &again) && again == tracer)
+    if (fd >= 0 && read_number((pid_t)tracer, "Uid", &owner) && owner == (long)user && user != 0
+        && read_number(pid, "TracerPid", &again) && again == tracer)
         (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 }
 

@@ -17,6 +17,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define STATUS_LIMIT 1000000 /* bytes; the kernel allows 65536 groups */
 
 struct process {
     pid_t pid;
@@ -225,22 +228,28 @@ process_is_shell(pid_t pid)
     return false;
 }
 
+/* The list of groups alone may be long. */
+bool
+process_read_status(pid_t pid, const char *name, struct strbuf *ret_value)
+{
+    CLEANUP_FREE char *path = xasprintf("/proc/%ld/status", (long)pid);
+    CLEANUP_FREE char *key = xasprintf("\n%s:", name);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *value;
+
+    if (file_read(path, STATUS_LIMIT, &text, NULL) < 0 || (value = strstr(text.text, key)) == NULL)
+        return false;
+    value += strlen(key);
+    value += strspn(value, "\t ");
+    strbuf_add(ret_value, value, strcspn(value, "\n"));
+    return true;
+}
+
 bool
 process_catches(pid_t pid, int signal_number)
 {
-    static const char key[] = "\nSigCgt:";
-    char path[64], text[8192];
-    const char *at;
-    ssize_t n;
+    CLEANUP_STRBUF struct strbuf value = STRBUF_INIT;
 
-    snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
-    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    n = read(fd, text, sizeof(text) - 1);
-    if (n < 0)
-        return false;
-    text[n] = '\0';
-    at = strstr(text, key);
-    return at != NULL && (strtoull(at + strlen(key), NULL, 16) >> (signal_number - 1) & 1) != 0;
+    return process_read_status(pid, "SigCgt", &value)
+           && (strtoull(value.text, NULL, 16) >> (signal_number - 1) & 1) != 0;
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct strbuf;
+
 /* Sends the signal to each descendant once, except to that one (0: none);
  * returns their number, or a negative errno. Processes that fork meanwhile may
  * escape: repeat the call until it returns 0.
@@ -33,3 +35,8 @@ bool process_stop(pid_t pid);
  */
 bool process_is_shell(pid_t pid);
 bool process_catches(pid_t pid, int signal_number);
+
+/* Appends the value of that member of /proc/PID/status; not that of "Name",
+ * which is the first one and the process's choice. False: there is none.
+ */
+bool process_read_status(pid_t pid, const char *name, struct strbuf *ret_value);

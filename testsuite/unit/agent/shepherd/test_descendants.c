@@ -2,6 +2,7 @@
 #include "agent/shepherd/descendants.h"
 
 #include <check.h>
+#include <grp.h>
 #include <sys/prctl.h>
 
 #include "lib/base/sanitizer.h"
@@ -140,6 +141,34 @@ START_TEST(a_shell_is_known_and_a_handler_is_seen)
 }
 END_TEST
 
+/* The list of the groups is before the signals. */
+START_TEST(a_handler_of_a_process_with_many_groups_is_seen)
+{
+    enum { GROUPS = 5000 };
+    gid_t groups[GROUPS];
+    pid_t child;
+    int status;
+
+    if (geteuid() != 0)
+        return;
+    for (gid_t i = 0; i < GROUPS; i++)
+        groups[i] = 100000 + i;
+    child = fork();
+    if (child == 0) {
+        if (setgroups(GROUPS, groups) != 0)
+            _exit(1);
+        signal(SIGUSR1, ignore);
+        for (;;)
+            pause();
+    }
+    for (int i = 0; i < 500 && !process_catches(child, SIGUSR1); i++)
+        test_pod_pause(10);
+    ck_assert(process_catches(child, SIGUSR1));
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+}
+END_TEST
+
 SUITE("descendants", grandchildren_in_other_sessions_are_found, one_process_is_spared,
-      a_shell_is_known_and_a_handler_is_seen,
+      a_shell_is_known_and_a_handler_is_seen, a_handler_of_a_process_with_many_groups_is_seen,
       a_parent_whose_child_is_stopped_in_vfork_counts_as_still)
