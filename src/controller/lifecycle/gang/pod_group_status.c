@@ -160,7 +160,7 @@ add_pods(const struct pod_group_status *s, struct group_facts *facts, const stru
     }
 }
 
-/* What the system owns goes together with everybody's (object_owner_is_same). */
+/* Objects of the system go together with everybody's (object_owner_is_same). */
 static struct group_facts
 collect(const struct pod_group_status *s, const char *key, const struct object *group)
 {
