@@ -10,7 +10,7 @@
 # VALUE UNIT" per line.
 
 : "${top_builddir:=$top_srcdir/build}"
-KILN_PROGRAMS="kiln-controller kiln-agent kiln-shepherd kiln-output ksub kctl
+KILN_PROGRAMS="kiln-controller kiln-agent kiln-shepherd kiln-output kiln-pause ksub kctl
     testsuite/bench/arrival testsuite/bench/disk testsuite/bench/spawn
     testsuite/bench/cluster/kiln-hollow testsuite/bench/cluster/kiln-load"
 [ ! -x "$top_builddir/kiln-forkserver" ] || # this program is not built on all machines

@@ -239,9 +239,6 @@ job=$(root get jobs -o json | jq -r --argjson id "${id:-0}" '.items[] |
     select(.status.id == $id) | .metadata.name')
 ok "one that fails on one node ends on all" wait_for 30 state_is "$job" Failed
 ok "... and none of it runs on" wait_for 30 n_of_job "$job" 0
-ok "-N without --per-node is refused" fails as kilntest1 ksub -N 3 "$home/three.sh"
-ok "... and told what to do" grep -q -- "--per-node runs it on each of the 3 nodes" "$cluster/said" ||
-    note "$(cat "$cluster/said")"
 ok "one file for all nodes is refused" fails gang -N 2 -o out --wrap true
 ok "... in words" grep -q "all nodes would write the same file" "$cluster/said"
 

@@ -32,7 +32,7 @@ cp "$top_srcdir/testsuite/lib/tap.sh" "$top_srcdir/testsuite/vm/inside-guide" \
 
 # Libraries of the packages that the guide installs.
 mkdir "$carried/lib"
-for program in kiln-controller kiln-agent kiln-shepherd kiln-output kctl; do
+for program in kiln-controller kiln-agent kiln-shepherd kiln-output kiln-pause kctl; do
     ldd "$top_builddir/$program" 2>/dev/null
 done | awk '$3 ~ /^\// && !/libc\.so|libm\.so/ { print $3 }' | sort -u |
     xargs -I {} cp {} "$carried/lib/"

@@ -205,6 +205,22 @@ add_limits(const struct execution *e, struct order *o, struct error *err)
 
 /* ---- The program ---- */
 
+/* The pod holds its resources while the script runs on another node. */
+static bool
+is_pause(const struct container *c)
+{
+    return c->command.count == 1 && strcmp(c->command.items[0], POD_PAUSE_COMMAND) == 0;
+}
+
+static const char *
+pause_program(const struct agent_context *g, struct arena *arena)
+{
+    const char *slash = strrchr(g->shepherd, '/');
+
+    return arena_printf(arena, "%.*s" POD_PAUSE_COMMAND,
+                        slash != NULL ? (int)(slash - g->shepherd) + 1 : 0, g->shepherd);
+}
+
 static int
 set_arguments(const struct pod_order_input *in, struct arena *arena, struct order *o,
               struct error *err)
@@ -224,6 +240,8 @@ set_arguments(const struct pod_order_input *in, struct arena *arena, struct orde
         return error_set(err, -EINVAL,
                          "nothing to run: the container has neither command "
                          "nor args, and the pod's job has no script");
+    } else if (is_pause(c)) {
+        o->arguments.items[o->arguments.count++] = pause_program(in->agent, arena);
     } else {
         for (unsigned i = 0; i < c->command.count; i++)
             o->arguments.items[o->arguments.count++] = c->command.items[i];

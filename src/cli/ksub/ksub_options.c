@@ -251,7 +251,8 @@ static const struct option_spec rows[] = {
     {.name = "nodes",
      .letter = 'N',
      .argument = "N",
-     .help = "how many nodes (1); more than one with --per-node",
+     .help = "how many nodes (1); the script runs on the first of them, and -c, --mem, -G and the "
+             "other amounts are for each node, -n is for all",
      .type = OPTION_CALL,
      .set = submission_set_node_count},
     {.name = "ntasks",
@@ -301,8 +302,7 @@ static const struct option_spec rows[] = {
      .set = submission_set_constraint,
      PLACE(partition)},
     {.name = "per-node",
-     .help = "run the script on each of the -N nodes; -c, --mem, -G and the other amounts are for "
-             "each node, -n is for all",
+     .help = "run the script on each of the -N nodes",
      .type = OPTION_FLAG,
      PLACE(per_node)},
     {.name = "pipeline",

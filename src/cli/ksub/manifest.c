@@ -228,7 +228,7 @@ file_pattern(struct arena *arena, const struct submission *s, const char *path)
 static const char *
 default_output(const struct submission *s)
 {
-    if (node_request_is_several(s))
+    if (node_request_is_several(s) && s->per_node)
         return s->is_slurms ? SLURMS_NODES : NODES_OUTPUT;
     return s->is_slurms ? SLURMS_OUTPUT : DEFAULT_OUTPUT;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/ksub/submission.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -68,27 +69,12 @@ settle_amounts(struct submission *s, struct error *err)
 }
 
 int
-node_request_check(const struct submission *s, struct error *err)
-{
-    if (!node_request_is_several(s) || s->per_node)
-        return 0;
-    return error_set(err, -EOPNOTSUPP,
-                     "-N %lld: a script that runs on the first node only is not there yet; "
-                     "--per-node runs it on each of the %lld nodes",
-                     (long long)s->node_count, (long long)s->node_count);
-}
-
-int
 node_request_settle(struct submission *s, struct error *err)
 {
     const char *why = NULL, *obstacle;
-    int r;
 
     if (!node_request_is_several(s))
         return 0;
-    r = node_request_check(s, err);
-    if (r < 0)
-        return r;
     obstacle = find_obstacle(s, &why);
     if (obstacle != NULL)
         return error_set(err, -EOPNOTSUPP, "%s is not for a job of %lld nodes: %s", obstacle,
@@ -130,25 +116,42 @@ check_path(const char *path, bool is_slurms, struct error *err)
     return 0;
 }
 
+/* The job ends when the script on its first node has ended. */
+static void
+add_success_policy(struct arena *arena, struct json *spec)
+{
+    struct json *rule = json_object(arena), *rules = json_array(arena);
+
+    json_set_string(arena, rule, "succeededIndexes", "0");
+    json_append(arena, rules, rule);
+    json_set(arena, json_make_object(arena, spec, "successPolicy"), "rules", rules);
+}
+
 int
 node_request_add(struct arena *arena, const struct submission *s, struct json *spec,
                  struct error *err)
 {
-    struct json *scheduling;
-    int r;
+    struct json *scheduling, *execution = json_get_path(spec, "template.spec.execution");
+    int r = 0;
 
     if (!node_request_is_several(s))
         return 0;
-    r = check_path(s->output, s->is_slurms, err);
-    if (r == 0)
+    if (s->per_node)
+        r = check_path(s->output, s->is_slurms, err);
+    if (r == 0 && s->per_node)
         r = check_path(s->error, s->is_slurms, err);
     if (r < 0)
         return r;
+    json_set_string(arena, execution, "runs",
+                    s->per_node ? EXECUTION_RUNS_EACH : EXECUTION_RUNS_FIRST);
     json_set_string(arena, spec, "completionMode", "Indexed");
     json_set_int(arena, spec, "completions", s->node_count);
     json_set_int(arena, spec, "parallelism", s->node_count);
+    if (!s->per_node)
+        add_success_policy(arena, spec);
     scheduling = json_make_object(arena, spec, "scheduling");
     json_make_object(arena, json_make_object(arena, scheduling, "schedulingPolicy"), "gang");
+    json_make_object(arena, json_make_object(arena, scheduling, "disruptionMode"), "all");
     json_set_bool(arena, scheduling, "onePerNode", true);
     return 0;
 }

@@ -2,7 +2,7 @@
 /* node_request.h - a job of several nodes: -N and --per-node
  *
  * Such a job is an Indexed Job whose pods are placed together, each on its own
- * node. All of them run the script.
+ * node. The script runs on the first of them, and with --per-node on all.
  *
  * Thread: any.
  */
@@ -16,9 +16,6 @@ struct json;
 struct submission;
 
 bool node_request_is_several(const struct submission *submission);
-
-/* Whether the script runs on all nodes, if there are several. */
-int node_request_check(const struct submission *submission, struct error *err);
 
 /* After all options are read. Amounts that are given for all nodes become those
  * of one node. Refuses what jobs of several nodes do not have.

@@ -11,7 +11,6 @@
 
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/ksub_options.h"
-#include "cli/ksub/node_request.h"
 #include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/script_hints.h"
 #include "cli/ksub/srun_search.h"
@@ -167,29 +166,11 @@ apply_directives(struct submission_input *input, const struct option_table *tabl
 
     job_script_read(&reader, prefix, input->script.text, input->script.length);
     while ((r = job_script_next(&reader, input->arena, &words, &count, &err)) != 0) {
-        const int64_t nodes = input->submission.node_count;
-
         if (r < 0)
             add_problem(input, reader.line, first, "%s: %s", prefix, err.text);
         else
             apply_line(input, table, &reader, words, count, first);
-        if (input->submission.node_count != nodes)
-            input->nodes_line = reader.line;
     }
-}
-
-/* Told with the other problems of the script, and with the line. The command
- * line, `given`, may ask for it, or for another number of nodes.
- */
-static void
-judge_nodes(struct submission_input *input, const struct submission *given, struct error *first)
-{
-    struct error err = {0};
-
-    if (input->nodes_line == 0 || given->node_count > 0 || given->per_node
-        || node_request_check(&input->submission, &err) == 0)
-        return;
-    add_problem(input, input->nodes_line, first, "%s", err.text);
 }
 
 /* Reads a script for Slurm: its options, and calls that Kiln does not have. */
@@ -370,8 +351,8 @@ judge_foreign_scheduler(struct submission_input *input, struct error *first)
  * script's directives, which it overrides.
  */
 static int
-read_options(struct submission_input *input, const struct option_table *table,
-             const struct submission *given, int argc, char **argv, struct error *err)
+read_options(struct submission_input *input, const struct option_table *table, int argc,
+             char **argv, struct error *err)
 {
     struct submission *s = &input->submission;
     const bool sbatch = s->sbatch, no_sbatch = s->no_sbatch;
@@ -391,7 +372,6 @@ read_options(struct submission_input *input, const struct option_table *table,
     if (input->reads_foreign)
         apply_foreign(input, err);
     apply_directives(input, &ksub_options, OURS, err);
-    judge_nodes(input, given, err);
     if (input->n_problems > 0)
         return -EINVAL;
     s->format = NULL; /* a script that says -o json means a file */
@@ -475,7 +455,7 @@ read_one(struct submission_input *input, const struct option_table *table,
     }
     r = read_script(input, err);
     if (r == 0)
-        r = read_options(input, table, given, argc, argv, err);
+        r = read_options(input, table, argc, argv, err);
     if (r == 0)
         take_format(s);
     return r;

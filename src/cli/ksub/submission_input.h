@@ -24,7 +24,6 @@ struct submission_input {
     bool reads_foreign;     /* they were read */
     struct strbuf problems; /* of the script, one per line */
     unsigned n_problems;
-    unsigned nodes_line; /* that gave the number of nodes last; 0: none */
     struct strbuf hints; /* lines that look like directives and are not read */
     int operands;        /* index in argv, for --chain and --pipeline */
 };

@@ -9,6 +9,7 @@
 
 #include "cli/kctl/client/kctl.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -36,6 +37,30 @@ log_pods_refuse_attempt(const struct target_object *job, int64_t attempt, const 
                          attempt, kctl_job_words(job, arena));
     return error_set(err, -ENOENT, "%s has no attempt %" PRId64 "; 'kctl history' lists them",
                      kctl_job_words(job, arena), attempt);
+}
+
+bool
+log_pods_run_first(const struct json *pod)
+{
+    const char *runs = json_path_text(pod, "spec.execution.runs");
+
+    return runs != NULL && strcmp(runs, EXECUTION_RUNS_FIRST) == 0;
+}
+
+static bool
+is_pause(const struct json *pod)
+{
+    const char *index = json_get_text(json_get_path(pod, "metadata.labels"), INDEX);
+
+    return log_pods_run_first(pod) && index != NULL && strcmp(index, "0") != 0;
+}
+
+void
+log_pods_leave_out_pauses(struct json *pods)
+{
+    for (uint32_t i = json_count(pods); i-- > 0;)
+        if (is_pause(json_at(pods, i)))
+            json_remove_at(pods, i);
 }
 
 const struct json *

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
@@ -16,6 +17,12 @@ struct target_object;
  * it.
  */
 int64_t log_pods_attempt_of(const struct json *pod);
+
+/* Whether the job's program runs in the first pod of each attempt only. Leave_out:
+ * removes the others, which have no output.
+ */
+bool log_pods_run_first(const struct json *pod);
+void log_pods_leave_out_pauses(struct json *pods);
 
 /* The newest pod of that attempt, counted from 1; NULL: there is none. */
 const struct json *log_pods_find_attempt(const struct json *pods, int64_t attempt);

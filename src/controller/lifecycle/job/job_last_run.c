@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -91,6 +94,25 @@ is_later(const struct job_last_run *known, const struct job_last_run *run)
     return strverscmp(run->pod_name, known->pod_name) >= 0;
 }
 
+/* The numbers in NAME-INDEX or NAME-INDEX-rATTEMPT, as job_pod_name makes them. */
+static void
+numbers_of(const char *pod_name, int64_t *ret_index, int64_t *ret_attempt)
+{
+    const char *dash = strrchr(pod_name, '-');
+    const char *end = dash;
+
+    *ret_attempt = 0;
+    *ret_index = -1;
+    if (dash != NULL && dash[1] == 'r') {
+        *ret_attempt = strtoll(dash + 2, NULL, 10);
+        while (dash > pod_name && dash[-1] != '-')
+            dash--;
+        *ret_index = strtoll(dash, NULL, 10);
+    } else if (end != NULL) {
+        *ret_index = strtoll(end + 1, NULL, 10);
+    }
+}
+
 /* Ranks and times order the runs completely, so any order of events leads to
  * the same run.
  */
@@ -104,6 +126,28 @@ rank_of(enum run_choice choice, const struct job_last_run *run)
     return choice == RUN_FIRST_FAILURE && run->is_failure ? 2 : 1;
 }
 
+/* The pods of one attempt end because one of them has: the code of those is not
+ * how the job has ended.
+ */
+static bool
+is_preferred_of_attempt(enum run_choice choice, const struct job_last_run *known,
+                        const struct job_last_run *run)
+{
+    int64_t index, attempt, known_index, known_attempt;
+
+    numbers_of(run->pod_name, &index, &attempt);
+    numbers_of(known->pod_name, &known_index, &known_attempt);
+    if (attempt != known_attempt)
+        return attempt > known_attempt;
+    if (choice == RUN_LEADER)
+        return index < known_index;
+    if (run->was_ended != known->was_ended)
+        return known->was_ended;
+    if (run->exit_code != known->exit_code)
+        return run->exit_code > known->exit_code;
+    return is_later(known, run);
+}
+
 static bool
 is_preferred(enum run_choice choice, const struct job_last_run *known,
              const struct job_last_run *run)
@@ -112,6 +156,8 @@ is_preferred(enum run_choice choice, const struct job_last_run *known,
 
     if (known->pod_name == NULL || strcmp(known->pod_name, run->pod_name) == 0)
         return true;
+    if (choice == RUN_LEADER || choice == RUN_HIGHEST_CODE)
+        return is_preferred_of_attempt(choice, known, run);
     was = rank_of(choice, known);
     is = rank_of(choice, run);
     if (was != is)
@@ -244,6 +290,18 @@ note(struct job_last_run *known, enum run_choice choice, const struct pod *pod, 
     }
     job_last_run_fini(known);
     *known = run;
+}
+
+enum run_choice
+job_last_run_choose(const struct job *job)
+{
+    if (job_is_array(job))
+        return job->spec.array->fail_fast ? RUN_FIRST_FAILURE : RUN_OWN_END;
+    if (job_gang_size(job) > 0)
+        return job_gang_runs_first(job) ? RUN_LEADER : RUN_HIGHEST_CODE;
+    return !job_is_indexed(job) && job->spec.completions != NULL && *job->spec.completions == 1
+               ? RUN_LAST
+               : RUN_OWN_END;
 }
 
 void

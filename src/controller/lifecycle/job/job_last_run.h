@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct job;
 struct job_status;
 struct pod;
 
@@ -45,7 +46,11 @@ enum run_choice {
     RUN_LAST,          /* the job has one pod at a time */
     RUN_OWN_END,       /* rather a pod that has ended by itself */
     RUN_FIRST_FAILURE, /* fail-fast */
+    RUN_LEADER,        /* pod 0 of the newest attempt, which runs the script */
+    RUN_HIGHEST_CODE,  /* of the newest attempt, the pod with the highest code */
 };
+
+enum run_choice job_last_run_choose(const struct job *job);
 
 /* Note: a pod that has ended, as it was last seen; whether it has failed.
  * Note_gone: a pod that was deleted before its end was reported.

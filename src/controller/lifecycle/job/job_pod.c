@@ -8,9 +8,11 @@
 #include "controller/lifecycle/job/array_pod.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 
 char *
@@ -124,7 +126,8 @@ make_meta(struct arena *arena, struct json *template_, const struct object *job,
 
 /* Copies for the agent, so that it need not read the Job. */
 static void
-annotate_for_agent(struct arena *arena, struct json *meta, const struct job *job, int64_t attempt)
+annotate_for_agent(struct arena *arena, struct json *meta, const struct job *job, int64_t attempt,
+                   bool is_pause)
 {
     if (job->spec.deadline_us > 0) {
         char deadline[TIME_TEXT_SIZE];
@@ -134,6 +137,8 @@ annotate_for_agent(struct arena *arena, struct json *meta, const struct job *job
     }
     number(arena, meta, ANNOTATION_JOB_ID, job->status.id);
     number(arena, meta, ANNOTATION_ATTEMPT, attempt);
+    if (is_pause)
+        return;
     if (job->spec.script != NULL && job->spec.script->digest != NULL)
         annotate(arena, meta, ANNOTATION_SCRIPT, job->spec.script->digest);
     if (job->spec.environment != NULL && job->spec.environment->digest != NULL)
@@ -187,6 +192,26 @@ open_member(struct arena *arena, struct json *tree, const char *name)
     return part;
 }
 
+/* The pod only holds its resources: the files, the signals and the checkpoint are
+ * those of the script. Open_template has copied what is changed here.
+ */
+static void
+pause_pod(struct arena *arena, struct json *pod_spec)
+{
+    static const char *const of_script[] = {"stdinPath", "stderrPath", "openMode", "signal",
+                                            "checkpointCommand"};
+    struct json *execution = json_make_object(arena, pod_spec, "execution");
+    struct json *main = json_at(json_get(pod_spec, "containers"), 0);
+    struct json *command = json_array(arena);
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_script); i++)
+        json_remove(execution, of_script[i]);
+    json_set_string(arena, execution, "stdoutPath", "/dev/null");
+    json_append(arena, command, json_string(arena, POD_PAUSE_COMMAND));
+    json_set(arena, main, "command", command);
+    json_remove(main, "args");
+}
+
 /* Copies the parts of the template that differ between pods. */
 static struct json *
 open_template(struct arena *arena, struct json *spec)
@@ -215,17 +240,20 @@ job_pod_make_of(struct arena *arena, const struct object *job, const struct json
     struct json *pod = json_object(arena);
     const char *name = job_pod_name(arena, job->meta->name, plan->index, plan->attempt);
     struct json *meta = make_meta(arena, template_, job, name);
+    const bool is_pause = job_gang_runs_first(job_of(job)) && plan->index > 0;
 
     json_set_string(arena, pod, "apiVersion", pod_kind.api_version);
     json_set_string(arena, pod, "kind", pod_kind.name);
     annotate_eligible(arena, meta, plan->eligible_at_us);
-    annotate_for_agent(arena, meta, job_of(job), plan->attempt);
+    annotate_for_agent(arena, meta, job_of(job), plan->attempt, is_pause);
     number_index(arena, meta, job_of(job), plan);
     array_pod_fill(arena, job_of(job), plan->index, meta, json_get(template_, "spec"));
     if (job_of(job)->spec.scheduling != NULL)
         json_set_string(arena,
                         json_make_object(arena, json_get(template_, "spec"), "schedulingGroup"),
                         "podGroupName", job->meta->name);
+    if (is_pause)
+        pause_pod(arena, json_get(template_, "spec"));
     json_set(arena, pod, "metadata", meta);
     json_set(arena, pod, "spec", json_get(template_, "spec"));
     return pod;

@@ -411,12 +411,12 @@ note_ruling(struct job_pod_counts *t, const struct job *job, const struct pod *p
     t->fail_message = xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
 }
 
-/* Keeps the latest failure, since pods may be seen in any order. */
 static void
 note_cause(struct job_pod_counts *t, const struct job *job, const struct pod *pod, int64_t ended_us)
 {
-    if (ended_us < t->failure_us)
+    if (!pod_end_is_cause(t, job, pod, ended_us))
         return;
+    t->failure_is_own = pod_end_is_own(pod);
     t->failure = state_of_failure(t, job, job_last_run_reason(pod));
     t->failure_us = ended_us;
 }
@@ -514,14 +514,6 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
         release_index(t, index);
 }
 
-static enum run_choice
-choose_run(const struct job_pod_counts *t, const struct job *job)
-{
-    if (t->array != NULL && job->spec.array->fail_fast)
-        return RUN_FIRST_FAILURE;
-    return is_one_by_one(t, job) ? RUN_LAST : RUN_OWN_END;
-}
-
 void
 job_pod_counts_see(struct job_pod_counts *t, const struct job *job, const struct pod *pod)
 {
@@ -557,7 +549,7 @@ job_pod_counts_see(struct job_pod_counts *t, const struct job *job, const struct
             note_unwritten(t, &before);
     }
     if (pod_sight_change(was, is, SEEN_ENDED) > 0)
-        job_last_run_note(&t->run, choose_run(t, job), pod, t->failed > failed);
+        job_last_run_note(&t->run, job_last_run_choose(job), pod, t->failed > failed);
     if (pod_sight_change(was, is, SEEN_ENDED) > 0 && t->array != NULL)
         element_counts_add_end(t, job, pod, false, index);
 }
@@ -593,7 +585,7 @@ job_pod_counts_see_gone(struct job_pod_counts *t, const struct job *job, const s
     if (is_one_by_one(t, job) && attempt >= t->n_written)
         note_unwritten(t, &before);
     if ((was & SEEN_ENDED) == 0)
-        job_last_run_note_gone(&t->run, choose_run(t, job), last);
+        job_last_run_note_gone(&t->run, job_last_run_choose(job), last);
     if ((was & SEEN_ENDED) == 0 && t->array != NULL)
         element_counts_add_end(t, job, last, true, index);
 }

@@ -8,6 +8,7 @@
 #include "controller/lifecycle/job/index_counts.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/pod/pod.h"
 
 int64_t
@@ -76,4 +77,24 @@ pod_end_is_cancelled(const struct job_pod_counts *t, const struct job *job, cons
     return pod_was_ended(pod)
            && (array_state_is_cancelled(t->array, index) || job_is_cancelled(job)
                || has_failed_fast(t, job));
+}
+
+bool
+pod_end_is_own(const struct pod *pod)
+{
+    return pod->meta.deleted_at_us == 0 || !pod_was_ended(pod);
+}
+
+/* Pods may be seen in any order. Of several it is the latest failure; those of a
+ * gang are ended after the first of them has failed.
+ */
+bool
+pod_end_is_cause(const struct job_pod_counts *t, const struct job *job, const struct pod *pod,
+                 int64_t ended_us)
+{
+    const bool is_own = pod_end_is_own(pod);
+
+    if (job_gang_size(job) == 0)
+        return ended_us >= t->failure_us;
+    return t->failure_us == 0 || (is_own != t->failure_is_own ? is_own : ended_us <= t->failure_us);
 }

@@ -2,6 +2,7 @@
 #include "lib/api/job/job_scheduling.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
@@ -42,6 +43,69 @@ job_gang_least(const struct job *job)
     return job->spec.parallelism != NULL ? *job->spec.parallelism : 1;
 }
 
+static const struct execution *
+execution_of(const struct job *job)
+{
+    return job->spec.template_.spec != NULL ? job->spec.template_.spec->execution : NULL;
+}
+
+int64_t
+job_gang_size(const struct job *job)
+{
+    const struct execution *e = execution_of(job);
+
+    if (e == NULL || e->runs == NULL || job_gang_least(job) == 0)
+        return 0;
+    return job->spec.parallelism != NULL ? *job->spec.parallelism : 1;
+}
+
+bool
+job_gang_runs_first(const struct job *job)
+{
+    return job_gang_size(job) > 0 && strcmp(execution_of(job)->runs, EXECUTION_RUNS_FIRST) == 0;
+}
+
+static bool
+is_text(const struct json *spec, const char *path, const char *wanted)
+{
+    const char *text = json_path_text(spec, path);
+
+    return text != NULL && strcmp(text, wanted) == 0;
+}
+
+/* A Job whose attempts are whole has as many pods as it completes, and all of
+ * them or none; the pods that hold resources never succeed.
+ */
+static void
+check_runs(struct causes *c, const struct json *spec)
+{
+    const struct json *runs = json_get_path(spec, "template.spec.execution.runs");
+    const struct json *gang = json_get_path(spec, "scheduling.schedulingPolicy.gang");
+    const struct json *rule = json_at(json_get_path(spec, "successPolicy.rules"), 0);
+    const char *field = "template.spec.execution.runs";
+    int64_t pods = json_get_int(spec, "parallelism", 1);
+
+    if (runs == NULL)
+        return;
+    if (gang == NULL || json_get_int(gang, "minCount", pods) != pods
+        || json_get_path(spec, "scheduling.disruptionMode.all") == NULL)
+        causes_add(c, CAUSE_INVALID, field, runs,
+                   "needs scheduling.schedulingPolicy.gang of all pods and "
+                   "scheduling.disruptionMode.all: the pods start and end together");
+    if (!is_text(spec, "completionMode", "Indexed")
+        || json_get_int(spec, "completions", -1) != pods)
+        causes_add(c, CAUSE_INVALID, field, runs,
+                   "needs completionMode Indexed and as many completions as parallelism");
+    if (json_get(spec, "backoffLimitPerIndex") != NULL)
+        causes_add(c, CAUSE_INVALID, field, runs,
+                   "is not for backoffLimitPerIndex: no pod is started again without the others");
+    if (is_text(spec, "template.spec.execution.runs", EXECUTION_RUNS_FIRST)
+        && !is_text(rule, "succeededIndexes", "0"))
+        causes_add(c, CAUSE_INVALID, field, runs,
+                   "First needs successPolicy.rules[0].succeededIndexes \"0\": the Job ends when "
+                   "its first pod does");
+}
+
 void
 job_scheduling_check(struct causes *c, const struct json *spec)
 {
@@ -51,6 +115,7 @@ job_scheduling_check(struct causes *c, const struct json *spec)
     int64_t least = json_get_int(gang, "minCount", pods);
     unsigned at;
 
+    check_runs(c, spec);
     if (scheduling == NULL)
         return;
     if (job_array_is_asked(spec))
@@ -98,4 +163,9 @@ job_scheduling_check_change(struct causes *c, const struct json *spec, const str
     if ((is == NULL) != (was == NULL) || (is != NULL && !json_equals(is, was)))
         causes_add(c, CAUSE_INVALID, "scheduling", json_get(spec, "scheduling"),
                    "cannot be changed, except minCount of a gang");
+    if (json_get_path(old, "template.spec.execution.runs") != NULL
+        && json_get_int(spec, "parallelism", 1) != json_get_int(old, "parallelism", 1))
+        causes_add(c, CAUSE_INVALID, "parallelism", json_get(spec, "parallelism"),
+                   "cannot be changed: the pods of this Job start and end together; submit "
+                   "another job");
 }

@@ -29,6 +29,14 @@ extern const struct record job_scheduling_record;
 /* How many pods of the Job are placed together; 0: each by itself. */
 int64_t job_gang_least(const struct job *job);
 
+/* Of a Job whose attempts are whole (execution.runs): how many pods each attempt
+ * has, which start, end and are started again together; 0: pods are replaced one
+ * by one, as upstream does it. Runs_first: only pod 0 of each attempt runs the
+ * Job's program.
+ */
+int64_t job_gang_size(const struct job *job);
+bool job_gang_runs_first(const struct job *job);
+
 /* Checks spec.scheduling; Change: that only minCount changes. */
 void job_scheduling_check(struct causes *c, const struct json *spec);
 void job_scheduling_check_change(struct causes *c, const struct json *spec, const struct json *old);

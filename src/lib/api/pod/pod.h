@@ -156,7 +156,17 @@ struct execution {
     int64_t fence_after_s;          /* 0: never */
     const char *checkpoint_command; /* for /bin/sh; NULL or "": none */
     bool bind_threads;              /* --thread-bind */
+    const char *runs;               /* of a Job of several nodes: EXECUTION_RUNS_... */
 };
+
+/* Which pods of a Job run its program: the first, while the others hold their
+ * resources, or each of them.
+ */
+#define EXECUTION_RUNS_FIRST "First"
+#define EXECUTION_RUNS_EACH  "Each"
+
+/* The command of a pod that only holds its resources: the agent's program. */
+#define POD_PAUSE_COMMAND "kiln-pause"
 
 struct scheduling_gate {
     const char *name;

@@ -94,6 +94,11 @@ static const struct field execution_fields[] = {
         HELP("Each thread of an OpenMP program stays on a core of its own "
              "(OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY), unless its "
              "environment sets one of these.")),
+    STRING("runs", execution, runs, 0, ONE_OF(EXECUTION_RUNS_FIRST, EXECUTION_RUNS_EACH),
+        HELP("Of a Job whose pods are placed together, which of them run the "
+             "program: First, while the others hold their resources until it "
+             "ends, or Each. The pods of such a Job start, end and are "
+             "started again together.")),
 };
 RECORD(execution, execution, "hpc.kiln.v1.Execution",
        HELP("How the process is started: output, umask, limits and "

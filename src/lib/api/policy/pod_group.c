@@ -236,7 +236,7 @@ warn(struct causes *c, const struct json *group, const struct json *old)
     unsigned at = causes_enter(c, "spec");
 
     (void)old;
-    group_scheduling_warn(c, spec);
+    group_scheduling_warn(c, spec, false);
     if (*check_text(spec, "priorityClassName") != '\0' || check_is_set(spec, "priority")
         || check_is_set(spec, "preemptionPolicy"))
         causes_warn(c, "priorityClassName", "is stored only; the class of the pods decides");

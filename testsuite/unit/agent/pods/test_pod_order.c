@@ -146,6 +146,25 @@ static struct topology gpu_topology = {
  * where the other GPUs are not hidden.
  */
 /* Only the first attempt truncates the output, unless the user asked otherwise. */
+START_TEST(a_pod_that_pauses_runs_the_program_beside_the_shepherd)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct object *pod =
+        parse("{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\"},\"spec\":{"
+              "\"securityContext\":{\"runAsUser\":1001},\"containers\":[{\"name\":\"c\","
+              "\"command\":[\"kiln-pause\"]}]}}");
+    struct agent_context here_ = agent;
+    struct pod_order_input in = {.agent = &here_, .topology = &here, .pod = pod};
+    struct order o;
+
+    here_.shepherd = "/usr/libexec/kiln/kiln-shepherd";
+    ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+    ck_assert_uint_eq(o.arguments.count, 1);
+    ck_assert_str_eq(o.arguments.items[0], "/usr/libexec/kiln/kiln-pause");
+    object_unref(pod);
+}
+END_TEST
+
 START_TEST(a_later_attempt_appends)
 {
     static const struct {
@@ -685,6 +704,7 @@ START_TEST(the_blobs_of_the_owning_job_are_asked_for)
 END_TEST
 
 SUITE("pod_order", an_order_says_all_that_the_pod_says, a_later_attempt_appends,
+      a_pod_that_pauses_runs_the_program_beside_the_shepherd,
       a_pod_sees_its_own_gpus_as_the_runtime_counts_them,
       threads_are_counted_and_bound_only_on_request, the_partition_is_the_one_that_the_pod_runs_in,
       what_was_not_asked_for_has_no_variable, memory_is_bound_where_it_was_reserved,

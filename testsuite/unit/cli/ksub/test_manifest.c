@@ -354,7 +354,26 @@ START_TEST(a_job_of_several_nodes_is_a_gang_of_indexes)
     ck_assert_int_eq(json_get_int(spec, "backoffLimit", 9), 0);
     ck_assert_ptr_nonnull(json_get_path(spec, "scheduling.schedulingPolicy.gang"));
     ck_assert(json_is_true(json_get_path(spec, "scheduling.onePerNode")));
+    ck_assert_ptr_nonnull(json_get_path(spec, "scheduling.disruptionMode.all"));
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.runs"), "Each");
+    ck_assert_ptr_null(json_get(spec, "successPolicy"));
     ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stdoutPath"), "kiln-%j-%N.out");
+}
+END_TEST
+
+START_TEST(a_script_of_several_nodes_runs_on_the_first)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    const struct submission s = {.node_count = 4, .output = "out", .directory = "/"};
+    const struct json *spec = json_get(manifest_make(&s, &script, arena, NULL), "spec");
+    const struct json *rules = json_get_path(spec, "successPolicy.rules");
+
+    ck_assert_int_eq(json_get_int(spec, "parallelism", 0), 4);
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.runs"), "First");
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stdoutPath"), "out");
+    ck_assert_uint_eq(json_count(rules), 1);
+    ck_assert_str_eq(json_get_text(json_at(rules, 0), "succeededIndexes"), "0");
 }
 END_TEST
 
@@ -400,4 +419,4 @@ SUITE("manifest", a_submission_without_options_is_one_cpu_and_no_limit,
       what_cannot_be_a_job_is_refused, a_script_that_is_no_utf8_travels_as_base64,
       one_of_several_features_is_an_alternative_of_its_own,
       no_limit_that_is_asked_for_is_not_none_asked_for, a_job_of_several_nodes_is_a_gang_of_indexes,
-      a_file_of_several_nodes_is_refused)
+      a_script_of_several_nodes_runs_on_the_first, a_file_of_several_nodes_is_refused)

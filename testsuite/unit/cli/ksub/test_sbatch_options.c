@@ -56,6 +56,7 @@ START_TEST(what_means_the_same_on_one_node_is_taken)
         {"-N 4 --per-node -G 8 --gpus-per-task 1", 2, 0, 2, 0},
         {"-N 4 --per-node --gpus-per-node 2", 0, 0, 2, 0},
         {"-N 4 --per-node --gres gpu:2", 0, 0, 2, 0},
+        {"-N 4 -n 8", 2, 0, 0, 0},
         {"-N 1 --per-node -n 3", 3, 0, 0, 0},
     };
 
@@ -107,7 +108,6 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         const char *line, *words;
     } cases[] = {
         {"-N 2-4", "--nodes: '2-4': the number of nodes of a job is fixed"},
-        {"-N 4", "--per-node runs it on each of the 4 nodes"},
         {"-N 4 --per-node -a 1-3", "--array is not for a job of 4 nodes"},
         {"-N 4 --per-node --requeue", "--requeue is not for"},
         {"-N 4 --per-node --test-only", "--test-only is not for"},

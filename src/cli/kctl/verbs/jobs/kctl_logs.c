@@ -162,6 +162,7 @@ find_pods(struct kctl *kctl, const struct logs_options *o, const struct target_o
         struct json *object = NULL;
         int r = job_pods(kctl, job, arena, ret_pods, err);
 
+        log_pods_leave_out_pauses(*ret_pods);
         if (r < 0 || !o->follows || json_count(*ret_pods) >= least)
             return r;
         r = kctl_get(kctl, job, arena, &object, err);
@@ -191,7 +192,7 @@ find_appended(const struct logs_options *o, const struct json *pods)
     const int64_t attempt = log_pods_attempt_of(newest);
     const int64_t wanted = o->previous ? attempt - 1 : o->attempt;
 
-    if (index != NULL || wanted < 1 || wanted >= attempt
+    if ((index != NULL && !log_pods_run_first(newest)) || wanted < 1 || wanted >= attempt
         || (mode != NULL && strcmp(mode, "append") != 0))
         return NULL;
     fprintf(stderr,

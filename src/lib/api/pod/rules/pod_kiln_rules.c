@@ -163,6 +163,7 @@ check_execution(struct causes *c, const struct json *execution)
     unsigned at;
 
     check_one_of(c, execution, "openMode", CHECK_VALUES("truncate", "append"));
+    check_one_of(c, execution, "runs", CHECK_VALUES("First", "Each"));
     check_umask(c, execution);
     check_limits(c, execution);
     check_not_negative(c, execution, "fenceAfterSeconds");

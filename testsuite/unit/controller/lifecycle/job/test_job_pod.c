@@ -121,5 +121,50 @@ START_TEST(the_pod_of_an_array_has_its_tasks_id_and_not_the_index)
 }
 END_TEST
 
+/* What is left to it is the user, and what it holds. */
+START_TEST(a_pod_beside_the_first_holds_resources_and_runs_no_script)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"d\",\"uid\":\"u\"},\"spec\":{"
+        "\"completionMode\":\"Indexed\",\"parallelism\":2,\"completions\":2,"
+        "\"script\":{\"digest\":\"sha256:1\"},\"environment\":{\"digest\":\"sha256:2\"},"
+        "\"scheduling\":{\"schedulingPolicy\":{\"gang\":{}},\"disruptionMode\":{\"all\":{}}},"
+        "\"template\":{\"spec\":{\"execution\":{\"runs\":\"First\",\"umask\":\"0077\","
+        "\"stdoutPath\":\"out\",\"stderrPath\":\"err\",\"stdinPath\":\"in\","
+        "\"checkpointCommand\":\"save\",\"signal\":{\"name\":\"USR1\"}},"
+        "\"containers\":[{\"name\":\"c\",\"args\":[\"x\"]}]}}}}";
+    CLEANUP(arena_freep) struct arena *a = arena_new(0);
+    CLEANUP(object_unrefp) const struct object *job = NULL;
+    const struct job_plan_pod first = {.index = 0}, second = {.index = 1};
+    const struct json *pod, *main, *e, *said;
+
+    ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL), 0);
+
+    pod = job_pod_make(a, job, &first);
+    main = json_at(json_get_path(pod, "spec.containers"), 0);
+    ck_assert_ptr_null(json_get(main, "command"));
+    ck_assert_uint_eq(json_count(json_get(main, "args")), 1);
+    ck_assert_str_eq(json_path_text(pod, "spec.execution.stdoutPath"), "out");
+    said = json_get_path(pod, "metadata.annotations");
+    ck_assert_str_eq(json_get_text(said, "kiln.hpc/script"), "sha256:1");
+
+    pod = job_pod_make(a, job, &second);
+    main = json_at(json_get_path(pod, "spec.containers"), 0);
+    e = json_get_path(pod, "spec.execution");
+    said = json_get_path(pod, "metadata.annotations");
+    ck_assert_uint_eq(json_count(json_get(main, "command")), 1);
+    ck_assert_str_eq(json_text(json_at(json_get(main, "command"), 0)), "kiln-pause");
+    ck_assert_ptr_null(json_get(main, "args"));
+    ck_assert_ptr_null(json_get(said, "kiln.hpc/script"));
+    ck_assert_str_eq(json_get_text(e, "stdoutPath"), "/dev/null");
+    ck_assert_str_eq(json_get_text(e, "umask"), "0077");
+    ck_assert_ptr_null(json_get(e, "stderrPath"));
+    ck_assert_ptr_null(json_get(e, "stdinPath"));
+    ck_assert_ptr_null(json_get(e, "signal"));
+    ck_assert_ptr_null(json_get(e, "checkpointCommand"));
+}
+END_TEST
+
 SUITE("job_pod", names_of_pods_are_read_back, a_template_signs_nothing,
-      the_pod_of_an_array_has_its_tasks_id_and_not_the_index)
+      the_pod_of_an_array_has_its_tasks_id_and_not_the_index,
+      a_pod_beside_the_first_holds_resources_and_runs_no_script)
