@@ -120,6 +120,17 @@ finds "an allowed number that is lower than the count is found" check-names \
     'src/lib/high: 2, and 1 are allowed'
 
 fresh
+write src/controller/apiserver/tower.c 'if (kind == &stone_kind)' 'if (&stone_kind != kind)'
+finds "a comparison with a kind in the generic server is found" check-kinds \
+    'apiserver/tower.c: 1 comparisons, and 0'
+write testsuite/lint/kinds-allowed 'src/controller/apiserver/tower.c 2'
+finds "an allowance for kinds that is too high is found" check-kinds '1 comparisons, and 2'
+"$lint/check-kinds" --lower "$tree"
+ok "check-kinds --lower lowers the numbers" "$lint/check-kinds" "$tree"
+write src/controller/apiserver/kinds/tower.c 'if (kind == &stone_kind)'
+ok "the hooks of kinds may name them" "$lint/check-kinds" "$tree"
+
+fresh
 write src/lib/high/tower.c '    if (setresuid(uid, uid, uid) < 0)'
 finds "a file that changes the user of a process is found" check-users 'high/tower.c'
 write testsuite/lint/users-allowed 'src/lib/high/tower.c # a reason'

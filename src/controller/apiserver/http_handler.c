@@ -211,8 +211,8 @@ check_size(struct http_exchange *v)
     /* A Job's body includes its script. check_rest in body.c measures the rest
      * after parsing.
      */
-    bool brings_content = (v->q->route.kind == &job_kind || v->q->route.kind == &cron_job_kind)
-                          && v->q->route.verb == VERB_CREATE && !v->server->policy->is_conformance;
+    bool brings_content = v->q->route.kind->content != NULL && v->q->route.verb == VERB_CREATE
+                          && !v->server->policy->is_conformance;
 
     if (v->q->length <= BODY_LIMIT || brings_content)
         return true;
@@ -244,7 +244,7 @@ serve_api(struct http_exchange *v)
 
     if (result == ROUTE_FOUND
         && (q->route.kind->flags & KIND_KILN
-            || (q->route.kind == &job_kind && q->route.subresource == SUBRESOURCE_LOG))
+            || subresource_is_kiln(q->route.kind, q->route.subresource))
         && v->server->policy->is_conformance)
         result = ROUTE_NO_PATH;
     if (not_served_yet(http_request_path(v->http))) {

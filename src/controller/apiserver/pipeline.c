@@ -10,6 +10,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/kinds/submission_key.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/request/body.h"
@@ -216,19 +217,19 @@ reply_submitted(struct pipeline *p)
     int64_t first = 0;
 
     for (unsigned i = 0; i < p->count && found == NULL; i++) {
-        found = create_find_submitted(p->stages[i].create);
+        found = submission_key_find(p->stages[i].create);
         if (found != NULL)
             first = job_of(found)->status.id - i;
     }
     if (found == NULL)
         return false;
-    if (!create_is_same_submission(p->stages[0].create, found)) {
+    if (!submission_key_is_same(p->stages[0].create, found)) {
         reply_conflict(&p->q->reply, &job_kind, "", found->meta->name,
                        "another pipeline was submitted with the key \"%s\"", p->key);
         return true;
     }
     for (unsigned i = 0; i < p->count; i++) {
-        const struct object *job = create_find_submitted(p->stages[i].create);
+        const struct object *job = submission_key_find(p->stages[i].create);
 
         json_append(p->q->arena, list,
                     describe(p, i, first + i, job != NULL ? job->meta->name : "",

@@ -60,11 +60,9 @@ is_routine(const struct request *q)
 {
     if (q->principal->type != PRINCIPAL_AGENT)
         return false;
-    return q->route.kind == &lease_kind || q->route.kind == &event_kind
-           || q->route.kind == &events_event_kind || q->route.subresource == SUBRESOURCE_STATUS
-           || q->route.subresource == SUBRESOURCE_USAGE
+    return q->route.subresource == SUBRESOURCE_STATUS || q->route.subresource == SUBRESOURCE_USAGE
            || q->route.subresource == SUBRESOURCE_REQUESTS
-           || (q->route.kind == &pod_kind && q->route.verb == VERB_DELETE);
+           || (q->route.kind != NULL && q->route.kind->routine_verbs & VERB_BIT(q->route.verb));
 }
 
 static bool

@@ -5,26 +5,21 @@
 #include <string.h>
 
 #include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/options.h"
 #include "controller/apiserver/request/reply.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
-#include "lib/api/cluster/lease.h"
-#include "lib/api/job/job.h"
 #include "lib/api/object/field_query.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
-#include "lib/api/pod/pod.h"
-#include "lib/api/storage/persistent_volume.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
-
-#define CLAIM  (&persistent_volume_claim_kind)
-#define VOLUME (&persistent_volume_kind)
 
 /* For every kind, after the kind's own rights. */
 static const struct {
@@ -78,22 +73,14 @@ refuse(struct request *q, const char *why)
 static bool
 names_own_node(const struct request *q)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
     const struct route *route = &q->route;
     const char *node = q->principal->node;
     const char *wanted;
 
-    if (route->kind == &node_kind || route->kind == &lease_kind) {
-        if (route->kind == &lease_kind
-            && (route->namespace == NULL || strcmp(route->namespace, NODE_LEASE_NAMESPACE) != 0))
-            return false;
-        wanted = route->name;
-        if (wanted == NULL && q->options.fields != NULL)
-            wanted = field_query_demands(q->options.fields, "metadata.name");
-        if (wanted == NULL && route->verb == VERB_CREATE)
-            return true; /* admission checks the name in the body */
-        return wanted != NULL && strcmp(wanted, node) == 0;
-    }
-    if ((route->kind == &pod_kind || route->kind == VOLUME) && route->name == NULL) {
+    if (hooks->names_node != NULL)
+        return hooks->names_node(q, node);
+    if (hooks->wants_node_selector && route->name == NULL) {
         wanted = q->options.fields != NULL ? field_query_demands(q->options.fields, "spec.nodeName")
                                            : NULL;
         return wanted != NULL && strcmp(wanted, node) == 0;
@@ -140,97 +127,13 @@ is_owner(const struct principal *principal, const struct object *object)
     return principal_is_person(principal) && object_owner(object, &uid) && uid == principal->uid;
 }
 
-struct job_pod_search {
-    const struct object *job;
-    const char *node;
-    bool found;
-};
-
-static bool
-visit_job_pod(const struct object *pod, void *context)
-{
-    struct job_pod_search *search = context;
-    const char *node = pod_of(pod)->spec.node_name;
-
-    search->found = node != NULL && strcmp(node, search->node) == 0
-                    && meta_is_controlled_by(pod->meta, search->job)
-                    && object_owner_is_same(pod, search->job);
-    return !search->found;
-}
-
-struct user_search {
-    const char *namespace;
-    const char *claim;
-    bool found;
-};
-
-static bool
-visit_user(const struct object *object, void *context)
-{
-    const struct pod *pod = pod_of(object);
-    struct user_search *search = context;
-    char buffer[POD_CLAIM_NAME_SIZE];
-
-    if (strcmp(pod->meta.namespace, search->namespace) != 0)
-        return true;
-    for (unsigned i = 0; i < pod->spec.volumes.count && !search->found; i++) {
-        const char *name = pod_volume_claim(pod, &pod->spec.volumes.items[i], buffer);
-
-        search->found = name != NULL && strcmp(name, search->claim) == 0;
-    }
-    return !search->found;
-}
-
-/* Whether a pod that is bound to the agent's node uses the claim. */
-static bool
-is_used_on_node(const struct request *q, const char *namespace, const char *claim)
-{
-    struct user_search search = {.namespace = namespace, .claim = claim};
-
-    store_visit_index(q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED, q->principal->node,
-                      visit_user, &search);
-    return search.found;
-}
-
-/* An agent may write the volumes that it made, and read those that its pods
- * use.
- */
-static bool
-is_volume_on_node(const struct request *q, const struct object *object)
-{
-    const struct persistent_volume *v = persistent_volume_of(object);
-    const char *node = persistent_volume_scratch_node(v);
-    const struct object_reference *claim = v->spec.claim;
-
-    if (node != NULL && strcmp(node, q->principal->node) == 0)
-        return true;
-    return q->route.subresource == SUBRESOURCE_NONE && claim != NULL && claim->namespace != NULL
-           && claim->name != NULL && is_used_on_node(q, claim->namespace, claim->name);
-}
-
 static bool
 is_on_node(const struct request *q, const struct object *object)
 {
-    const char *node = q->principal->node;
+    const struct kind_hooks *hooks = kind_hooks_find(object->kind);
 
-    if (object->kind == VOLUME)
-        return is_volume_on_node(q, object);
-    if (object->kind == CLAIM)
-        return is_used_on_node(q, object->meta->namespace, object->meta->name);
-
-    if (object->kind == &pod_kind) {
-        const char *bound = pod_of(object)->spec.node_name;
-
-        return bound != NULL && strcmp(bound, node) == 0;
-    }
-    if (object->kind == &job_kind) {
-        struct job_pod_search search = {.job = object, .node = node};
-
-        store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PUBLISHED,
-                          object->meta->uid, visit_job_pod, &search);
-        return search.found;
-    }
-    return strcmp(object->meta->name, node) == 0;
+    return hooks->is_on_node != NULL ? hooks->is_on_node(q, object)
+                                     : strcmp(object->meta->name, q->principal->node) == 0;
 }
 
 bool

@@ -4,15 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/cron/cron_job.h"
-#include "lib/api/job/job.h"
-#include "lib/api/job/job_array.h"
-#include "lib/api/node/node.h"
-#include "lib/api/object/kind.h"
-#include "lib/api/object/meta.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
-#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
@@ -119,95 +113,34 @@ entry_of(struct user_counts *counts, uid_t uid)
     return e;
 }
 
-static int64_t
-content_bytes(const struct job_spec *spec)
+bool
+user_counts_measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_count)
 {
-    const struct job_blob *const blobs[] = {
-        spec->script,
-        spec->environment,
-    };
-    int64_t bytes = 0;
-
-    for (unsigned i = 0; i < ARRAY_SIZE(blobs); i++)
-        if (blobs[i] != NULL)
-            bytes += blobs[i]->size_bytes;
-    return bytes;
+    *ret_count = (struct user_count){.objects = 1, .bytes = object->length};
+    return object_owner(object, ret_uid);
 }
 
-/* Whether Kiln created the object for another one. Users cannot write such
- * references in pods and claims (rules JobPod and ClaimOwner). A PodGroup may
- * name a Job of its user, but only one has the name of that Job.
- */
-static bool
-is_derived(const struct object *object)
+void
+user_counts_measure_derived(const struct object *object, struct user_count *count)
 {
-    const struct owner_reference *job = meta_controller_of(object->meta, &job_kind);
-    const struct kind *kind = NULL;
-
-    if (object->kind == &pod_group_kind)
-        return job != NULL && job->name != NULL && strcmp(job->name, object->meta->name) == 0;
-    if (object->kind == &pod_kind)
-        kind = &job_kind;
-    else if (object->kind == &persistent_volume_claim_kind)
-        kind = &pod_kind;
-    return kind != NULL && meta_controller_of(object->meta, kind) != NULL;
-}
-
-static bool
-is_limited(const struct object *object)
-{
-    if (object->kind == &job_kind)
-        return !job_is_finished(job_of(object));
-    if (object->kind == &pod_kind && pod_is_finished(pod_of(object)))
-        return false;
-    return !is_derived(object);
-}
-
-/* The pods of a Job are created one by one, but all of them may exist in the
- * end.
- */
-static int64_t
-pods_at_once(const struct object *object)
-{
-    const struct job_spec *spec;
-    int64_t most;
-
-    if (object->kind != &job_kind)
-        return object->kind == &pod_kind && is_limited(object);
-    if (job_is_finished(job_of(object)))
-        return 0;
-    spec = &job_of(object)->spec;
-    most = spec->parallelism != NULL ? *spec->parallelism : 1;
-    if (job_is_array(job_of(object)) && most > JOB_ARRAY_PODS)
-        most = JOB_ARRAY_PODS;
-    return spec->completions != NULL && *spec->completions < most ? *spec->completions : most;
-}
-
-/* Measures one object: its user, whether it counts as an object, its bytes and
- * its pods. Returns false when the object belongs to no user.
- */
-static bool
-measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_count)
-{
-    memset(ret_count, 0, sizeof(*ret_count));
-    if (object != NULL && object->kind == &node_kind && node_find_owner(node_of(object), ret_uid)) {
-        ret_count->nodes = 1;
-        return true;
-    }
-    if (object == NULL || !object_owner(object, ret_uid))
-        return false;
-    ret_count->objects = is_limited(object);
-    ret_count->pods = pods_at_once(object);
     /* Objects that resemble another take little memory but full size on the
      * disk. For objects that Kiln itself creates the size in memory counts,
      * because users cannot predict it.
      */
-    ret_count->bytes = (int64_t)(is_derived(object) ? object_bytes(object) : object->length);
-    if (object->kind == &job_kind)
-        ret_count->bytes += content_bytes(&job_of(object)->spec);
-    else if (object->kind == &cron_job_kind)
-        ret_count->bytes += content_bytes(&cron_job_of(object)->spec.job_template.spec);
-    return true;
+    count->objects = 0;
+    count->bytes = (int64_t)object_bytes(object);
+}
+
+static bool
+measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_count)
+{
+    const struct kind_hooks *hooks;
+
+    if (object == NULL)
+        return false;
+    hooks = kind_hooks_find(object->kind);
+    return hooks->measure != NULL ? hooks->measure(object, ret_uid, ret_count)
+                                  : user_counts_measure(object, ret_uid, ret_count);
 }
 
 static void

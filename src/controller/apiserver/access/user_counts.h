@@ -71,3 +71,9 @@ void user_counts_charge(struct user_counts *counts, uid_t uid, enum user_allowan
 
 /* Look. Returns zeros for a user who has nothing. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);
+
+/* For the hooks of kinds: what every object counts, false when it belongs to no
+ * user; and what an object counts that Kiln made for another one.
+ */
+bool user_counts_measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_count);
+void user_counts_measure_derived(const struct object *object, struct user_count *count);

@@ -190,22 +190,10 @@ admission_keep_uids(struct request *q, struct json *tree, const char *annotation
     return true;
 }
 
-static const char *
-path_of_pod_spec(const struct request *q)
-{
-    if (q->route.kind == &pod_kind)
-        return "spec";
-    if (q->route.kind == &job_kind)
-        return "spec.template.spec";
-    if (q->route.kind == &cron_job_kind)
-        return "spec.jobTemplate.spec.template.spec";
-    return NULL;
-}
-
 struct json *
 admission_pod_spec(const struct request *q, struct json *tree)
 {
-    const char *path = path_of_pod_spec(q);
+    const char *path = q->route.kind->pod_spec;
 
     return path != NULL ? json_get_path(tree, path) : NULL;
 }
@@ -213,7 +201,7 @@ admission_pod_spec(const struct request *q, struct json *tree)
 const struct json *
 admission_old_pod_spec(struct request *q, const struct object *old_object)
 {
-    const char *path = path_of_pod_spec(q);
+    const char *path = q->route.kind->pod_spec;
 
     return path != NULL ? json_get_path(request_old_tree(q, old_object), path) : NULL;
 }

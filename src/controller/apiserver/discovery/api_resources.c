@@ -115,22 +115,6 @@ api_resources_kinds(const char *group, const char *version, bool upstream_alone,
 }
 
 static bool
-is_upstream(const struct kind *kind, enum subresource part)
-{
-    switch (part) {
-    case SUBRESOURCE_STATUS:
-    case SUBRESOURCE_BINDING:
-    case SUBRESOURCE_EVICTION:
-    case SUBRESOURCE_FINALIZE:
-        return true;
-    case SUBRESOURCE_LOG:
-        return kind == &pod_kind;
-    default:
-        return false;
-    }
-}
-
-static bool
 has_part(const struct kind *kind, enum subresource part)
 {
     for (unsigned verb = 0; verb < N_VERBS; verb++)
@@ -148,7 +132,7 @@ api_resources_parts(const struct kind *kind, bool upstream_alone,
     for (unsigned part = SUBRESOURCE_NONE + 1; part < N_SUBRESOURCES; part++) {
         unsigned at = n;
 
-        if (!has_part(kind, part) || (upstream_alone && !is_upstream(kind, part)))
+        if (!has_part(kind, part) || (upstream_alone && subresource_is_kiln(kind, part)))
             continue;
         for (; at > 0 && strcmp(subresource_name(ret_parts[at - 1]), subresource_name(part)) > 0;
              at--)

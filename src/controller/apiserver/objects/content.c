@@ -93,7 +93,7 @@ read_content(struct request *q, const struct json *blob, const char **ret_bytes,
 static struct json *
 find_spec(const struct request *q, const struct json *tree)
 {
-    return json_get_path(tree, q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
+    return json_get_path(tree, q->route.kind->content);
 }
 
 /* The content of a CronJob that controls the new Job and has the same user.
@@ -266,4 +266,32 @@ verb_get_content(struct request *q)
         store_get_blob(q->server->store, blob->digest, got_blob, q);
     else
         request_finish(q);
+}
+
+void
+content_release(struct store_txn *txn, const struct job_spec *spec)
+{
+    const struct job_blob *const blobs[] = {
+        spec->script,
+        spec->environment,
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(blobs); i++)
+        if (blobs[i] != NULL && blobs[i]->digest != NULL)
+            store_txn_release_blob(txn, blobs[i]->digest);
+}
+
+int64_t
+content_bytes(const struct job_spec *spec)
+{
+    const struct job_blob *const blobs[] = {
+        spec->script,
+        spec->environment,
+    };
+    int64_t bytes = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(blobs); i++)
+        if (blobs[i] != NULL)
+            bytes += blobs[i]->size_bytes;
+    return bytes;
 }

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct job_spec;
 struct json;
 struct object;
 struct request;
@@ -29,3 +31,7 @@ void verb_get_content(struct request *q);
  * to it.
  */
 void content_put(const struct request *q, struct store_txn *txn);
+
+/* Gives the content up when its Job or CronJob is removed; its size. */
+void content_release(struct store_txn *txn, const struct job_spec *spec);
+int64_t content_bytes(const struct job_spec *spec);

@@ -235,8 +235,8 @@ is_cancelled(const struct job *job, const struct pod *pod, int64_t index)
  * removes; the controller would have settled it. This record informs the
  * controller even if it does not see the removal.
  */
-static void
-note_pod(struct request *q, struct store_txn *txn, const struct object *object)
+void
+element_record_note_pod(struct request *q, struct store_txn *txn, const struct object *object)
 {
     const struct object *job = find_array(q, object);
     const struct pod *pod = pod_of(object);
@@ -278,8 +278,8 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     element_chunk_fini(&chunk);
 }
 
-static void
-forget(struct request *q, struct store_txn *txn, const struct object *job)
+void
+element_record_forget(struct request *q, struct store_txn *txn, const struct object *job)
 {
     static const char *const ends[] = {"", SINCE};
     const int64_t *n = job_of(job)->spec.completions;
@@ -292,13 +292,4 @@ forget(struct request *q, struct store_txn *txn, const struct object *job)
             if (store_find_secret(q->server->store, name) != NULL)
                 store_txn_remove_secret(txn, name);
         }
-}
-
-void
-element_record_note_removal(struct request *q, struct store_txn *txn, const struct object *object)
-{
-    if (object->kind == &pod_kind)
-        note_pod(q, txn, object);
-    else if (object->kind == &job_kind && job_is_array(job_of(object)))
-        forget(q, txn, object);
 }

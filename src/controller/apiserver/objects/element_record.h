@@ -40,8 +40,8 @@ void element_record_write(const struct store *store, struct store_txn *txn,
                           const struct object *job, int64_t number,
                           const struct element_chunk *chunk);
 
-/* To be called for every object that the transaction removes. The result of a
- * pod of an array is recorded; all records of an array are removed with it.
+/* To be called for every pod that the transaction removes: its result is
+ * recorded if it is of an array; and for every array, whose records are removed.
  */
-void element_record_note_removal(struct request *q, struct store_txn *txn,
-                                 const struct object *object);
+void element_record_note_pod(struct request *q, struct store_txn *txn, const struct object *pod);
+void element_record_forget(struct request *q, struct store_txn *txn, const struct object *job);

@@ -16,8 +16,8 @@ struct object;
 struct request;
 struct store_txn;
 
-/* To be called for every object that the transaction removes; `tree` is its last
+/* To be called for every pod that the transaction removes; `tree` is its last
  * state. Returns false when the reply is a 500.
  */
-bool job_uncounted_note(struct request *q, struct store_txn *txn, const struct object *object,
+bool job_uncounted_note(struct request *q, struct store_txn *txn, const struct object *pod,
                         const struct json *tree);

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/objects/write.h"
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
-#include "controller/apiserver/objects/element_record.h"
-#include "controller/apiserver/objects/job_uncounted.h"
-#include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/objects/put.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/history/history.h"
 #include "controller/store/store.h"
-#include "lib/api/cron/cron_job.h"
-#include "lib/api/job/job.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -99,17 +94,13 @@ put_of(const struct request *q, struct json *tree, const struct json *old_tree)
     };
 }
 
-/* Upstream has no job arrays, and an array would change the defaults of the
- * spec.
- */
 void
 write_drop_additions(struct request *q, struct json *tree)
 {
-    struct json *spec = json_get(tree, "spec");
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
 
-    if (q->route.kind == &job_kind && q->server->policy->is_conformance
-        && json_is(spec, JSON_OBJECT))
-        json_remove(spec, "array");
+    if (hooks->drop_additions != NULL)
+        hooks->drop_additions(q, tree);
 }
 
 void
@@ -184,36 +175,17 @@ write_put_other(struct request *q, struct store_txn *txn, const struct kind *kin
     return put(q, txn, &(struct put){.kind = kind, .tree = tree, .old_tree = old_tree}) != NULL;
 }
 
-static void
-release_content(struct store_txn *txn, const struct job_spec *spec)
-{
-    const struct job_blob *const blobs[] = {
-        spec->script,
-        spec->environment,
-    };
-
-    for (unsigned i = 0; i < ARRAY_SIZE(blobs); i++)
-        if (blobs[i] != NULL && blobs[i]->digest != NULL)
-            store_txn_release_blob(txn, blobs[i]->digest);
-}
-
 bool
 write_remove(struct request *q, struct store_txn *txn, const struct object *old_object,
              struct json *tree)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
     struct put what = put_of(q, tree, NULL);
     struct error err = {0};
 
-    if (old_object->kind == &job_kind)
-        release_content(txn, &job_of(old_object)->spec);
-    if (old_object->kind == &cron_job_kind)
-        release_content(txn, &cron_job_of(old_object)->spec.job_template.spec);
-    if (old_object->kind == &node_kind)
-        node_record_leave(q, txn, old_object);
-    element_record_note_removal(q, txn, old_object);
-    history_note_removal(q->server->history, txn, old_object);
-    if (!job_uncounted_note(q, txn, old_object, tree))
+    if (hooks->removed != NULL && !hooks->removed(q, txn, old_object, tree))
         return false;
+    history_note_removal(q->server->history, txn, old_object);
     if (put_removal(q->arena, txn, &what, &err) == 0)
         return true;
     refuse(q, q->route.kind, &err);

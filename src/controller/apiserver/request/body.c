@@ -115,7 +115,7 @@ check_rest(struct request *q)
         "environment.data",
     };
     const struct json *spec =
-        json_get_path(q->body, q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
+        q->route.kind->content != NULL ? json_get_path(q->body, q->route.kind->content) : NULL;
     size_t rest;
 
     if (q->length <= BODY_LIMIT)

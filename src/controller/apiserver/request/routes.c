@@ -65,7 +65,7 @@ kind_allows(const struct kind *kind, enum verb verb)
         return verb == VERB_CREATE;
     if (kind->flags & KIND_MEASURED)
         return verb == VERB_GET || verb == VERB_LIST;
-    return kind != &namespace_kind || verb != VERB_DELETE_COLLECTION;
+    return !(kind->flags & KIND_DELETED_SINGLY) || verb != VERB_DELETE_COLLECTION;
 }
 
 static unsigned
@@ -83,6 +83,12 @@ bool
 subresource_allows(const struct kind *kind, enum subresource subresource, enum verb verb)
 {
     return subresource_verbs(kind, subresource) & VERB_BIT(verb);
+}
+
+bool
+subresource_is_kiln(const struct kind *kind, enum subresource subresource)
+{
+    return subresource_verbs(kind, subresource) & KILN_ONLY;
 }
 
 /* Splits in place. A path with an empty segment inside ("//") names no

@@ -57,3 +57,6 @@ enum subresource subresource_parse(const char *name);
  */
 bool kind_allows(const struct kind *kind, enum verb verb);
 bool subresource_allows(const struct kind *kind, enum subresource subresource, enum verb verb);
+
+/* Whether kube-apiserver does not have it. */
+bool subresource_is_kiln(const struct kind *kind, enum subresource subresource);

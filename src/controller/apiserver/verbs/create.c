@@ -3,42 +3,31 @@
 #include "controller/apiserver/verbs/create.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
-#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/content.h"
-#include "controller/apiserver/objects/first_status.h"
-#include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/apply.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
-#include "lib/api/cluster/event.h"
-#include "lib/api/job/job.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/auth/digest.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/macro.h"
 #include "lib/base/random.h"
-#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define ANNOTATION_DIGEST "kiln.hpc/submission-digest"
-#define NAME_RANDOM       5
-#define NAME_BASE_MAX     58 /* bytes of a longer generateName that are kept */
+#define NAME_RANDOM   5
+#define NAME_BASE_MAX 58 /* bytes of a longer generateName that are kept */
 
 /* Fields that only the server sets. */
 static const char *const system_fields[] = {
@@ -168,128 +157,11 @@ check_absent(struct request *q, const struct json *tree)
     return false;
 }
 
-static bool
-find_first(const struct object *object, void *context)
-{
-    *(const struct object **)context = object;
-    return false;
-}
-
-static void
-digest_body(struct request *q, char out[DIGEST_HEX_SIZE])
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    struct digest digest;
-
-    if (q->text != NULL)
-        digest_of(q->text, q->length, &digest);
-    else {
-        json_print(q->body, &text);
-        digest_of(text.text, text.length, &digest);
-    }
-    digest_format(&digest, out);
-}
-
-const struct object *
-create_find_submitted(const struct request *q)
-{
-    const struct object *object = NULL;
-    const char *value =
-        arena_printf(q->arena, "%u/%s", (unsigned)q->principal->uid, q->submission_key);
-
-    store_visit_index(q->server->store, &job_kind, JOB_BY_SUBMISSION, STORE_PENDING, value,
-                      find_first, &object);
-    return object;
-}
-
-static bool
-has_digest(const struct object *job, const char *digest)
-{
-    const char *before = string_map_find(&job->meta->annotations, ANNOTATION_DIGEST);
-
-    return before != NULL && strcmp(before, digest) == 0;
-}
-
-bool
-create_is_same_submission(struct request *q, const struct object *job)
-{
-    char digest[DIGEST_HEX_SIZE];
-
-    digest_body(q, digest);
-    return has_digest(job, digest);
-}
-
-/* Replies with the Job of an earlier submission with this key: a 200, or a 409
- * if its body differed. Returns false when there is none.
- */
-static bool
-reply_submitted(struct request *q, const char *digest)
-{
-    const struct object *object = create_find_submitted(q);
-
-    if (object == NULL)
-        return false;
-    if (has_digest(object, digest))
-        reply_object(&q->reply, 200, object);
-    else
-        reply_conflict(&q->reply, q->route.kind, "", object->meta->name,
-                       "another job was submitted with the Idempotency-Key "
-                       "\"%s\"",
-                       q->submission_key);
-    return true;
-}
-
-static void
-set_annotation(struct request *q, struct json *tree, const char *name, const char *value)
-{
-    struct json *meta = json_make_object(q->arena, tree, "metadata");
-
-    json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), name, value);
-}
-
-static bool
-is_for_another(const struct request *q, struct json *tree)
-{
-    const struct json *context = json_get_path(tree, "spec.template.spec.securityContext");
-    int64_t uid = json_get_int(context, "runAsUser", q->principal->uid);
-
-    return uid != (int64_t)q->principal->uid;
-}
-
-/* Returns false when the reply is made. */
-static bool
-check_submission(struct request *q, struct json *tree)
-{
-    char digest[DIGEST_HEX_SIZE];
-    struct json *annotations = json_get_path(tree, "metadata.annotations");
-
-    if (annotations != NULL) {
-        json_remove(annotations, ANNOTATION_SUBMISSION);
-        json_remove(annotations, ANNOTATION_SUBMITTER);
-        json_remove(annotations, ANNOTATION_DIGEST);
-    }
-    if (q->submission_key == NULL || q->route.kind != &job_kind)
-        return true;
-    if (strlen(q->submission_key) > SUBMISSION_KEY_MAX) {
-        reply_bad_request(&q->reply, "the Idempotency-Key is longer than %d characters",
-                          SUBMISSION_KEY_MAX);
-        return false;
-    }
-    digest_body(q, digest);
-    if (reply_submitted(q, digest))
-        return false;
-    set_annotation(q, tree, ANNOTATION_SUBMISSION, q->submission_key);
-    if (is_for_another(q, tree))
-        set_annotation(q, tree, ANNOTATION_SUBMITTER,
-                       arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
-    set_annotation(q, tree, ANNOTATION_DIGEST, digest);
-    return true;
-}
-
 /* All steps that may refuse the object. */
 static bool
 make(struct request *q, struct json *tree)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
     const struct kind *kind = q->route.kind;
 
     if (!admission_create(q, tree))
@@ -298,10 +170,8 @@ make(struct request *q, struct json *tree)
     set_system_fields(q, tree);
     if (kind->prepare != NULL)
         kind->prepare(q->arena, tree, NULL);
-    if (q->job_id != 0) {
-        json_set_int(q->arena, json_make_object(q->arena, tree, "status"), "id", q->job_id);
-        first_status_set(q->arena, tree);
-    }
+    if (hooks->complete != NULL)
+        hooks->complete(q, tree);
     if (!validate(q, tree) || !check_absent(q, tree))
         return false;
     write_warn(q, tree, NULL);
@@ -311,33 +181,17 @@ make(struct request *q, struct json *tree)
 static bool
 decode(struct request *q, struct json *tree)
 {
-    if (!body_normalize(q, tree) || !check_meta(q, tree) || !check_submission(q, tree))
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
+
+    if (!body_normalize(q, tree) || !check_meta(q, tree))
+        return false;
+    if (hooks->decode != NULL && !hooks->decode(q, tree))
         return false;
     write_drop_additions(q, tree);
     if (q->route.kind->set_defaults != NULL)
         q->route.kind->set_defaults(q->arena, tree);
     apply_note(q, tree, NULL);
     return true;
-}
-
-/* Logs what an agent reports about its node (other hardware, a failed hook),
- * for administrators who read the controller's log.
- */
-static void
-log_node_event(const struct request *q, const struct object *object)
-{
-    const struct event *e;
-
-    if (q->principal->type != PRINCIPAL_AGENT
-        || (q->route.kind != &event_kind && q->route.kind != &events_event_kind))
-        return;
-    e = event_of(object);
-    if (e->involved.kind == NULL || strcmp(e->involved.kind, node_kind.name) != 0)
-        return;
-    if (e->type != NULL && strcmp(e->type, "Warning") == 0)
-        log_warning("node '%s': %s: %s", q->principal->node, e->reason, e->message);
-    else
-        log_info("node '%s': %s: %s", q->principal->node, e->reason, e->message);
 }
 
 static bool
@@ -347,7 +201,6 @@ put(struct request *q, struct store_txn *txn, struct json *tree)
 
     if (object == NULL)
         return false;
-    log_node_event(q, object);
     content_put(q, txn);
     reply_object(&q->reply, 201, object);
     return true;
@@ -362,19 +215,9 @@ create_job_within(struct request *q, struct store_txn *txn)
 }
 
 static void
-warn_of_pause(struct request *q)
-{
-    const struct apiserver *server = q->server;
-
-    if (q->route.kind == &job_kind && server->is_scheduling_paused != NULL
-        && atomic_load(server->is_scheduling_paused))
-        reply_warn(&q->reply, "scheduling is paused: the job waits until an administrator "
-                              "resumes it");
-}
-
-static void
 create(struct request *q)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
     struct json *tree = q->body;
     struct store_txn *txn;
 
@@ -383,8 +226,8 @@ create(struct request *q)
         return;
     }
     txn = store_begin(q->server->store);
-    if (q->route.kind == &job_kind && !q->server->policy->is_conformance)
-        q->job_id = store_txn_job_id(txn);
+    if (hooks->begin != NULL)
+        hooks->begin(q, txn);
     if (!make(q, tree)) {
         request_rollback(q, txn);
     } else if (q->options.is_dry_run) {
@@ -398,7 +241,8 @@ create(struct request *q)
             request_finish(q);
         }
     } else if (put(q, txn, tree)) {
-        warn_of_pause(q);
+        if (hooks->created != NULL)
+            hooks->created(q, q->reply.object);
         request_commit(q, txn);
     } else
         request_rollback(q, txn);
@@ -419,24 +263,13 @@ create_copy_within(struct request *q, struct store_txn *txn, struct json *tree)
                : NULL;
 }
 
-static void
-create_job(bool may_issue, void *context)
-{
-    struct request *q = context;
-
-    if (may_issue) {
-        gone_jobs_find(q, create);
-        return;
-    }
-    node_reports_refuse(q);
-    request_finish(q);
-}
-
 void
 verb_create(struct request *q)
 {
-    if (q->route.kind == &job_kind && !q->options.is_dry_run)
-        node_reports_wait(q->server->node_reports, q->options.startup_wait_s, create_job, q);
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
+
+    if (hooks->look_up != NULL)
+        hooks->look_up(q, create);
     else
-        gone_jobs_find(q, create);
+        create(q);
 }

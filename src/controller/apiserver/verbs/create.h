@@ -18,9 +18,3 @@ struct store_txn;
  * the submission key was used before) and the transaction is to be rolled back.
  */
 bool create_job_within(struct request *q, struct store_txn *txn);
-
-/* The Job that was created with this request's submission key, or NULL; and
- * whether that request had the same body.
- */
-const struct object *create_find_submitted(const struct request *q);
-bool create_is_same_submission(struct request *q, const struct object *job);

@@ -12,38 +12,28 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/objects/selection.h"
 #include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
 #include "controller/apiserver/verbs/verbs.h"
-#include "controller/history/history.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
-#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define US              1000000
-#define GRACE_DEFAULT_S 30
-#define GRACE_MOST_S    INT64_C(3155760000) /* a century: its end has a date */
+#define US 1000000
 
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 #define FINALIZER_ORPHAN     "orphan"
-
-/* A deletion of these answers with the object, also when it is removed at once.
- */
-static const char *const answers_object[] = {
-    "persistentvolumeclaims", "persistentvolumes", "pods", "resourcequotas", "storageclasses",
-};
 
 /* A deletion in progress. */
 struct deletion {
@@ -125,7 +115,7 @@ set_propagation(struct deletion *d)
     struct json *list = json_get(d->meta, "finalizers");
     const char *wanted = NULL;
 
-    if (policy == NULL && q->route.kind == &job_kind
+    if (policy == NULL && q->route.kind->flags & KIND_ORPHANS_PODS
         && !has_finalizer(list, FINALIZER_FOREGROUND)) {
         policy = "Orphan";
         reply_warn(&q->reply, "child pods are preserved by default when jobs are "
@@ -151,27 +141,6 @@ set_propagation(struct deletion *d)
         json_set(q->arena, d->meta, "finalizers", list);
     }
     json_append(q->arena, list, json_string(q->arena, wanted));
-}
-
-/* The grace period in seconds; 0: the pod needs none. */
-static int64_t
-grace_of(const struct deletion *d)
-{
-    const struct options *o = &d->q->options;
-    const struct pod *pod = pod_of(d->object);
-    int64_t grace_s = GRACE_DEFAULT_S;
-
-    if (o->has_grace)
-        grace_s = o->grace_s;
-    else if (pod->spec.termination_grace_seconds != NULL)
-        grace_s = *pod->spec.termination_grace_seconds;
-    if (grace_s < 0)
-        grace_s = 1;
-    if (grace_s > GRACE_MOST_S)
-        grace_s = GRACE_MOST_S;
-    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0' || pod_is_finished(pod))
-        grace_s = 0;
-    return grace_s;
 }
 
 static void
@@ -224,11 +193,10 @@ reply_gone(struct deletion *d)
 {
     struct request *q = d->q;
 
-    for (unsigned i = 0; i < ARRAY_SIZE(answers_object); i++)
-        if (strcmp(answers_object[i], q->route.kind->plural) == 0) {
-            reply_tree(&q->reply, 200, d->tree);
-            return;
-        }
+    if (q->route.kind->flags & KIND_ANSWERS_DELETED) {
+        reply_tree(&q->reply, 200, d->tree);
+        return;
+    }
     reply_deleted(&q->reply, q->route.kind, d->object->meta->name, d->object->meta->uid);
 }
 
@@ -246,14 +214,14 @@ put_last_state(struct deletion *d)
 static bool
 drop(struct deletion *d)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(d->q);
     struct request *q = d->q;
-    bool is_pod = q->route.kind == &pod_kind;
+    bool is_graceful = q->route.kind->flags & KIND_GRACEFUL_DELETION;
 
     if (!q->options.is_dry_run) {
-        if (is_pod && retained_on_node_expected(q, d->object)
-            && !retained_on_node_leave(q, begin(d), d->object))
+        if (hooks->dropping != NULL && !hooks->dropping(q, begin(d), d->object))
             return false;
-        if (is_pod && d->object->meta->deleted_at_us != 0 && !put_last_state(d))
+        if (is_graceful && d->object->meta->deleted_at_us != 0 && !put_last_state(d))
             return false;
         if (!write_remove(q, begin(d), d->object, d->tree))
             return false;
@@ -263,10 +231,11 @@ drop(struct deletion *d)
 }
 
 static bool
-delete_pod(struct deletion *d, int64_t now_us)
+delete_gracefully(struct deletion *d, int64_t now_us)
 {
     const struct meta *meta = d->object->meta;
-    int64_t grace_s = grace_of(d);
+    const struct options *o = &d->q->options;
+    int64_t grace_s = d->object->kind->grace_s(d->object, o->has_grace ? &o->grace_s : NULL);
 
     if (meta->deleted_at_us != 0) {
         int64_t left_s = meta->deletion_grace_s != NULL ? *meta->deletion_grace_s : 0;
@@ -301,35 +270,24 @@ delete_namespace(struct deletion *d, int64_t now_us)
     return drop(d);
 }
 
-/* Records who deleted the Job, for history: its pods end after it may be gone.
- */
-static void
-note_deleter(struct deletion *d)
-{
-    struct request *q = d->q;
-
-    if (!q->options.is_dry_run && d->object->meta->deleted_at_us == 0
-        && principal_is_person(q->principal))
-        history_note_deleter(q->server->history, begin(d), d->object, q->principal->name);
-}
-
 /* Returns false when the reply is a 500 and the transaction is to be rolled
  * back.
  */
 static bool
 delete_object(struct deletion *d)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(d->q);
     int64_t now_us = clock_real_us(d->q->server->clock);
 
     d->tree = write_tree(d->q, d->object);
     d->meta = json_get(d->tree, "metadata");
     set_propagation(d);
-    if (d->q->route.kind == &pod_kind)
-        return delete_pod(d, now_us);
-    if (d->q->route.kind == &namespace_kind)
+    if (hooks->deleting != NULL && !d->q->options.is_dry_run && d->object->meta->deleted_at_us == 0)
+        hooks->deleting(d->q, begin(d), d->object);
+    if (d->q->route.kind->flags & KIND_GRACEFUL_DELETION)
+        return delete_gracefully(d, now_us);
+    if (d->q->route.kind->flags & KIND_SPEC_FINALIZERS)
         return delete_namespace(d, now_us);
-    if (d->q->route.kind == &job_kind)
-        note_deleter(d);
     if (json_count(json_get(d->meta, "finalizers")) == 0)
         return drop(d);
     if (d->object->meta->deleted_at_us == 0)
@@ -419,7 +377,7 @@ some_stored(int outcome, void *context)
 static bool
 are_all_or_none(const struct request *q)
 {
-    return q->route.kind == &node_kind;
+    return q->route.kind->flags & KIND_DELETED_TOGETHER;
 }
 
 /* Finishes the request with the reply that says why. */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
-#include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/objects/status_change.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/verbs/apply.h"
 #include "controller/apiserver/verbs/update.h"
@@ -153,5 +153,10 @@ verb_patch(struct request *q)
         apply_patch(q);
         return;
     }
-    gone_jobs_find(q, merge);
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
+
+    if (hooks->look_up != NULL)
+        hooks->look_up(q, merge);
+    else
+        merge(q);
 }

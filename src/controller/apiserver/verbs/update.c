@@ -8,11 +8,10 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/objects/element_requeue.h"
-#include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/objects/managed_fields.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/apply.h"
@@ -200,7 +199,7 @@ keep_parts(struct request *q, struct json *tree, const struct json *old_tree)
     default:
         if (kind->flags & KIND_HAS_STATUS)
             keep_field(q, tree, old_tree, "status");
-        if (kind == &namespace_kind)
+        if (kind->flags & KIND_SPEC_FINALIZERS)
             keep_field(q, tree, old_tree, "spec");
     }
 }
@@ -219,34 +218,15 @@ count_generation(struct request *q, struct json *tree, const struct json *old_tr
     json_set_int(q->arena, meta, "generation", json_get_int(meta, "generation", 0) + 1);
 }
 
-/* The old tree, with the new value of the part that JobUpdate has admitted:
- * validation checks the rest.
- */
-static const struct json *
-with_admitted(struct request *q, const struct json *tree, const struct json *old_tree)
-{
-    const bool is_job = q->route.kind == &job_kind;
-    struct json *base = json_copy(q->arena, old_tree);
-    struct json *spec = json_copy(q->arena, json_get(old_tree, "spec"));
-
-    if (is_job)
-        json_set(q->arena, spec, "template", json_get_path(tree, "spec.template"));
-    else if (json_get(spec, "nodeName") == NULL)
-        spec = json_get(tree, "spec");
-    else
-        keep_field(q, spec, json_get(tree, "spec"), "activeDeadlineSeconds");
-    json_set(q->arena, base, "spec", spec);
-    return base;
-}
-
 static bool
 validate(struct request *q, const struct json *tree, const struct json *old_tree)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
     const struct kind *kind = q->route.kind;
     struct causes causes;
 
-    if (q->is_update_admitted)
-        old_tree = with_admitted(q, tree, old_tree);
+    if (q->is_update_admitted && hooks->with_admitted != NULL)
+        old_tree = hooks->with_admitted(q, tree, old_tree);
     causes_init(&causes, q->arena);
     if (q->route.subresource == SUBRESOURCE_STATUS) {
         if (kind->validate_status != NULL)
@@ -267,7 +247,7 @@ is_gone(const struct request *q, const struct json *tree)
 
     if (json_get(meta, "deletionTimestamp") == NULL || json_count(json_get(meta, "finalizers")) > 0)
         return false;
-    if (q->route.kind == &namespace_kind)
+    if (q->route.kind->flags & KIND_SPEC_FINALIZERS)
         return json_count(json_get_path(tree, "spec.finalizers")) == 0;
     return json_get_int(meta, "deletionGracePeriodSeconds", 0) == 0;
 }
@@ -290,13 +270,15 @@ static bool
 put_changed(struct request *q, struct store_txn *txn, struct json *tree,
             const struct json *old_tree)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
     const struct object *object = quota_put(q, txn) ? write_put(q, txn, tree, old_tree) : NULL;
 
-    if (object != NULL && q->requeued_tasks != NULL)
-        element_requeue_note(q, txn, object, q->requeued_tasks);
-    if (object != NULL)
-        reply_object(&q->reply, 200, object);
-    return object != NULL;
+    if (object == NULL)
+        return false;
+    if (hooks->updated != NULL)
+        hooks->updated(q, txn, object);
+    reply_object(&q->reply, 200, object);
+    return true;
 }
 
 static void
@@ -414,5 +396,10 @@ replace(struct request *q)
 void
 verb_replace(struct request *q)
 {
-    gone_jobs_find(q, replace);
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
+
+    if (hooks->look_up != NULL)
+        hooks->look_up(q, replace);
+    else
+        replace(q);
 }

@@ -375,6 +375,7 @@ const struct kind event_kind = {
     .singular = "event",
     .short_names = (const char *const[]){"ev", NULL},
     .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE | KIND_TRANSIENT,
+    .routine_verbs = MAY_WRITE,
     .record = &event_record,
     .prepare = prepare,
     .validate = validate,

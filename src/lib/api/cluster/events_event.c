@@ -224,6 +224,7 @@ const struct kind events_event_kind = {
     .singular = "event",
     .short_names = (const char *const[]){"ev", NULL},
     .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE | KIND_TRANSIENT,
+    .routine_verbs = MAY_WRITE,
     .record = &events_event_record,
     .prepare = prepare,
     .validate = validate,

@@ -101,6 +101,7 @@ const struct kind lease_kind = {
     .plural = "leases",
     .singular = "lease",
     .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE | KIND_VOLATILE,
+    .routine_verbs = MAY_WRITE,
     .record = &lease_record,
     .prepare = prepare,
     .validate = validate,

@@ -183,7 +183,8 @@ const struct kind namespace_kind = {
     .plural = "namespaces",
     .singular = "namespace",
     .short_names = (const char *const[]){"ns", NULL},
-    .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
+    .flags =
+        KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_DELETED_SINGLY | KIND_SPEC_FINALIZERS,
     .record = &namespace_record,
     .set_defaults = set_defaults,
     .prepare = prepare,

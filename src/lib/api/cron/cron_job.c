@@ -408,6 +408,8 @@ const struct kind cron_job_kind = {
     .categories = (const char *const[]){"all", NULL},
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION
              | KIND_SPEC_DEFAULTS,
+    .pod_spec = "spec.jobTemplate.spec.template.spec",
+    .content = "spec.jobTemplate.spec",
     .record = &cron_job_record,
     .set_defaults = set_defaults,
     .prepare = prepare,

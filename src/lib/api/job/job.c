@@ -509,12 +509,12 @@ static const char *const operator_fields[] = {
 };
 
 static const struct kind_subresource subresources[] = {
-    {SUBRESOURCE_ELEMENTS, MAY_GET | MAY_CREATE},
-    {SUBRESOURCE_END, MAY_GET},
-    {SUBRESOURCE_ENVIRONMENT, MAY_GET},
-    {SUBRESOURCE_LOG, MAY_GET},
-    {SUBRESOURCE_SCRIPT, MAY_GET},
-    {SUBRESOURCE_WHY, MAY_GET},
+    {SUBRESOURCE_ELEMENTS, MAY_GET | MAY_CREATE | KILN_ONLY},
+    {SUBRESOURCE_END, MAY_GET | KILN_ONLY},
+    {SUBRESOURCE_ENVIRONMENT, MAY_GET | KILN_ONLY},
+    {SUBRESOURCE_LOG, MAY_GET | KILN_ONLY},
+    {SUBRESOURCE_SCRIPT, MAY_GET | KILN_ONLY},
+    {SUBRESOURCE_WHY, MAY_GET | KILN_ONLY},
 };
 
 const struct kind job_kind = {
@@ -527,7 +527,9 @@ const struct kind job_kind = {
     .singular = "job",
     .categories = (const char *const[]){"all", NULL},
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION
-             | KIND_SPEC_DEFAULTS,
+             | KIND_SPEC_DEFAULTS | KIND_ORPHANS_PODS,
+    .pod_spec = "spec.template.spec",
+    .content = "spec",
     .record = &job_record,
     .set_defaults = job_set_defaults,
     .prepare = job_prepare,

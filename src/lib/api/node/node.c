@@ -382,9 +382,12 @@ static const struct right rights[] = {
 /* clang-format on */
 
 static const struct kind_subresource subresources[] = {
-    {SUBRESOURCE_APPROVE, MAY_CREATE}, {SUBRESOURCE_ENROL, MAY_CREATE},
-    {SUBRESOURCE_MARK, MAY_CREATE},    {SUBRESOURCE_REQUESTS, MAY_GET | MAY_CREATE},
-    {SUBRESOURCE_RESET, MAY_CREATE},   {SUBRESOURCE_USAGE, MAY_CREATE},
+    {SUBRESOURCE_APPROVE, MAY_CREATE | KILN_ONLY},
+    {SUBRESOURCE_ENROL, MAY_CREATE | KILN_ONLY},
+    {SUBRESOURCE_MARK, MAY_CREATE | KILN_ONLY},
+    {SUBRESOURCE_REQUESTS, MAY_GET | MAY_CREATE | KILN_ONLY},
+    {SUBRESOURCE_RESET, MAY_CREATE | KILN_ONLY},
+    {SUBRESOURCE_USAGE, MAY_CREATE | KILN_ONLY},
 };
 
 const struct kind node_kind = {
@@ -396,7 +399,7 @@ const struct kind node_kind = {
     .plural = "nodes",
     .singular = "node",
     .short_names = (const char *const[]){"no", NULL},
-    .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE,
+    .flags = KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_DELETED_TOGETHER,
     .record = &node_record,
     .set_defaults = node_set_defaults,
     .prepare = node_prepare,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/json/record.h"
 
@@ -50,6 +51,13 @@ enum kind_flag {
     KIND_MEASURED = 1 << 9,       /* never stored: agents' last reports */
     KIND_SPEC_DEFAULTS = 1 << 10, /* no field of status has a default */
     KIND_KILN = 1 << 11,          /* not in kube-apiserver: absent in conformance */
+
+    /* Deletions. */
+    KIND_DELETED_SINGLY = 1 << 12,   /* no deletion of a collection */
+    KIND_DELETED_TOGETHER = 1 << 13, /* of a collection all objects or none */
+    KIND_ANSWERS_DELETED = 1 << 14,  /* a deletion answers with the object */
+    KIND_ORPHANS_PODS = 1 << 15,     /* unless the deletion says otherwise */
+    KIND_SPEC_FINALIZERS = 1 << 16,  /* spec has only finalizers, which /finalize removes */
 };
 
 struct kind {
@@ -65,6 +73,14 @@ struct kind {
     unsigned flags;                 /* enum kind_flag */
     const struct record *record;    /* bound to the view */
     const char *generation_of;      /* the field whose changes count; NULL: spec */
+
+    /* Where the kind has these parts; NULL: it has none. pod_spec is the spec of
+     * the pod itself, or of the pods that the object makes; content has the
+     * script and the environment of a job.
+     */
+    const char *pod_spec;
+    const char *content;
+    unsigned routine_verbs; /* what agents do all day: the audit omits it */
 
     /* All functions work on normalized trees, and each may be NULL.
      * set_defaults does what upstream's API defaulting does. prepare drops what
@@ -85,6 +101,11 @@ struct kind {
      */
     void (*check_status)(struct causes *causes, const struct json *object, const struct json *old);
     struct json *(*part_of_spec)(struct arena *arena, const struct object *object);
+
+    /* For KIND_GRACEFUL_DELETION: the seconds that a deletion gives the object to
+     * end, which asked for so many (NULL: for none in particular); 0: at once.
+     */
+    int64_t (*grace_s)(const struct object *object, const int64_t *asked);
 
     /* Adds a warning for a valid value that is probably a mistake
      * (causes_warn).

@@ -74,7 +74,7 @@ struct right {
 
 struct kind_subresource {
     enum subresource subresource;
-    unsigned verbs;
+    unsigned verbs; /* with KILN_ONLY if kube-apiserver does not have it */
 };
 
 /* Sets of verbs and of principals. */
@@ -85,6 +85,7 @@ struct kind_subresource {
 #define MAY_UPDATE     (VERB_BIT(VERB_REPLACE) | VERB_BIT(VERB_PATCH))
 #define MAY_DELETE     VERB_BIT(VERB_DELETE)
 #define MAY_REMOVE     (VERB_BIT(VERB_DELETE) | VERB_BIT(VERB_DELETE_COLLECTION))
+#define KILN_ONLY      VERB_BIT(N_VERBS) /* no verb: absent in conformance */
 #define MAY_WRITE      (MAY_CREATE | MAY_UPDATE | MAY_REMOVE)
 
 #define PRINCIPAL_BIT(principal) (1u << (principal))

@@ -14,6 +14,9 @@
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
+#define GRACE_DEFAULT_S 30
+#define GRACE_MOST_S    INT64_C(3155760000) /* a century: its end has a date */
+
 /* clang-format off */
 static const struct field pod_fields[] = {
     TYPE_META,
@@ -471,10 +474,29 @@ static const char *const operator_fields[] = {
 static const struct kind_subresource subresources[] = {
     {SUBRESOURCE_BINDING, MAY_CREATE},
     {SUBRESOURCE_EVICTION, MAY_CREATE},
-    {SUBRESOURCE_EXEC, MAY_CREATE | MAY_GET},
+    {SUBRESOURCE_EXEC, MAY_CREATE | MAY_GET | KILN_ONLY},
     {SUBRESOURCE_LOG, MAY_GET},
-    {SUBRESOURCE_WHY, MAY_GET},
+    {SUBRESOURCE_WHY, MAY_GET | KILN_ONLY},
 };
+
+static int64_t
+grace_s(const struct object *object, const int64_t *asked)
+{
+    const struct pod *pod = pod_of(object);
+    int64_t grace_s = GRACE_DEFAULT_S;
+
+    if (asked != NULL)
+        grace_s = *asked;
+    else if (pod->spec.termination_grace_seconds != NULL)
+        grace_s = *pod->spec.termination_grace_seconds;
+    if (grace_s < 0)
+        grace_s = 1;
+    if (grace_s > GRACE_MOST_S)
+        grace_s = GRACE_MOST_S;
+    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0' || pod_is_finished(pod))
+        grace_s = 0;
+    return grace_s;
+}
 
 const struct kind pod_kind = {
     .group = "",
@@ -487,7 +509,9 @@ const struct kind pod_kind = {
     .short_names = (const char *const[]){"po", NULL},
     .categories = (const char *const[]){"all", NULL},
     .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_GRACEFUL_DELETION
-             | KIND_SPEC_DEFAULTS,
+             | KIND_SPEC_DEFAULTS | KIND_ANSWERS_DELETED,
+    .pod_spec = "spec",
+    .routine_verbs = MAY_DELETE,
     .record = &pod_record,
     .set_defaults = pod_set_defaults,
     .prepare = pod_prepare,
@@ -496,6 +520,7 @@ const struct kind pod_kind = {
     .validate_status = pod_validate_status,
     .check_status = pod_check_status,
     .part_of_spec = pod_part_of_spec,
+    .grace_s = grace_s,
     .warn = pod_warn_of,
     .redact = pod_redact,
     .selectable = selectable,

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kind_hooks.h - what the server does for objects of one kind only
+ *
+ * The rooms of the server work for every kind: they read facts from struct kind
+ * (lib/api/object/kind.h), and call these hooks where facts are not enough. The
+ * hooks of a kind are one file in kinds/, and kinds/hook_registry.c lists them. For
+ * conformance the registry gives hooks without Kiln's additions, so that a hook
+ * need not ask for it. Each member may be NULL: then nothing is special.
+ *
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct json;
+struct kind;
+struct object;
+struct request;
+struct store_txn;
+struct user_count;
+
+typedef void kind_step_fn(struct request *q);
+
+struct kind_hooks {
+    const struct kind *kind;
+
+    /* Before a creation, an update or a merge patch is processed: looks up what
+     * takes time, then calls `then`, or finishes the request.
+     */
+    void (*look_up)(struct request *q, kind_step_fn *then);
+
+    /* A creation, in this order: the body is normalized; the transaction has
+     * begun; the object is admitted and has its uid (names may depend on what
+     * `begin` did); the object is put. Returns false when the reply is made.
+     */
+    bool (*decode)(struct request *q, struct json *tree);
+    void (*begin)(struct request *q, struct store_txn *txn);
+    void (*complete)(struct request *q, struct json *tree);
+    void (*created)(struct request *q, const struct object *object);
+
+    /* Removes fields that kube-apiserver does not have, before the defaults. */
+    void (*drop_additions)(struct request *q, struct json *tree);
+
+    /* An update: the old tree with what only admission may allow to change, so
+     * that the validation accepts it (request.is_update_admitted); and after the
+     * object was put.
+     */
+    const struct json *(*with_admitted)(struct request *q, const struct json *tree,
+                                        const struct json *old_tree);
+    void (*updated)(struct request *q, struct store_txn *txn, const struct object *object);
+
+    /* A deletion was asked for, for the first time; then an object is removed by
+     * a DELETE (it may have been terminating before); then by any request, in its
+     * last version. False: the reply is a 500.
+     */
+    void (*deleting)(struct request *q, struct store_txn *txn, const struct object *object);
+    bool (*dropping)(struct request *q, struct store_txn *txn, const struct object *object);
+    bool (*removed)(struct request *q, struct store_txn *txn, const struct object *object,
+                    const struct json *tree);
+
+    /* The rights of an agent. names_node: whether the request is for
+     * the node, as far as the request alone tells; wants_node_selector: a request
+     * for many objects must select those of the node. is_on_node: whether the
+     * object belongs to the agent's node; NULL: it has the node's name.
+     */
+    bool (*names_node)(const struct request *q, const char *node);
+    bool wants_node_selector;
+    bool (*is_on_node)(const struct request *q, const struct object *object);
+
+    /* Measures the object for its user's limits. Returns false when it
+     * belongs to no user. NULL: user_counts_measure.
+     */
+    bool (*measure)(const struct object *object, uid_t *ret_uid, struct user_count *ret_count);
+};
+
+/* Never NULL. The second is for the request's route, and depends on whether the
+ * server runs for conformance.
+ */
+const struct kind_hooks *kind_hooks_find(const struct kind *kind);
+const struct kind_hooks *kind_hooks_of_route(const struct request *q);
