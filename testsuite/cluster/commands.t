@@ -175,7 +175,7 @@ like "--hold holds the new job" \
 part=$(k1 resubmit --parsable "${array}_[2-3]")
 is "tasks of an array are resubmitted alone" \
     "$(k1 wait "${part}_[2-3]" | paste -sd' ' -)" "task ${part}_2 Failed task ${part}_3 Failed"
-like "it says that it is a task" "$(k1 resubmit --hold "${array}_2")" "\(again task ${array}_2\)"
+like "it says that it is a task" "$(k1 resubmit --hold "${array}_2")" "^Submitted job [0-9]+, a copy of task ${array}_2$"
 status_is "a task that is not there is an error" 66 k1 resubmit "${array}_9"
 status_is "another user's job is denied" 77 as kilntest2 kctl resubmit "$steps"
 like "and its owner is named" "$(as kilntest2 kctl resubmit "$steps" 2>&1)" \

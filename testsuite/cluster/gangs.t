@@ -234,11 +234,29 @@ is "... each with its number, and a file" "$(cat "$home/kiln-$id-n1.out" "$home/
     "$home/kiln-$id-n3.out" | sort)" "0 of 3, 6
 1 of 3, 6
 2 of 3, 6"
+said=$(as kilntest1 kctl efficiency "$id")
+ok "kctl efficiency calls it a job of pods" sh -c \
+    'printf "%s" "$1" | grep -q "^Job: *$2 " && printf "%s" "$1" | grep -q "^Pods: *3 ran"' _ \
+    "$said" "$id" || note "$said"
+ok "... and no task" sh -c '! printf "%s" "$1" | grep -iq "task\|array"' _ "$said" || note "$said"
 id=$(gang -N 3 -t 5 --wrap 'if [ "$KILN_NODEID" = 1 ]; then exit 3; fi; exec sleep 300')
 job=$(root get jobs -o json | jq -r --argjson id "${id:-0}" '.items[] |
     select(.status.id == $id) | .metadata.name')
 ok "one that fails on one node ends on all" wait_for 30 state_is "$job" Failed
 ok "... and none of it runs on" wait_for 30 n_of_job "$job" 0
+heard() { "$@" >"$cluster/said" 2>&1; }
+ok "more nodes than there are are accepted" heard gang -N 4 -t 5 --wrap true
+ok "... are told at once" grep -q \
+    "can never run: it needs 4 nodes at the same time, and partition all has 3 that could" \
+    "$cluster/said" || note "$(cat "$cluster/said")"
+ok "more pods than have room together" heard job j5 4 'schedulingPolicy: {gang: {}}'
+ok "... are told, too" grep -q "it needs 4 nodes at the same time, and partition all has 3" \
+    "$cluster/said" || note "$(cat "$cluster/said")"
+root delete job j5 >/dev/null
+wait_for 20 no_group j5
+ok "as many as there are" heard job j5 3 'schedulingPolicy: {gang: {}}'
+ok "... are not told" sh -c '! grep "never" "$1"' _ "$cluster/said"
+root delete job j5 >/dev/null
 ok "one file for all nodes is refused" fails gang -N 2 -o out --wrap true
 ok "... in words" grep -q "all nodes would write the same file" "$cluster/said"
 

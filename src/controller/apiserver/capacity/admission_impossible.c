@@ -18,6 +18,7 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_wait.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -83,14 +84,40 @@ is_over_quota(struct request *q, const struct json *spec, struct strbuf *why)
     return v.why != NULL;
 }
 
+/* ---- Pods that are placed together ---- */
+
+static const struct json *
+gang_of(const struct kind *kind, const struct json *tree)
+{
+    const struct json *spec =
+        json_get_path(tree, kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
+
+    return json_get_path(spec, "scheduling.schedulingPolicy.gang") != NULL ? spec : NULL;
+}
+
+/* How many; 0: each by itself. */
+static unsigned
+count_together(const struct kind *kind, const struct json *tree)
+{
+    const struct json *spec = gang_of(kind, tree);
+    const int64_t all = json_get_int(spec, "parallelism", 1);
+    const int64_t least =
+        json_get_int(json_get_path(spec, "scheduling.schedulingPolicy.gang"), "minCount", all);
+
+    return spec == NULL || least < 0 ? 0 : least > JOB_GANG_MAX ? JOB_GANG_MAX : (unsigned)least;
+}
+
 /* ---- The rule ---- */
 
 static bool
-is_asked_again(struct request *q, const struct json *spec, const struct object *old_object)
+is_asked_again(struct request *q, struct json *tree, const struct object *old_object)
 {
-    return old_object != NULL
-           && ((old_object->kind == &job_kind && job_is_finished(job_of(old_object)))
-               || json_equals(spec, admission_old_pod_spec(q, old_object)));
+    if (old_object == NULL)
+        return false;
+    return (old_object->kind == &job_kind && job_is_finished(job_of(old_object)))
+           || (json_equals(admission_pod_spec(q, tree), admission_old_pod_spec(q, old_object))
+               && count_together(old_object->kind, tree)
+                      == count_together(old_object->kind, object_tree(old_object, q->arena)));
 }
 
 bool
@@ -103,12 +130,19 @@ impossible_admit(struct request *q, struct json *tree, const struct object *old_
 
     if (q->server->node_classes == NULL || what == IMPOSSIBLE_ACCEPT || spec == NULL
         || !principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE
-        || is_asked_again(q, spec, old_object))
+        || is_asked_again(q, tree, old_object))
         return true;
     record_decode(&pod_spec_record, q->arena, spec, &view);
     if (feasibility_judge(
             &(struct feasibility_question){
-                .nodes = q->server->node_classes, .spec = &view, .find = find, .owner = q},
+                .nodes = q->server->node_classes,
+                .spec = &view,
+                .find = find,
+                .owner = q,
+                .together = count_together(q->route.kind, tree),
+                .is_one_per_node = json_is_true(
+                    json_get_path(gang_of(q->route.kind, tree), "scheduling.onePerNode")),
+            },
             &why)
         && !is_over_quota(q, spec, &why))
         return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/capacity/feasibility.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "controller/apiserver/capacity/feasibility_search.h"
@@ -287,22 +288,69 @@ feasibility_visit(struct feasibility_search *s, feasibility_visit_fn *visit, voi
             return;
 }
 
-static bool
-stop_if_runs(struct feasibility_search *s, const struct class_node *node, void *context)
+/* ---- Room for several pods ---- */
+
+#define ROOM_MOST UINT32_MAX
+
+struct tally {
+    uint64_t wanted, room, nodes;
+    const struct class_node *last; /* of those that count */
+};
+
+/* The nodes that the visited one stands for. */
+static uint64_t
+nodes_of(const struct feasibility_search *s, const struct class_node *node)
 {
-    const struct class_node **found = context;
+    uint64_t n_named = 0;
+    size_t at = 0;
+    void *value;
+
+    if (node->class == NULL || map_find(s->named, node->object->meta->name) != NULL)
+        return 1;
+    while (map_next(s->named, &at, NULL, &value))
+        n_named += ((const struct class_node *)value)->class == node->class;
+    return node->class->count - n_named;
+}
+
+/* At most that many pods have room on the node at a time. */
+static uint64_t
+room_of(const struct feasibility_search *s, const struct class_node *node)
+{
+    int64_t room = ROOM_MOST;
+
+    if (s->q->is_one_per_node || s->demand.is_whole_node)
+        return 1;
+    if (node->class == NULL || node->class->is_unknown)
+        return ROOM_MOST;
+    for (unsigned i = 0; i < feasibility_asked_count(s); i++) {
+        const struct asked_size a = feasibility_asked_at(s, node, i);
+
+        if (a.needs > 0 && a.has / a.needs < room)
+            room = a.has / a.needs;
+    }
+    return room > 0 ? (uint64_t)room : 1;
+}
+
+static bool
+stop_if_enough(struct feasibility_search *s, const struct class_node *node, void *context)
+{
+    struct tally *t = context;
+    uint64_t n;
 
     if (!could_run(s, node))
         return true;
-    *found = node;
-    return false;
+    n = t->wanted > 1 ? nodes_of(s, node) : 1;
+    t->nodes += n;
+    t->room += n * room_of(s, node);
+    t->last = node;
+    return t->room < t->wanted;
 }
 
 bool
 feasibility_judge(const struct feasibility_question *q, struct strbuf *why)
 {
     struct feasibility_search s = {.q = q, .spec = q->spec};
-    const struct class_node *found = NULL;
+    struct tally tally = {.wanted = q->together > 1 ? q->together : 1};
     bool is_possible;
 
     if (node_classes_nodes(q->nodes) == 0
@@ -316,13 +364,16 @@ feasibility_judge(const struct feasibility_question *q, struct strbuf *why)
     read_demand(&s);
     is_possible = s.is_unknown || s.n_values > FEASIBILITY_NAMES_MOST;
     if (!is_possible) {
-        feasibility_visit(&s, stop_if_runs, &found);
-        is_possible = found != NULL || (!s.is_only_named && !node_classes_are_complete(q->nodes));
+        feasibility_visit(&s, stop_if_enough, &tally);
+        is_possible = tally.room >= tally.wanted
+                      || (!s.is_only_named && !node_classes_are_complete(q->nodes));
     }
-    if (!is_possible)
+    if (!is_possible && tally.room > 0)
+        feasibility_format_few(&s, tally.room, tally.nodes, why);
+    else if (!is_possible)
         feasibility_format_why(&s, why);
-    if (found != NULL && found->class != NULL)
-        node_classes_prefer(q->nodes, found->class);
+    if (tally.room >= tally.wanted && tally.last->class != NULL)
+        node_classes_prefer(q->nodes, tally.last->class);
     map_free(s.named);
     pod_sums_fini(&s.sums);
     return is_possible;

@@ -7,6 +7,9 @@
  * something is not known, the answer is yes: there are no nodes yet, or some
  * have not reported what they have, or the pod is not for Kiln's scheduler.
  *
+ * Pods that are placed together need as much room at the same time: a node
+ * counts for as many of them as its amounts allow, or for one.
+ *
  * The class of nodes that could run the pod before it is compared first, so the
  * usual answer costs one comparison. The others are compared for a pod that
  * cannot run, at most NODE_CLASSES_MOST and the nodes that the pod or its
@@ -34,6 +37,8 @@ struct feasibility_question {
     const struct pod_spec *spec;
     partition_find_fn *find; /* a Partition or Reservation, by its name */
     void *owner;
+    unsigned together;    /* that many such pods at a time; 0: each by itself */
+    bool is_one_per_node; /* and each of them on another node */
 };
 
 /* False: no node could ever run it. Then the reason is appended, with the node

@@ -67,5 +67,9 @@ typedef bool feasibility_visit_fn(struct feasibility_search *s, const struct cla
                                   void *context);
 void feasibility_visit(struct feasibility_search *s, feasibility_visit_fn *visit, void *context);
 
-/* Appends why no node could run the pod. */
+/* Appends why no node could run the pod; or that only `room` of those that are
+ * placed together could run at a time, on so many nodes.
+ */
 void feasibility_format_why(struct feasibility_search *s, struct strbuf *out);
+void feasibility_format_few(const struct feasibility_search *s, uint64_t room, uint64_t nodes,
+                            struct strbuf *out);

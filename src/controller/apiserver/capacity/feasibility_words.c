@@ -413,3 +413,27 @@ feasibility_format_why(struct feasibility_search *s, struct strbuf *out)
     else if (!tell_amount(s, &f, out) && !tell_together(s, &f, out))
         tell_allocator(s, &f, out);
 }
+
+/* "3 nodes are needed at the same time; partition all has 2 that could run it" */
+void
+feasibility_format_few(const struct feasibility_search *s, uint64_t room, uint64_t nodes,
+                       struct strbuf *out)
+{
+    const bool is_of_nodes = s->q->is_one_per_node || room == nodes;
+
+    strbuf_printf(out,
+                  is_of_nodes ? "it needs %u nodes at the same time, and "
+                              : "it needs room for %u pods at the same time, and ",
+                  s->q->together);
+    if (s->is_only_named)
+        strbuf_printf(out, "reservation %.60s", s->spec->placement->reservation);
+    else if (s->partition != NULL)
+        strbuf_printf(out, "partition %.100s", s->partition);
+    else
+        strbuf_add_text(out, "the cluster");
+    if (is_of_nodes)
+        strbuf_printf(out, " has %" PRIu64 " that could run it", nodes);
+    else
+        strbuf_printf(out, " has room for %" PRIu64 " on %" PRIu64 " node%s", room, nodes,
+                      nodes == 1 ? "" : "s");
+}

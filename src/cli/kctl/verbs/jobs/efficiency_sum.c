@@ -343,7 +343,7 @@ static void PRINTF(3, 4) add_fact(struct strbuf *out, const char *name, const ch
 }
 
 static void
-describe_attempts(struct efficiency_sum *sum, struct strbuf *out)
+describe_attempts(struct efficiency_sum *sum, bool is_together, struct strbuf *out)
 {
     CLEANUP_STRBUF struct strbuf states = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf never = STRBUF_INIT;
@@ -353,7 +353,7 @@ describe_attempts(struct efficiency_sum *sum, struct strbuf *out)
                       sum->states[i].name);
     if (sum->never_started > 0)
         strbuf_printf(&never, ", %" PRId64 " never started", sum->never_started);
-    add_fact(out, "Tasks:", "%" PRId64 " ran%s", count_tasks(sum),
+    add_fact(out, is_together ? "Pods:" : "Tasks:", "%" PRId64 " ran%s", count_tasks(sum),
              never.length > 0 ? never.text : "");
     if (sum->attempts > 0)
         add_fact(out, "Attempts:", "%" PRId64 ": %s", sum->attempts,
@@ -361,7 +361,7 @@ describe_attempts(struct efficiency_sum *sum, struct strbuf *out)
 }
 
 static void
-describe_memory(const struct efficiency_sum *sum, struct strbuf *out)
+describe_memory(const struct efficiency_sum *sum, const char *part, struct strbuf *out)
 {
     char peak[HUMAN_TEXT_SIZE], most[HUMAN_TEXT_SIZE];
 
@@ -372,20 +372,21 @@ describe_memory(const struct efficiency_sum *sum, struct strbuf *out)
         add_fact(out, "Memory efficiency:", "%.2f%% on average, of at most %s",
                  sum->peaks_bytes * 100 / sum->asked_bytes, most);
     else
-        add_fact(out, "Memory efficiency:", "unknown: no task asked for memory");
+        add_fact(out, "Memory efficiency:", "unknown: no %s asked for memory", part);
 }
 
+/* Part: "task" or "pod". */
 static void
-describe_use(const struct efficiency_sum *sum, struct strbuf *out)
+describe_use(const struct efficiency_sum *sum, const char *part, struct strbuf *out)
 {
     struct arena *arena = sum->arena;
     char read[HUMAN_TEXT_SIZE], written[HUMAN_TEXT_SIZE];
 
     if (sum->cpus_milli.least < sum->cpus_milli.most)
-        add_fact(out, "CPUs:", "%g to %g for each task", sum->cpus_milli.least / 1000,
-                 sum->cpus_milli.most / 1000);
+        add_fact(out, "CPUs:", "%g to %g for each %s", sum->cpus_milli.least / 1000,
+                 sum->cpus_milli.most / 1000, part);
     else
-        add_fact(out, "CPUs:", "%g for each task", sum->cpus_milli.least / 1000);
+        add_fact(out, "CPUs:", "%g for each %s", sum->cpus_milli.least / 1000, part);
     add_fact(out, "Elapsed:", "%s on average, from %s to %s",
              cpu_time((double)sum->elapsed_us / (double)sum->attempts, arena),
              cpu_time(sum->lengths_us.least, arena), cpu_time(sum->lengths_us.most, arena));
@@ -394,8 +395,8 @@ describe_use(const struct efficiency_sum *sum, struct strbuf *out)
                  (double)sum->cpu_us * 100 / sum->held_us, cpu_time((double)sum->cpu_us, arena),
                  cpu_time(sum->held_us, arena), sum->percents.least, sum->percents.most);
     else
-        add_fact(out, "CPU efficiency:", "unknown: no task ran for a second");
-    describe_memory(sum, out);
+        add_fact(out, "CPU efficiency:", "unknown: no %s ran for a second", part);
+    describe_memory(sum, part, out);
     if (sum->gpu_held_us > 0) {
         human_bytes(sum->gpu_peak_bytes, read);
         add_fact(out, "GPU efficiency:", "%.2f%%", sum->gpu_busy_us * 100 / sum->gpu_held_us);
@@ -408,17 +409,17 @@ describe_use(const struct efficiency_sum *sum, struct strbuf *out)
 }
 
 void
-efficiency_sum_describe(struct efficiency_sum *sum, struct strbuf *out)
+efficiency_sum_describe(struct efficiency_sum *sum, bool is_together, struct strbuf *out)
 {
     struct arena *arena = sum->arena;
 
     if (sum->first == NULL)
         return;
-    add_fact(out, "Array:", "%" PRId64 " (%s)", json_get_int(sum->first, "job", 0),
-             column(sum->first, "name", arena));
+    add_fact(out, is_together ? "Job:" : "Array:", "%" PRId64 " (%s)",
+             json_get_int(sum->first, "job", 0), column(sum->first, "name", arena));
     add_fact(out, "User/account:", "%s/%s", column(sum->first, "user", arena),
              column(sum->first, "account", arena));
-    describe_attempts(sum, out);
+    describe_attempts(sum, is_together, out);
     if (sum->attempts > 0)
-        describe_use(sum, out);
+        describe_use(sum, is_together ? "pod" : "task", out);
 }

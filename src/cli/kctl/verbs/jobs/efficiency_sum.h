@@ -46,5 +46,7 @@ size_t efficiency_sum_worst(const struct efficiency_sum *sum,
  */
 void efficiency_sum_add_line(struct efficiency_sum *sum, struct strbuf *out);
 
-/* The paragraph that describes an array. */
-void efficiency_sum_describe(struct efficiency_sum *sum, struct strbuf *out);
+/* The paragraph that describes an array; or, if its pods are placed together, a
+ * job.
+ */
+void efficiency_sum_describe(struct efficiency_sum *sum, bool is_together, struct strbuf *out);

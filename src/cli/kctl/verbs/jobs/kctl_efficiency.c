@@ -22,6 +22,7 @@
 #include "cli/print/sanitize_text.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -314,36 +315,60 @@ sort_tasks(const struct json **rows_shown, size_t n)
     }
 }
 
-/* The summary of an array, and the tasks that are worth a look. */
+/* The summary of an array, or of a job whose pods were placed together, and the
+ * parts that are worth a look.
+ */
 static void
-print_array(struct efficiency_sum *array, struct arena *arena, struct strbuf *out)
+print_array(struct efficiency_sum *array, bool is_together, struct arena *arena, struct strbuf *out)
 {
     const struct json *worst[EFFICIENCY_WORST];
     const size_t n = efficiency_sum_worst(array, worst);
 
     if (out->length > 0)
         strbuf_add_char(out, '\n');
-    efficiency_sum_describe(array, out);
+    efficiency_sum_describe(array, is_together, out);
     if (n == 0)
         return;
     for (size_t i = 0; i < n; i++)
         worst[i] = add_percents(arena, worst[i]);
-    strbuf_add_text(out, "\nTasks that left most CPU time unused:\n");
+    strbuf_printf(out, "\n%s that left most CPU time unused:\n", is_together ? "Pods" : "Tasks");
     print_table(worst, n, arena, out);
     if (efficiency_sum_attempts(array) > (int64_t)n)
         strbuf_printf(out, "%" PRId64 " more; --tasks lists all\n",
                       efficiency_sum_attempts(array) - (int64_t)n);
 }
 
-static void
-end_array(struct efficiency_usage *u)
+/* History does not say it, so a job that is deleted counts as an array. */
+static int
+find_together(struct kctl *kctl, int64_t id, struct arena *arena, bool *ret_is, struct error *err)
+{
+    const struct target_object everywhere = {.kind = &job_kind};
+    struct json *jobs = NULL;
+    int r = kctl_list(kctl, &everywhere, NULL, arena_printf(arena, "status.id=%" PRId64, id), arena,
+                      &jobs, err);
+
+    *ret_is =
+        r == 0 && json_get_path(json_at(jobs, 0), "spec.scheduling.schedulingPolicy.gang") != NULL;
+    return r;
+}
+
+static int
+end_array(struct kctl *kctl, int64_t id, struct efficiency_usage *u, struct error *err)
 {
     const struct json *only = efficiency_sum_only(u->array);
+    bool is_together;
+    int r;
 
-    if (only != NULL)
+    if (only != NULL) {
         json_append(u->arena, u->attempts, add_percents(u->arena, only));
-    else if (efficiency_sum_count(u->array) > 0)
-        print_array(u->array, u->arena, &u->arrays);
+        return 0;
+    }
+    if (efficiency_sum_count(u->array) == 0)
+        return 0;
+    r = find_together(kctl, id, u->arena, &is_together, err);
+    if (r == 0)
+        print_array(u->array, is_together, u->arena, &u->arrays);
+    return r;
 }
 
 /* Adds the attempts of one job, or of tasks of it. -ENOENT: it has none. */
@@ -371,7 +396,7 @@ visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, struct e
                       "not see its history ('kctl jobs' shows its state)",
                       id, tasks != NULL ? "_" : "", text.length > 0 ? text.text : "");
     if (r == 0 && array != NULL)
-        end_array(u);
+        r = end_array(kctl, id, u, err);
     u->array = NULL;
     return r;
 }

@@ -229,7 +229,7 @@ resubmit(struct kctl *kctl, const struct resubmit_options *o, const struct targe
     if (o->parsable)
         printf("%" PRId64 "\n", id);
     else
-        printf("Submitted job %" PRId64 " (again %s)\n", id,
+        printf("Submitted job %" PRId64 ", a copy of %s\n", id,
                words_of(json_get_int(json_get(job, "status"), "id", 0), tasks, arena));
     fflush(stdout);
     return 0;

@@ -107,9 +107,10 @@ find(void *owner, const char *kind, const char *name)
     return map_find(c->objects, arena_printf(c->arena, "%s/%s", kind, name));
 }
 
-/* "": it could run. */
+/* For so many pods at the same time. "": they could run. */
 static const char *
-judge(struct cluster *c, const char *requests, const char *more)
+judge_together(struct cluster *c, unsigned together, bool is_one_per_node, const char *requests,
+               const char *more)
 {
     CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
     struct pod_spec spec = {.scheduler_name = NULL};
@@ -121,12 +122,23 @@ judge(struct cluster *c, const char *requests, const char *more)
 
     ck_assert_int_eq(record_normalize(&pod_spec_record, c->arena, tree, NULL, NULL), 0);
     record_decode(&pod_spec_record, c->arena, tree, &spec);
-    ck_assert_int_eq(feasibility_judge(
-                         &(struct feasibility_question){
-                             .nodes = c->classes, .spec = &spec, .find = find, .owner = c},
-                         &why),
-                     why.length == 0);
+    ck_assert_int_eq(
+        feasibility_judge(&(struct feasibility_question){.nodes = c->classes,
+                                                         .spec = &spec,
+                                                         .find = find,
+                                                         .owner = c,
+                                                         .together = together,
+                                                         .is_one_per_node = is_one_per_node},
+                          &why),
+        why.length == 0);
     return arena_strdup(c->arena, why.text != NULL ? why.text : "");
+}
+
+/* "": it could run. */
+static const char *
+judge(struct cluster *c, const char *requests, const char *more)
+{
+    return judge_together(c, 0, false, requests, more);
 }
 
 #define TERM(x)                                                                           \
@@ -375,7 +387,64 @@ START_TEST(who_asks_for_very_many_labels_is_told_nothing)
 }
 END_TEST
 
-SUITE("feasibility", nodes_of_one_kind_are_one_class,
+START_TEST(pods_that_are_placed_together_need_so_much_room_at_a_time)
+{
+    static const struct {
+        unsigned together;
+        bool is_one_per_node;
+        const char *cpus, *more, *why;
+    } jobs[] = {
+        {0, true, "2", "", ""},
+        {1, true, "2", "", ""},
+        {11, true, "2", "", ""},
+        {12, true, "2", "",
+         "it needs 12 nodes at the same time, and the cluster has 11 that could run it"},
+        {10, true, "3", "", ""},
+        {11, true, "3", "",
+         "it needs 11 nodes at the same time, and the cluster has 10 that could run it"},
+        {21, false, "2", "", ""},
+        {22, false, "2", "",
+         "it needs room for 22 pods at the same time, and the cluster has room for 21 on 11 nodes"},
+        {11, false, "4", "",
+         "it needs 11 nodes at the same time, and the cluster has 10 that could run it"},
+        {2, false, "5", "", "no node has 5 CPUs; the nearest, n0, has 4 CPUs"},
+        {2, true, "2",
+         TERM("\"matchExpressions\":[{\"key\":\"kubernetes.io/hostname\","
+              "\"operator\":\"In\",\"values\":[\"n1\",\"n2\"]}]"),
+         ""},
+        {3, true, "2",
+         TERM("\"matchExpressions\":[{\"key\":\"kubernetes.io/hostname\","
+              "\"operator\":\"In\",\"values\":[\"n1\",\"n2\"]}]"),
+         "it needs 3 nodes at the same time, and the cluster has 2 that could run it"},
+        {10, true, "2", TERM("\"matchFields\":[" NAMED("NotIn", "n7") "]"), ""},
+        {11, true, "2", TERM("\"matchFields\":[" NAMED("NotIn", "n7") "]"),
+         "it needs 11 nodes at the same time, and the cluster has 10 that could run it"},
+        {2, true, "2", "\"placement\":{\"partition\":\"small\"}",
+         "it needs 2 nodes at the same time, and partition small has 1 that could run it"},
+        {3, true, "2", "\"placement\":{\"reservation\":\"mine\"}",
+         "it needs 3 nodes at the same time, and reservation mine has 2 that could run it"},
+        {2, false, "1", "\"placement\":{\"partition\":\"small\",\"wholeNode\":true}",
+         "it needs 2 nodes at the same time, and partition small has 1 that could run it"},
+    };
+    struct cluster c;
+
+    cluster_init(&c);
+    for (int i = 0; i < 10; i++)
+        join(&c, arena_printf(c.arena, "n%d", i), "", "\"cpu\":\"4\"", NULL);
+    join(&c, "s1", "\"zone\":\"small\"", "\"cpu\":\"2\"", NULL);
+    add(&c, &partition_kind, "small", "{\"selector\":{\"matchLabels\":{\"zone\":\"small\"}}}");
+    add(&c, &reservation_kind, "mine", "{\"nodes\":[\"n1\",\"s1\"]}");
+    for (unsigned i = 0; i < ARRAY_SIZE(jobs); i++)
+        ck_assert_str_eq(judge_together(&c, jobs[i].together, jobs[i].is_one_per_node,
+                                        arena_printf(c.arena, "\"cpu\":\"%s\"", jobs[i].cpus),
+                                        jobs[i].more),
+                         jobs[i].why);
+    cluster_fini(&c);
+}
+END_TEST
+
+SUITE("feasibility", pods_that_are_placed_together_need_so_much_room_at_a_time,
+      nodes_of_one_kind_are_one_class,
       a_node_changes_its_class_with_what_it_has_and_not_with_its_state,
       with_too_many_classes_nothing_is_called_impossible,
       nothing_is_impossible_without_nodes_or_while_one_is_unknown,

@@ -70,7 +70,7 @@ START_TEST(an_array_is_described_by_its_sums_and_extremes)
     add_task(sum, 2, 3, "Completed", 4); /* its second attempt */
     add_task(sum, 3, 9, "Completed", 1);
     efficiency_sum_add(sum, json_parse(arena, never, strlen(never), NULL, NULL));
-    efficiency_sum_describe(sum, &out);
+    efficiency_sum_describe(sum, false, &out);
     efficiency_sum_add_line(sum, &line);
 
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
@@ -94,7 +94,7 @@ START_TEST(what_never_ran_wastes_nothing)
     ck_assert_ptr_nonnull(efficiency_sum_only(sum));
     ck_assert_uint_eq(efficiency_sum_worst(sum, worst), 0);
     ck_assert(efficiency_sum_waste(row) < 0);
-    efficiency_sum_describe(sum, &out);
+    efficiency_sum_describe(sum, false, &out);
     ck_assert_ptr_nonnull(strstr(out.text, "0 ran, 1000000 never started"));
     ck_assert_ptr_null(strstr(out.text, "CPU efficiency"));
 }
