@@ -292,7 +292,7 @@ feasibility_visit(struct feasibility_search *s, feasibility_visit_fn *visit, voi
 
 #define ROOM_MOST UINT32_MAX
 
-struct tally {
+struct room_found {
     uint64_t wanted, room, nodes;
     const struct class_node *last; /* of those that count */
 };
@@ -334,23 +334,23 @@ room_of(const struct feasibility_search *s, const struct class_node *node)
 static bool
 stop_if_enough(struct feasibility_search *s, const struct class_node *node, void *context)
 {
-    struct tally *t = context;
+    struct room_found *f = context;
     uint64_t n;
 
     if (!could_run(s, node))
         return true;
-    n = t->wanted > 1 ? nodes_of(s, node) : 1;
-    t->nodes += n;
-    t->room += n * room_of(s, node);
-    t->last = node;
-    return t->room < t->wanted;
+    n = f->wanted > 1 ? nodes_of(s, node) : 1;
+    f->nodes += n;
+    f->room += n * room_of(s, node);
+    f->last = node;
+    return f->room < f->wanted;
 }
 
 bool
 feasibility_judge(const struct feasibility_question *q, struct strbuf *why)
 {
     struct feasibility_search s = {.q = q, .spec = q->spec};
-    struct tally tally = {.wanted = q->together > 1 ? q->together : 1};
+    struct room_found found = {.wanted = q->together > 1 ? q->together : 1};
     bool is_possible;
 
     if (node_classes_nodes(q->nodes) == 0
@@ -364,16 +364,16 @@ feasibility_judge(const struct feasibility_question *q, struct strbuf *why)
     read_demand(&s);
     is_possible = s.is_unknown || s.n_values > FEASIBILITY_NAMES_MOST;
     if (!is_possible) {
-        feasibility_visit(&s, stop_if_enough, &tally);
-        is_possible = tally.room >= tally.wanted
+        feasibility_visit(&s, stop_if_enough, &found);
+        is_possible = found.room >= found.wanted
                       || (!s.is_only_named && !node_classes_are_complete(q->nodes));
     }
-    if (!is_possible && tally.room > 0)
-        feasibility_format_few(&s, tally.room, tally.nodes, why);
+    if (!is_possible && found.room > 0)
+        feasibility_format_few(&s, found.room, found.nodes, why);
     else if (!is_possible)
         feasibility_format_why(&s, why);
-    if (tally.room >= tally.wanted && tally.last->class != NULL)
-        node_classes_prefer(q->nodes, tally.last->class);
+    if (found.room >= found.wanted && found.last->class != NULL)
+        node_classes_prefer(q->nodes, found.last->class);
     map_free(s.named);
     pod_sums_fini(&s.sums);
     return is_possible;
