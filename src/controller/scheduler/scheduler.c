@@ -106,8 +106,8 @@ answer_error(struct assignment *a, const char *error)
 }
 
 /* From here on, all later cycles see the pod on the node. */
-static struct answer
-assume(struct scheduler *s, struct assignment *a, struct node_view *node)
+struct answer
+scheduler_assume(struct scheduler *s, struct assignment *a, struct node_view *node)
 {
     struct answer answer;
 
@@ -214,7 +214,7 @@ run_cycle(struct scheduler *s, struct assignment *a)
     scheduler_close_nodes(s, a->cycle.pod);
     node = find_node(s, a);
     if (node != NULL) {
-        struct answer answer = assume(s, a, node);
+        struct answer answer = scheduler_assume(s, a, node);
 
         cache_open_nodes(s->cache);
         if (answer.verdict == VERDICT_OK) {
@@ -255,7 +255,7 @@ place_member(struct scheduler *s, struct assignment *a)
     a->began_us = s->trace.began_us;
     node = find_node(s, a);
     if (node != NULL) {
-        answer = assume(s, a, node);
+        answer = scheduler_assume(s, a, node);
         if (a->group->is_one_per_node)
             cache_close_node(s->cache, node);
     } else {
@@ -279,8 +279,8 @@ may_leave_out(const struct assignment_group *g, const struct assignment *a)
            && g->count - g->n_left_out > g->wanted;
 }
 
-static void
-displace_member(struct scheduler *s, struct assignment *a)
+void
+scheduler_displace(struct scheduler *s, struct assignment *a)
 {
     if (a->node_name == NULL)
         return;
@@ -330,6 +330,9 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         }
     }
     cache_open_nodes(s->cache);
+    if (g->answer.verdict == VERDICT_OK && !scheduler_order_group(s, g, &mark))
+        g->answer =
+            answer_error(g->members[n - 1], "a pod does not fit on the node of an equal pod");
     if (g->answer.verdict == VERDICT_OK) {
         scheduler_return_left_out(s, g);
         cache_keep(s->cache, mark);
@@ -340,7 +343,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     g->failed = g->members[n - 1];
     scheduler_find_group_cause(s, g);
     while (n-- > 0)
-        displace_member(s, g->members[n]);
+        scheduler_displace(s, g->members[n]);
     cache_roll_back(s->cache, mark);
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
     reserve_group(s, g);

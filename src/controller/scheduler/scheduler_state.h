@@ -28,6 +28,7 @@ struct assignment_group;
 struct binding_cycle;
 struct extender_binder;
 struct cache;
+struct cache_mark;
 struct node_finder;
 struct pod_groups;
 struct pod_ranks;
@@ -223,6 +224,20 @@ bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
  */
 bool scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod);
 bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
+
+/* The members of a Job whose pods have a node each, all placed: places them again
+ * so that their indexes are in the order of their nodes' names (group_order.c).
+ * The mark is that of the group's cycle. False: a member does not fit where it is
+ * to go, and some have no node any more.
+ */
+bool scheduler_order_group(struct scheduler *s, struct assignment_group *g,
+                           struct cache_mark *mark);
+
+/* Puts the pod on the node for all later cycles. Displace: takes it back, except
+ * in the cache.
+ */
+struct answer scheduler_assume(struct scheduler *s, struct assignment *a, struct node_view *node);
+void scheduler_displace(struct scheduler *s, struct assignment *a);
 
 /* End: the pod is no longer nominated, because it has taken that node, or no
  * node (NULL). Tell: reports an event to the pods that may use the room that

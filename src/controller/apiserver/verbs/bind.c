@@ -29,8 +29,11 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"
+#include "lib/api/policy/pod_group.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/bitset.h"
 #include "lib/base/clock.h"
@@ -303,10 +306,62 @@ list_names(struct request *q, const struct json *items)
     return arena_strdup(q->arena, names.text);
 }
 
+/* The PodGroup whose pods the list binds, if it binds all that the group wants and
+ * each has its own node; NULL: not so.
+ */
+static const struct object *
+find_pod_group(const struct request *q, const struct object *first, uint32_t count)
+{
+    const char *name = first != NULL ? pod_group_named_by(first) : NULL;
+    const struct object *group =
+        name != NULL
+            ? store_find(q->server->store, STORE_PENDING, &pod_group_kind, q->route.namespace, name)
+            : NULL;
+
+    return group != NULL && pod_group_is_one_per_node(group)
+                   && pod_group_least(group) == (int64_t)count && object_owner_is_same(group, first)
+               ? group
+               : NULL;
+}
+
+/* Writes the list of nodes into the group, so that an agent that learns of its
+ * pod finds it there. Of groups that are bound in parts the lifecycle writes it
+ * (lifecycle/gang), and if it cannot be written here. `names` is list_names's.
+ */
+static void
+note_nodes(struct request *q, struct store_txn *txn, const char *names, uint32_t count)
+{
+    CLEANUP_FREE struct group_member *members = xnew_array(struct group_member, count);
+    CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT;
+    struct put put = {.kind = &pod_group_kind, .keeps_spec = true};
+    const struct object *group = NULL;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t length = strcspn(names, ",");
+        const struct object *pod =
+            store_find(q->server->store, STORE_PENDING, &pod_kind, q->route.namespace,
+                       arena_strndup(q->arena, names, length));
+        const char *named = pod != NULL ? pod_group_named_by(pod) : NULL;
+
+        if (i == 0)
+            group = find_pod_group(q, pod, count);
+        if (group == NULL || named == NULL || strcmp(named, group->meta->name) != 0)
+            return;
+        members[i] = pod_group_member(pod);
+        names += length + (names[length] == ',');
+    }
+    pod_group_format_nodes(members, count, &nodes);
+    put.old_tree = object_tree(group, q->arena);
+    put.tree = json_copy(q->arena, put.old_tree);
+    json_set_string(q->arena, take_part(q, put.tree, "status"), "nodes", nodes.text);
+    (void)put_object(q->arena, txn, &put, NULL);
+}
+
 static void
 bind_group(struct request *q)
 {
     const struct json *items = json_get(q->body, "items");
+    const uint32_t count = json_count(items);
     const char *names;
     struct store_txn *txn;
 
@@ -322,6 +377,7 @@ bind_group(struct request *q)
         reply_success(&q->reply, 201);
         request_rollback(q, txn);
     } else {
+        note_nodes(q, txn, names, count);
         q->group = names;
         commit_unnamed(q, txn);
     }

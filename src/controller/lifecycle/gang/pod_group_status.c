@@ -20,6 +20,7 @@
 #include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -123,10 +124,34 @@ on_pod(UNUSED const struct object *old_object, const struct object *new_object, 
 
 /* The state of the pods of a group. */
 struct group_facts {
-    unsigned n_placed;
+    unsigned n_placed, n_started;
+    struct group_member *members; /* those that have a node */
+    size_t n_members, capacity;
+    int64_t started_at_us;      /* of the last one */
     const struct object *first; /* by name, of those that were refused; or NULL */
     const struct pod_condition *refusal;
 };
+
+static void
+add_placed(struct group_facts *facts, const struct object *pod)
+{
+    struct group_member member = pod_group_member(pod);
+    struct container_state state = {0};
+
+    facts->n_placed++;
+    if (pod_main_state(pod_of(pod), &state) && state.started_at_us > 0) {
+        facts->n_started++;
+        if (state.started_at_us > facts->started_at_us)
+            facts->started_at_us = state.started_at_us;
+    }
+    if (member.node == NULL || member.node[0] == '\0')
+        return;
+    if (facts->n_members == facts->capacity) {
+        facts->capacity = facts->capacity > 0 ? facts->capacity * 2 : 16;
+        facts->members = xrealloc_array(facts->members, facts->capacity, sizeof(*facts->members));
+    }
+    facts->members[facts->n_members++] = member;
+}
 
 static void
 add_pod(struct group_facts *facts, const struct object *pod)
@@ -134,7 +159,7 @@ add_pod(struct group_facts *facts, const struct object *pod)
     const struct pod_condition *c = pod_find_condition(pod_of(pod), "PodScheduled");
 
     if (pod_group_counts(pod)) {
-        facts->n_placed++;
+        add_placed(facts, pod);
         return;
     }
     if (c == NULL || c->status == NULL || strcmp(c->status, "False") != 0
@@ -282,9 +307,38 @@ written(const struct client_reply *reply, void *context)
     write_free(w);
 }
 
+/* What has changed, as a patch; an empty object: nothing. */
+static struct json *
+make_status(const struct pod_group_status *s, const struct object *group, struct group_facts *facts,
+            struct arena *arena)
+{
+    const bool is_placed = facts->n_placed > 0 && facts->n_placed >= pod_group_least(group);
+    struct json *status = json_object(arena), *conditions = NULL;
+    struct condition_words words;
+
+    if (find_words(group, facts, &words))
+        conditions = make_conditions(s, group, arena, &words);
+    if (conditions != NULL)
+        json_set(arena, status, "conditions", conditions);
+    if (is_placed && pod_group_is_one_per_node(group)) {
+        CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT;
+
+        pod_group_format_nodes(facts->members, facts->n_members, &nodes);
+        if (strcmp(or_empty(pod_group_nodes(group)), nodes.text) != 0)
+            json_set_string(arena, status, "nodes", nodes.text);
+    }
+    if (is_placed && facts->n_started == facts->n_placed && pod_group_started_us(group) == 0) {
+        char at[TIME_TEXT_SIZE];
+
+        time_format(facts->started_at_us, false, at);
+        json_set_string(arena, status, "startedAt", at);
+    }
+    return status;
+}
+
 static void
-write_conditions(struct pod_group_status *s, const char *key, const struct object *group,
-                 struct arena *arena TAKES, struct json *conditions)
+write_status(struct pod_group_status *s, const char *key, const struct object *group,
+             struct arena *arena TAKES, struct json *status)
 {
     struct group_write *w = xnew(struct group_write);
     struct json *body = json_object(arena);
@@ -292,7 +346,7 @@ write_conditions(struct pod_group_status *s, const char *key, const struct objec
     list_add_last(&s->writings, &w->link);
     w->s = s;
     w->key = xstrdup(key);
-    json_set(arena, json_make_object(arena, body, "status"), "conditions", conditions);
+    json_set(arena, body, "status", status);
     json_set_string(arena, json_make_object(arena, body, "metadata"), "resourceVersion",
                     group->meta->resource_version);
     w->call = client_call(s->client, arena,
@@ -312,9 +366,8 @@ work_on_group(const char *key, void *context)
 {
     struct pod_group_status *s = context;
     const struct object *group = object_cache_find_key(s->cache, &pod_group_kind, key);
-    struct json *conditions = NULL;
-    struct condition_words words;
     struct group_facts facts;
+    struct json *status;
     struct arena *arena;
 
     if (group == NULL || !object_cache_has_synced(s->cache)) {
@@ -323,10 +376,10 @@ work_on_group(const char *key, void *context)
     }
     arena = arena_new(0);
     facts = collect(s, key, group);
-    if (find_words(group, &facts, &words))
-        conditions = make_conditions(s, group, arena, &words);
-    if (conditions != NULL) {
-        write_conditions(s, key, group, arena, conditions);
+    status = make_status(s, group, &facts, arena);
+    free(facts.members);
+    if (json_count(status) > 0) {
+        write_status(s, key, group, arena, status);
         return;
     }
     arena_free(arena);

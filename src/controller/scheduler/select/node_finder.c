@@ -438,6 +438,27 @@ node_finder_find(struct node_finder *ch, const struct profile *profile, struct c
     return node;
 }
 
+bool
+node_finder_fits(const struct profile *profile, struct cycle *c, struct node_view *node)
+{
+    const struct node_view *only = node;
+    struct prefilter_result named;
+    plugin_set narrowers;
+    struct answer answer = profile_prefilter(profile, c, &named, &narrowers);
+    bool is_named = !named.has_names;
+
+    for (unsigned i = 0; named.has_names && i < named.count && !is_named; i++)
+        is_named = strcmp(named.names[i], node->name) == 0;
+    free((void *)named.names);
+    if (answer.verdict != VERDICT_OK || !is_named)
+        return false;
+    profile_filter(profile, profile->filters, c, &only, 1, &answer);
+    if (answer.verdict == VERDICT_OK && nominator_count(profile->handle->nominator) > 0
+        && profile_has_nominated(c, node))
+        answer = profile_filter_nominated(profile, c, node);
+    return answer.verdict == VERDICT_OK;
+}
+
 const struct diagnosis *
 node_finder_diagnosis(const struct node_finder *ch)
 {

@@ -55,6 +55,12 @@ DEFINE_CLEANUP(struct node_finder, node_finder_free)
 struct node_view *node_finder_find(struct node_finder *ch, const struct profile *profile,
                                    struct cycle *c,
                                    const struct extender_results *extender_results);
+
+/* Whether the pod may go to this node, without a look at any other. The cycle is
+ * as after a search that found the node.
+ */
+bool node_finder_fits(const struct profile *profile, struct cycle *c, struct node_view *node);
+
 const struct diagnosis *node_finder_diagnosis(const struct node_finder *ch);
 
 /* About the last search: how many nodes were filtered and how many passed (a

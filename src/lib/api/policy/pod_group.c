@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/policy/pod_group.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/object/check.h"
@@ -9,8 +10,11 @@
 #include "lib/api/object/rights.h"
 #include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/alloc.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 #define PRIORITY_MAX INT64_C(1000000000)
@@ -73,8 +77,13 @@ static const struct field pod_group_status_fields[] = {
         HELP("Its conditions.")),
     OPAQUE_OBJECTS("resourceClaimStatuses", claim_status, 0, BY_KEY("name"),
         HELP("The states of its claims.")),
+    STRING("nodes", pod_group_state, nodes, KILN,
+        HELP("The nodes of its pods, in the order of their indexes (n[1-4]); of a group with "
+             "onePerNode, once all have one.")),
+    TIME("startedAt", pod_group_state, started_at_us, KEPT | KILN,
+        HELP("When all of its pods ran for the first time.")),
 };
-static OPAQUE_RECORD(pod_group_status,
+static RECORD(pod_group_status, pod_group_state,
        "io.k8s.api.scheduling.v1beta1.PodGroupStatus",
        MESSAGE("conditions resourceClaimStatuses"),
        HELP("The state of a group."));
@@ -84,7 +93,7 @@ static const struct field pod_group_fields[] = {
     METADATA(pod_group),
     OBJECT_ROW("spec", pod_group_spec, AT(pod_group, spec), ALWAYS,
         HELP("Desired state.")),
-    OPAQUE_OBJECT("status", pod_group_status, ALWAYS,
+    OBJECT_ROW("status", pod_group_status, AT(pod_group, status), ALWAYS,
         HELP("Current state; set only by the system.")),
 };
 RECORD(pod_group, pod_group, "io.k8s.api.scheduling.v1beta1.PodGroup",
@@ -110,6 +119,54 @@ bool
 pod_group_is_one_per_node(const struct object *object)
 {
     return pod_group_of(object)->spec.one_per_node;
+}
+
+const char *
+pod_group_nodes(const struct object *object)
+{
+    const char *nodes = pod_group_of(object)->status.nodes;
+
+    return nodes != NULL && nodes[0] != '\0' ? nodes : NULL;
+}
+
+int64_t
+pod_group_started_us(const struct object *object)
+{
+    return pod_group_of(object)->status.started_at_us;
+}
+
+struct group_member
+pod_group_member(const struct object *pod)
+{
+    const char *index = string_map_find(&pod->meta->annotations, ANNOTATION_INDEX);
+
+    return (struct group_member){
+        .rank = index != NULL ? strtoll(index, NULL, 10) : -1,
+        .node = pod_of(pod)->spec.node_name,
+    };
+}
+
+static int
+compare_members(const void *a, const void *b)
+{
+    const struct group_member *x = a, *y = b;
+
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return hostlist_compare(&x->node, &y->node);
+}
+
+void
+pod_group_format_nodes(struct group_member *members, size_t count, struct strbuf *out)
+{
+    CLEANUP_FREE const char **names = xnew_array(const char *, count + 1);
+    size_t n = 0;
+
+    qsort(members, count, sizeof(*members), compare_members);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(members[i].node, members[i - 1].node) != 0)
+            names[n++] = members[i].node;
+    hostlist_format_in_order(names, n, out);
 }
 
 const char *
@@ -281,6 +338,7 @@ static const struct table table = {TABLE_COLUMNS(columns)};
 static const struct right rights[] = {
     {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
     {BY_USERS, MAY_UPDATE | MAY_REMOVE, SUBRESOURCE_NONE, SCOPE_OWN},
+    {BY_AGENT, MAY_GET, SUBRESOURCE_NONE, SCOPE_NODE},
 };
 
 const struct kind pod_group_kind = {

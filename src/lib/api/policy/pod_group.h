@@ -21,9 +21,15 @@ struct pod_group_spec {
     bool one_per_node; /* no two of its pods have one node at a time */
 };
 
+struct pod_group_state {
+    const char *nodes;     /* of its pods, in the order of their ranks; or NULL */
+    int64_t started_at_us; /* when all of them ran; 0: not yet */
+};
+
 struct pod_group {
     struct meta meta;
     struct pod_group_spec spec;
+    struct pod_group_state status;
 };
 
 extern const struct record pod_group_record;
@@ -36,6 +42,27 @@ const char *pod_group_named_by(const struct object *pod);
  * is gone.
  */
 bool pod_group_counts(const struct object *pod);
+
+/* A pod of a group that has a node. Its rank is the index that its Job gave it, or
+ * -1.
+ */
+struct group_member {
+    int64_t rank;
+    const char *node;
+};
+
+struct strbuf;
+
+struct group_member pod_group_member(const struct object *pod);
+
+/* Sorts them by rank, then by the name of the node, and adds the short form of
+ * the names, each once.
+ */
+void pod_group_format_nodes(struct group_member *members, size_t count, struct strbuf *out);
+
+/* "n[1-4]"; NULL: not known yet, or not for such a group. */
+const char *pod_group_nodes(const struct object *object);
+int64_t pod_group_started_us(const struct object *object);
 
 /* How many pods must be placed together; 1 or less: each by itself. */
 int64_t pod_group_least(const struct object *object);

@@ -345,18 +345,56 @@ are_siblings(const struct split_name *a, const struct split_name *b)
            && strcmp(after_number(a), after_number(b)) == 0;
 }
 
+/* By the text, but digits that both have at one place as numbers: rack9 is before
+ * rack10. Texts that differ only in leading zeros are in the order of their
+ * bytes.
+ */
+static int
+compare_stems(const struct split_name *a, const struct split_name *b)
+{
+    const char *x = a->name, *y = b->name;
+    const char *x_end = x + a->stem, *y_end = y + b->stem;
+    const size_t shorter = a->stem < b->stem ? a->stem : b->stem;
+    int order;
+
+    while (x < x_end && y < y_end) {
+        const char *x_number = x, *y_number = y;
+
+        if (!isdigit((unsigned char)*x) || !isdigit((unsigned char)*y)) {
+            if (*x != *y)
+                return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+            x++, y++;
+            continue;
+        }
+        while (x_number < x_end && *x_number == '0')
+            x_number++;
+        while (y_number < y_end && *y_number == '0')
+            y_number++;
+        for (x = x_number; x < x_end && isdigit((unsigned char)*x);)
+            x++;
+        for (y = y_number; y < y_end && isdigit((unsigned char)*y);)
+            y++;
+        if (x - x_number != y - y_number)
+            return x - x_number < y - y_number ? -1 : 1;
+        order = memcmp(x_number, y_number, (size_t)(x - x_number));
+        if (order != 0)
+            return order;
+    }
+    if (x < x_end || y < y_end)
+        return x < x_end ? 1 : -1;
+    order = memcmp(a->name, b->name, shorter);
+    return order != 0 ? order : (a->stem > b->stem) - (a->stem < b->stem);
+}
+
 /* Siblings are next to each other, by number. */
 static int
 compare_split(const void *a, const void *b)
 {
     const struct split_name *x = a, *y = b;
-    size_t shorter = x->stem < y->stem ? x->stem : y->stem;
     int order;
 
     if (!are_siblings(x, y)) {
-        order = memcmp(x->name, y->name, shorter);
-        if (order == 0 && x->stem != y->stem)
-            order = x->stem < y->stem ? -1 : 1;
+        order = compare_stems(x, y);
         if (order == 0)
             order = strcmp(after_number(x), after_number(y));
         return order != 0 ? order : (x->width > y->width) - (x->width < y->width);
@@ -364,6 +402,15 @@ compare_split(const void *a, const void *b)
     if (x->number != y->number)
         return x->number < y->number ? -1 : 1;
     return (x->width > y->width) - (x->width < y->width);
+}
+
+int
+hostlist_compare(const void *a, const void *b)
+{
+    const struct split_name x = split(*(const char *const *)a);
+    const struct split_name y = split(*(const char *const *)b);
+
+    return compare_split(&x, &y);
 }
 
 static int
@@ -409,19 +456,13 @@ format_siblings(const struct split_name *names, size_t count, struct strbuf *out
     strbuf_add_text(out, after_number(&names[0]));
 }
 
-void
-hostlist_format(const char **names, size_t count, size_t most_bytes, struct strbuf *out)
+static void
+format_split(const struct split_name *names, size_t count, size_t most_bytes, struct strbuf *out)
 {
-    CLEANUP_FREE struct split_name *sorted = xnew_array(struct split_name, count + 1);
     const size_t start = out->length;
 
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = split(names[i]);
-    qsort(sorted, count, sizeof(*sorted), compare_split);
-    for (size_t i = 0; i < count; i++)
-        names[i] = sorted[i].name;
     for (size_t i = 0, n; i < count; i += n) {
-        for (n = 1; i + n < count && are_siblings(&sorted[i], &sorted[i + n]);)
+        for (n = 1; i + n < count && are_siblings(&names[i], &names[i + n]);)
             n++;
         if (i > 0)
             strbuf_add_char(out, ',');
@@ -430,8 +471,31 @@ hostlist_format(const char **names, size_t count, size_t most_bytes, struct strb
             return;
         }
         if (n == 1)
-            strbuf_add_text(out, sorted[i].name);
+            strbuf_add_text(out, names[i].name);
         else
-            format_siblings(&sorted[i], n, out);
+            format_siblings(&names[i], n, out);
     }
+}
+
+void
+hostlist_format(const char **names, size_t count, size_t most_bytes, struct strbuf *out)
+{
+    CLEANUP_FREE struct split_name *sorted = xnew_array(struct split_name, count + 1);
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = split(names[i]);
+    qsort(sorted, count, sizeof(*sorted), compare_split);
+    for (size_t i = 0; i < count; i++)
+        names[i] = sorted[i].name;
+    format_split(sorted, count, most_bytes, out);
+}
+
+void
+hostlist_format_in_order(const char *const *names, size_t count, struct strbuf *out)
+{
+    CLEANUP_FREE struct split_name *all = xnew_array(struct split_name, count + 1);
+
+    for (size_t i = 0; i < count; i++)
+        all[i] = split(names[i]);
+    format_split(all, count, 0, out);
 }

@@ -33,3 +33,11 @@ int hostlist_expand(struct arena *arena, const char *text, const char ***ret_nam
  * "... (12 more)".
  */
 void hostlist_format(const char **names, size_t count, size_t most_bytes, struct strbuf *out);
+
+/* The same of names whose order is kept, so that hostlist_expand gives it back. */
+void hostlist_format_in_order(const char *const *names, size_t count, struct strbuf *out);
+
+/* The order in which hostlist_format sorts: numbers in names by their value, so
+ * that n9 is before n10. A total order, for qsort of `const char *`.
+ */
+int hostlist_compare(const void *a, const void *b);

@@ -661,13 +661,66 @@ START_TEST(why_says_that_the_nodes_have_pods_of_the_group)
 }
 END_TEST
 
-SUITE("PodGroups", pods_wait_for_their_group_whichever_comes_first,
-      a_gang_waits_until_enough_pods_are_there, a_gang_without_room_for_enough_gets_none,
-      pods_beyond_the_least_number_start_as_they_fit, pods_of_a_basic_group_are_placed_one_by_one,
-      pods_that_have_succeeded_count, pods_that_have_failed_do_not_count,
-      a_smaller_least_number_counts_at_once, the_group_of_another_user_is_none,
-      pods_wait_when_their_group_is_deleted, a_restart_finds_the_same,
-      more_pods_than_one_request_binds_go_in_turns, pods_of_a_spread_group_take_a_node_each,
+/* A pod of job 7 with that index. */
+static void
+put_ranked(struct world *w, const char *name, unsigned index)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"annotations\":{"
+                  "\"kiln.hpc/job-id\":\"7\","
+                  "\"batch.kubernetes.io/job-completion-index\":\"%u\"}},\"spec\":{"
+                  "\"schedulingGroup\":{\"podGroupName\":\"g\"},"
+                  "\"securityContext\":{\"runAsUser\":1001},\"containers\":[{"
+                  "\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
+                  name, index);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+static unsigned
+free_mcpu(const struct world *w, const char *node)
+{
+    const struct node_view *n = cache_find_node(w->scheduler->cache, node);
+
+    return (unsigned)(n->allocatable.cpu_milli - n->ledger.requested.cpu_milli);
+}
+
+/* The nodes that have most free are found first, whatever their names. */
+START_TEST(indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n2", 8);
+    world_add_node(w, "n10", 32);
+    world_add_node(w, "n9", 16);
+    world_add_node(w, "n1", 4);
+    put_pod_of(w, "x", 1001, "n1", "Running");
+    world_settle(w);
+    put_spread_gang(w, 3);
+    put_ranked(w, "c", 2);
+    put_ranked(w, "a", 0);
+    put_ranked(w, "b", 1);
+    let_pass(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "n2");
+    ck_assert_str_eq(world_node_of(w, "b"), "n9");
+    ck_assert_str_eq(world_node_of(w, "c"), "n10");
+    ck_assert_uint_eq(free_mcpu(w, "n2"), 4000);
+    ck_assert_uint_eq(free_mcpu(w, "n9"), 12000);
+    ck_assert_uint_eq(free_mcpu(w, "n10"), 28000);
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 1);
+    world_free(w);
+}
+END_TEST
+
+SUITE("PodGroups", indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes,
+      pods_wait_for_their_group_whichever_comes_first, a_gang_waits_until_enough_pods_are_there,
+      a_gang_without_room_for_enough_gets_none, pods_beyond_the_least_number_start_as_they_fit,
+      pods_of_a_basic_group_are_placed_one_by_one, pods_that_have_succeeded_count,
+      pods_that_have_failed_do_not_count, a_smaller_least_number_counts_at_once,
+      the_group_of_another_user_is_none, pods_wait_when_their_group_is_deleted,
+      a_restart_finds_the_same, more_pods_than_one_request_binds_go_in_turns,
+      pods_of_a_spread_group_take_a_node_each,
       a_spread_group_without_enough_nodes_gets_none_and_says_so,
       pods_beyond_the_least_number_are_apart_as_well,
       a_single_pod_of_a_spread_group_keeps_off_the_others,

@@ -460,6 +460,66 @@ START_TEST(a_group_that_is_no_group_is_refused)
 }
 END_TEST
 
+#define MEMBER(name)                                                               \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"restartPolicy\":\"Never\"," \
+    "\"schedulingGroup\":{\"podGroupName\":\"g\"},\"containers\":[{\"name\":\"main\"}]}}"
+#define POD_GROUPS "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+
+static void
+make_pod_group(struct world *w, const char *terms)
+{
+    CLEANUP_FREE char *body = xasprintf(
+        "{\"apiVersion\":\"scheduling.k8s.io/v1beta1\",\"kind\":\"PodGroup\",\"metadata\":{"
+        "\"name\":\"g\"},\"spec\":{%s}}",
+        terms);
+
+    world_init(w);
+    ck_assert_int_eq(world_code(w, &alice, HTTP_POST, POD_GROUPS, body), 201);
+    ck_assert_int_eq(world_code(w, &alice, HTTP_POST, PODS, MEMBER("b")), 201);
+    ck_assert_int_eq(world_code(w, &alice, HTTP_POST, PODS, MEMBER("a")), 201);
+}
+
+/* An agent that learns of its pod finds the list there. */
+START_TEST(the_nodes_of_a_pod_group_are_written_with_its_bindings)
+{
+    static const struct {
+        const char *terms, *nodes;
+    } cases[] = {
+        {"\"schedulingPolicy\":{\"gang\":{\"minCount\":2}},\"onePerNode\":true", "n[1-2]"},
+        {"\"schedulingPolicy\":{\"gang\":{\"minCount\":2}}", NULL},
+        {"\"schedulingPolicy\":{\"gang\":{\"minCount\":3}},\"onePerNode\":true", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_WORLD struct world w;
+        CLEANUP_ANSWER struct answer a = {0};
+
+        make_pod_group(&w, cases[i].terms);
+        ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, BINDINGS,
+                                    GROUP(ITEM("a", "n2", "0") "," ITEM("b", "n1", "0"))),
+                         201);
+        a = world_ask(&w, &alice, HTTP_GET, POD_GROUPS "/g", NULL);
+        if (cases[i].nodes != NULL)
+            ck_assert_str_eq(answer_get(&a, "status.nodes"), cases[i].nodes);
+        else
+            ck_assert_ptr_null(answer_get(&a, "status.nodes"));
+    }
+}
+END_TEST
+
+/* An agent reads the groups of the pods of its node. */
+START_TEST(a_pod_group_is_read_by_the_nodes_of_its_pods)
+{
+    CLEANUP_WORLD struct world w;
+
+    make_pod_group(&w, "\"schedulingPolicy\":{\"gang\":{\"minCount\":2}},\"onePerNode\":true");
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, POD_GROUPS "/g", NULL), 403);
+    bind_pod(&w, "a", BINDING("n1", "0-3"));
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, POD_GROUPS "/g", NULL), 200);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, POD_GROUPS, NULL), 403);
+}
+END_TEST
+
 START_TEST(a_dry_run_of_a_group_binds_none)
 {
     CLEANUP_WORLD struct world w;
@@ -584,6 +644,7 @@ SUITE("bind", a_binding_sets_node_allocation_and_condition,
       a_group_is_bound_in_one_request, a_group_of_one_is_as_good,
       a_conflict_in_the_middle_binds_none_and_is_named, members_of_a_group_do_not_share_a_core,
       a_member_that_is_gone_or_going_binds_none, a_pod_that_is_in_the_list_twice_is_refused,
-      a_group_that_is_no_group_is_refused, a_dry_run_of_a_group_binds_none,
+      a_group_that_is_no_group_is_refused, the_nodes_of_a_pod_group_are_written_with_its_bindings,
+      a_pod_group_is_read_by_the_nodes_of_its_pods, a_dry_run_of_a_group_binds_none,
       a_group_is_the_schedulers_to_bind_and_kilns_own,
       a_hundred_are_bound_together_and_513_are_too_many, no_pod_of_a_held_job_is_given_a_node)

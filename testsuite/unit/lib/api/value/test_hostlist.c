@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
@@ -194,7 +195,45 @@ START_TEST(a_long_list_ends_with_a_count)
 }
 END_TEST
 
-SUITE("hostlist", an_error_has_the_position, as_many_names_as_allowed_are_made,
+/* The order of ranks: what the sorted names are shortened to gives them back. */
+START_TEST(numbers_in_names_are_compared_by_value)
+{
+    const char *names[] = {
+        "rack10-n1", "rack2-n10", "n10",           "rack2-n9",      "n9", "login", "n2-ib",
+        "n1-ib",     "rack02-n3", "n123456789012", "n123456789011",
+    };
+    static const char expected[] = "login,n[9-10],n[1-2]-ib,n123[456789011-456789012],"
+                                   "rack02-n3,rack2-n[9-10],rack10-n1";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf in_order = STRBUF_INIT;
+    const char **back = NULL;
+    size_t count = 0;
+
+    qsort(names, ARRAY_SIZE(names), sizeof(*names), hostlist_compare);
+    hostlist_format_in_order(names, ARRAY_SIZE(names), &in_order);
+    ck_assert_str_eq(in_order.text, expected);
+    ck_assert_int_eq(hostlist_expand(arena, in_order.text, &back, &count, NULL), 0);
+    ck_assert_uint_eq(count, ARRAY_SIZE(names));
+    for (size_t i = 0; i < count; i++)
+        ck_assert_str_eq(back[i], names[i]);
+    hostlist_format(names, ARRAY_SIZE(names), 0, &text);
+    ck_assert_str_eq(text.text, expected);
+}
+END_TEST
+
+START_TEST(an_order_that_is_not_sorted_is_kept)
+{
+    static const char *const names[] = {"n3", "n1", "n2", "m1", "n4"};
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    hostlist_format_in_order(names, ARRAY_SIZE(names), &text);
+    ck_assert_str_eq(text.text, "n[3,1-2],m1,n4");
+}
+END_TEST
+
+SUITE("hostlist", numbers_in_names_are_compared_by_value, an_order_that_is_not_sorted_is_kept,
+      an_error_has_the_position, as_many_names_as_allowed_are_made,
       a_name_longer_than_names_may_be_is_refused, names_are_sorted_and_shortened,
       a_long_list_ends_with_a_count, brackets_are_expanded_in_the_order_written,
       what_is_no_list_is_refused, a_text_of_brackets_alone_is_refused_before_it_is_walked)
