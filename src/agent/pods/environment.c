@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
+#include "agent/pods/job_nodes.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/slurm_variables.h"
 #include "agent/pods/variables.h"
@@ -321,25 +322,57 @@ add_partition(struct variables *v, const struct pod_order_input *in)
         variables_set(v, "KILN_JOB_PARTITION", name);
 }
 
-/* Of a job of several nodes: its pods are equal, and the index of each is its
- * number among the nodes. Until here, the number of tasks is that of one node.
+/* Of a job of several nodes whose names are not known (its PodGroup is gone): its
+ * pods are equal, and the index of each is its number among the nodes. Until
+ * here, the number of tasks is that of one node.
  */
 static void
-add_nodes(struct variables *v)
+add_unnamed_nodes(struct variables *v, int64_t nodes)
 {
-    const char *count = variables_find(v, "KILN_JOB_NUM_NODES");
     const char *index = variables_find(v, "JOB_COMPLETION_INDEX");
     const char *tasks = variables_find(v, "KILN_NTASKS");
-    const int64_t nodes = count != NULL ? strtoll(count, NULL, 10) : 1;
     const int64_t per_node = tasks != NULL ? strtoll(tasks, NULL, 10) : 1;
 
-    if (count == NULL)
-        return;
-    variables_set(v, "KILN_NODEID", nodes > 1 && index != NULL ? index : "0");
-    if (nodes < 2 || nodes > JOB_GANG_MAX || per_node < 1 || per_node > INT32_MAX)
+    if (index != NULL)
+        variables_set(v, "KILN_NODEID", index);
+    variables_set_number(v, "KILN_NNODES", nodes);
+    if (per_node < 1 || per_node > INT32_MAX)
         return;
     variables_set_number(v, "KILN_NTASKS_PER_NODE", per_node);
     variables_set_number(v, "KILN_NTASKS", per_node * nodes);
+}
+
+static void
+add_nodes(struct variables *v, const struct pod_order_input *in)
+{
+    const char *submitted = variables_find(v, "KILN_JOB_NUM_NODES");
+    const int64_t asked = submitted != NULL ? strtoll(submitted, NULL, 10) : 1;
+    const char *tasks = variables_find(v, "KILN_NTASKS");
+    const int64_t said = tasks != NULL ? strtoll(tasks, NULL, 10) : 0;
+    CLEANUP_STRBUF struct strbuf each = STRBUF_INIT;
+    struct job_nodes nodes;
+
+    job_nodes_init(&nodes, v->arena, in->pod, in->nodes, in->agent->node);
+    if (string_map_find(&in->pod->meta->annotations, ANNOTATION_TASKS) == NULL && said >= 1
+        && said <= INT32_MAX)
+        job_nodes_set_tasks(&nodes, said);
+    if (in->nodes == NULL && asked > 1 && asked <= JOB_GANG_MAX) {
+        add_unnamed_nodes(v, asked);
+        return;
+    }
+    variables_set(v, "KILN_JOB_NODELIST", nodes.list);
+    variables_set_number(v, "KILN_JOB_NUM_NODES", (int64_t)nodes.count);
+    variables_set_number(v, "KILN_NNODES", (int64_t)nodes.count);
+    variables_set_number(v, "KILN_NODEID", (int64_t)nodes.own);
+    if (tasks != NULL || nodes.count > 1) {
+        job_nodes_format_tasks(&nodes, &each);
+        variables_set(v, "KILN_TASKS_PER_NODE", each.text);
+        variables_set_number(v, "KILN_NTASKS", nodes.total);
+    }
+    if (nodes.count > 1)
+        variables_set_number(v, "KILN_NTASKS_PER_NODE", job_nodes_tasks(&nodes, nodes.own));
+    if (in->hostfile != NULL)
+        variables_set(v, "KILN_HOSTFILE", in->hostfile);
 }
 
 static void
@@ -363,7 +396,7 @@ add_own(struct variables *v, const struct pod_order_input *in)
     add_thread_places(v, in);
     add_devices(v, in);
     add_volumes(v, in);
-    add_nodes(v);
+    add_nodes(v, in);
     slurm_variables_add(v, in);
 }
 

@@ -18,6 +18,7 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/gpu_use.h"
 #include "agent/pods/files/spare_dirs.h"
+#include "agent/pods/job_nodes.h"
 #include "agent/pods/pod_cgroup.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_record.h"
@@ -168,6 +169,31 @@ make_cgroup(struct pod_host_start *st, struct strbuf *ret_text, struct error *er
     return write_file(path, cgroup_name(st->cgroup), err);
 }
 
+/* For a job of several nodes or tasks: whom mpirun may start where. Everybody may
+ * read it, as everybody may ask for the nodes of a job.
+ */
+static int
+make_hostfile(const struct pod_host_start *st, struct arena *arena, const char **ret_path,
+              struct error *err)
+{
+    CLEANUP_FREE char *path = pod_record_state_path(st->agent, st->pod->meta->uid, HOSTFILE);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct job_nodes nodes;
+    int r;
+
+    job_nodes_init(&nodes, arena, st->pod, st->nodes, st->agent->node);
+    if (nodes.count == 1 && nodes.total == 1)
+        return 0;
+    job_nodes_format_hostfile(&nodes, &text);
+    unlink(path);
+    r = write_file(path, text.text, err);
+    if (r == 0 && chmod(path, 0444) < 0)
+        r = error_set(err, -errno, "'%s': %s", path, strerror(errno));
+    if (r == 0)
+        *ret_path = arena_strdup(arena, path);
+    return r;
+}
+
 static int
 script_descriptor(const struct pod_host_start *st, struct error *err)
 {
@@ -269,6 +295,7 @@ pod_host_start(struct pod_host_start *st, struct error *err)
         .environment = st->environment,
         .environment_length = st->environment_length,
         .mounts = st->mounts,
+        .nodes = st->nodes,
         .partition = st->partition,
         .hides_devices = pod_cgroup_hides_devices(g),
     };
@@ -286,6 +313,8 @@ pod_host_start(struct pod_host_start *st, struct error *err)
         r = make_directories(st, err);
     if (r == 0)
         r = make_cgroup(st, &job_cgroup, err);
+    if (r == 0)
+        r = make_hostfile(st, arena, &input.hostfile, err);
     if (r < 0)
         return r;
     st->is_nodes_fault = false;

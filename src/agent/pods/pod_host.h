@@ -42,6 +42,7 @@ struct pod_host_start {
     const char *environment;
     size_t environment_length;
     const struct mount_list *mounts;  /* NULL: none */
+    char *nodes;                      /* of its group, "n[1-4]"; or NULL */
     struct cgroup *cgroup;            /* in and out; NULL: no cgroups are used */
     char *partition;                  /* the partition of this node, or NULL */
     char *shared_cpus;                /* for a pod without exclusive CPUs; or NULL */

@@ -29,6 +29,8 @@ struct pod_order_input {
     const char *environment; /* NAME=value, each ended by a NUL; or NULL */
     size_t environment_length;
     const struct mount_list *mounts; /* of the pod's volumes; NULL: none */
+    const char *nodes;               /* of its group, "n[1-4]"; or NULL */
+    const char *hostfile;            /* path of the file with them; NULL: none */
     const char *partition;           /* the partition of this node, or NULL */
     bool hides_devices;              /* other pods' device files cannot be opened */
     const char *tmp_dir;             /* path to be made; NULL: none */

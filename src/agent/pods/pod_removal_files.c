@@ -89,9 +89,11 @@ pod_host_clean_up(const struct agent_context *g, const char *uid, const char *tm
     CLEANUP_FREE char *cgroup = pod_record_run_path(g, uid, "cgroup");
     CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
     CLEANUP_FREE char *script = pod_record_state_path(g, uid, "script");
+    CLEANUP_FREE char *hosts = pod_record_state_path(g, uid, HOSTFILE);
     int r = remove_tmp_dir(g, uid, tmp_dir, ret_tmp_left, err);
 
     unlink(script);
+    unlink(hosts);
     unlink(live);
     /* Another pod may soon be in the cgroup; a record that still names it would
      * end that pod's processes.
@@ -112,7 +114,7 @@ struct removal_call {
 static void
 remove_files(const char *path, struct spare_dirs *spare_dirs)
 {
-    static const char *const files[] = {"exit", "script", GPU_USE_FILE};
+    static const char *const files[] = {"exit", "script", HOSTFILE, GPU_USE_FILE};
 
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);

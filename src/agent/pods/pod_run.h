@@ -29,6 +29,7 @@
 
 struct agent_context;
 struct blobs;
+struct group_nodes;
 struct cgroup;
 struct error;
 struct gpu_use;
@@ -62,6 +63,7 @@ typedef void pod_run_over_fn(struct pod_run *run, void *context);
 struct pod_run_settings {
     const struct agent_context *agent;
     struct blobs *blobs;
+    struct group_nodes *group_nodes;
     struct pod_mounts *pod_mounts;
     struct shared_pool *shared_pool;
     pod_run_over_fn *over;

@@ -5,6 +5,7 @@
 #include "agent/cgroup/cgpool.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
+#include "agent/pods/files/group_nodes.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
@@ -13,6 +14,7 @@
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/policy/pod_group.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -58,6 +60,7 @@ pod_start_free(struct pod_start *st)
     blob_release(st->environment);
     mount_list_free(st->mounts);
     object_unref(st->start.pod);
+    free(st->start.nodes);
     free(st->start.partition);
     free(st->start.shared_cpus);
     free(st->start.unpartitioned);
@@ -131,13 +134,19 @@ dup_partition(const struct agent_context *g)
     return name != NULL ? xstrdup(name) : NULL;
 }
 
+static bool
+is_wanted(const struct pod_run *s)
+{
+    return s->pod->meta->deleted_at_us == 0 && !s->forgotten && !s->given_up;
+}
+
 static void
 start_on_worker(struct pod_start *st)
 {
     struct pod_run *s = st->run;
     const struct agent_context *g = s->s.agent;
 
-    if (s->pod->meta->deleted_at_us != 0 || s->forgotten || s->given_up) {
+    if (!is_wanted(s)) {
         pod_start_free(st);
         if (pod_run_end_work(s))
             pod_run_finish_silently(s);
@@ -183,16 +192,48 @@ fail_to_fetch(struct pod_start *st, const char *what, const struct error *err)
     fail_early(st, text);
 }
 
+static bool
+is_start_wanted(void *context)
+{
+    const struct pod_start *st = context;
+
+    return is_wanted(st->run);
+}
+
+static void
+on_nodes(const char *list, const struct error *err, void *context)
+{
+    struct pod_start *st = context;
+
+    if (err != NULL) {
+        fail_early(st, err->text);
+        return;
+    }
+    st->start.nodes = list != NULL ? xstrdup(list) : NULL;
+    start_on_worker(st);
+}
+
 static void
 on_volumes(struct mount_list *list, const struct error *err, void *context)
 {
     struct pod_start *st = context;
+    struct pod_run *s = st->run;
+    const char *group = pod_group_named_by(s->pod);
 
     st->mounts = list;
     if (err != NULL)
         fail_early(st, err->text);
-    else
+    else if (group == NULL)
         start_on_worker(st);
+    else
+        group_nodes_get(s->s.group_nodes, &(struct group_nodes_question){
+                                              .namespace = s->pod->meta->namespace,
+                                              .group = group,
+                                              .node = s->s.agent->node,
+                                              .is_wanted = is_start_wanted,
+                                              .got = on_nodes,
+                                              .context = st,
+                                          });
 }
 
 static void

@@ -6,6 +6,7 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
+#include "agent/pods/files/group_nodes.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods_state.h"
@@ -111,6 +112,7 @@ add_run(struct pods *p, const struct object *pod)
     struct pod_run_settings settings = {
         .agent = p->agent,
         .blobs = p->blobs,
+        .group_nodes = p->group_nodes,
         .pod_mounts = p->pod_mounts,
         .shared_pool = p->shared_pool,
         .over = on_over,
@@ -452,6 +454,7 @@ pods_new(const struct agent_context *agent, void (*left)(void *context), void *c
 
     p->agent = agent;
     p->blobs = blobs_new(agent->client);
+    p->group_nodes = group_nodes_new(agent->client);
     p->pod_mounts = pod_mounts_new(agent->client);
     p->shared_pool = shared_pool_new(agent, visit_runs, p);
     p->runs = map_new();
@@ -506,6 +509,7 @@ pods_free(struct pods *p)
     timer_free(p->arrival_timer);
     shared_pool_free(p->shared_pool);
     blobs_free(p->blobs);
+    group_nodes_free(p->group_nodes);
     pod_mounts_free(p->pod_mounts);
     free(p);
 }

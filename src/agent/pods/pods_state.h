@@ -10,6 +10,7 @@
 
 struct blobs;
 struct error;
+struct group_nodes;
 struct informer;
 struct map;
 struct pod_mounts;
@@ -20,6 +21,7 @@ struct timer;
 struct pods {
     const struct agent_context *agent;
     struct blobs *blobs;
+    struct group_nodes *group_nodes;
     struct pod_mounts *pod_mounts;
     struct shared_pool *shared_pool;
     struct informer *informer;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
+#include "agent/pods/job_nodes.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/variables.h"
 #include "lib/api/node/allocation.h"
@@ -104,31 +105,47 @@ find_number(const struct variables *v, const char *name, int64_t otherwise)
     return text != NULL ? strtoll(text, NULL, 10) : otherwise;
 }
 
-/* The script is the first process on its node. The pods of a job of several
- * nodes do not know the names of the others.
+/* The rank of the first task on this node. */
+static int64_t
+count_tasks_before(const struct variables *v, const struct pod_order_input *in)
+{
+    const int64_t number = find_number(v, "KILN_NODEID", 0);
+    struct job_nodes nodes;
+
+    if (in->nodes == NULL)
+        return number * find_number(v, "KILN_NTASKS_PER_NODE", 1);
+    job_nodes_init(&nodes, v->arena, in->pod, in->nodes, in->agent->node);
+    return job_nodes_tasks_before(&nodes, nodes.own);
+}
+
+/* The script is the first process on its node. Open MPI takes the job's id for a
+ * sign that there is srun.
  */
 static void
-add_nodes(struct variables *v, const struct pod *pod)
+add_nodes(struct variables *v, const struct pod_order_input *in)
 {
-    const bool is_several = variables_find(v, "KILN_NTASKS_PER_NODE") != NULL;
-    const int64_t nodes = is_several ? find_number(v, "KILN_JOB_NUM_NODES", 1) : 1;
-    const int64_t tasks = find_number(v, is_several ? "KILN_NTASKS_PER_NODE" : "KILN_NTASKS", 1);
-    const int64_t number = is_several ? find_number(v, "KILN_NODEID", 0) : 0;
-    const char *node = variables_find(v, "KILN_NODE_NAME");
+    const int64_t nodes = find_number(v, "KILN_NNODES", 1);
+    const int64_t first = count_tasks_before(v, in);
+    const char *list = variables_find(v, "KILN_JOB_NODELIST");
+    const char *tasks = variables_find(v, "KILN_TASKS_PER_NODE");
 
     variables_set_number(v, "SLURM_NNODES", nodes);
     variables_set_number(v, "SLURM_JOB_NUM_NODES", nodes);
-    variables_set_number(v, "SLURM_NODEID", number);
-    variables_set_number(v, "SLURM_PROCID", number * tasks);
-    variables_set_number(v, "SLURM_GTIDS", number * tasks);
+    variables_set_number(v, "SLURM_NODEID", find_number(v, "KILN_NODEID", 0));
+    variables_set_number(v, "SLURM_PROCID", first);
+    variables_set_number(v, "SLURM_GTIDS", first);
     variables_set(v, "SLURM_LOCALID", "0");
-    if (variables_find(v, "KILN_NTASKS") != NULL)
-        set_for_nodes(v, "SLURM_TASKS_PER_NODE", tasks, nodes);
-    set_for_nodes(v, "SLURM_JOB_CPUS_PER_NODE", count_cpus(pod), nodes);
-    if (is_several || node == NULL)
-        return;
-    variables_set(v, "SLURM_JOB_NODELIST", node);
-    variables_set(v, "SLURM_NODELIST", node);
+    if (tasks != NULL)
+        variables_set(v, "SLURM_TASKS_PER_NODE", tasks);
+    else if (nodes > 1)
+        set_for_nodes(v, "SLURM_TASKS_PER_NODE", find_number(v, "KILN_NTASKS_PER_NODE", 1), nodes);
+    set_for_nodes(v, "SLURM_JOB_CPUS_PER_NODE", count_cpus(pod_of(in->pod)), nodes);
+    if (list != NULL) {
+        variables_set(v, "SLURM_JOB_NODELIST", list);
+        variables_set(v, "SLURM_NODELIST", list);
+    }
+    if (variables_find(v, "OMPI_MCA_plm") == NULL)
+        variables_set(v, "OMPI_MCA_plm", "rsh");
 }
 
 /* ksub sets these if they were asked for; the numbers may have been changed
@@ -189,7 +206,7 @@ slurm_variables_add(struct variables *v, const struct pod_order_input *in)
         if (value != NULL)
             variables_set(v, renamed[i].theirs, value);
     }
-    add_nodes(v, pod);
+    add_nodes(v, in);
     variables_set_number(v, "SLURM_CPUS_ON_NODE", count_cpus(pod));
     if (in->agent->cluster != NULL)
         variables_set(v, "SLURM_CLUSTER_NAME", in->agent->cluster);

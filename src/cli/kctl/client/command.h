@@ -99,6 +99,7 @@ extern const struct command efficiency_command;
 extern const struct command history_command;
 extern const struct command report_command;
 extern const struct command hold_command;
+extern const struct command hostnames_command;
 extern const struct command jobs_command;
 extern const struct command kubeconfig_command;
 extern const struct command label_command;

@@ -169,6 +169,10 @@ void meta_remove_reserved(struct json *map);
  * updated.
  */
 #define ANNOTATION_TASKS           "kiln.hpc/tasks"
+/* Of a job of several nodes whose tasks cannot be divided equally: all of them.
+ * ANNOTATION_TASKS is then what the first nodes have.
+ */
+#define ANNOTATION_TOTAL_TASKS     "kiln.hpc/total-tasks"
 #define ANNOTATION_CPUS_PER_TASK   "kiln.hpc/cpus-per-task"
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
 /* On Jobs and pods: the uids of the Partitions (separated by commas, in the order

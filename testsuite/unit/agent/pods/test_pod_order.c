@@ -559,6 +559,7 @@ START_TEST(a_script_of_slurms_finds_its_variables)
         {"SLURM_NODEID", "0"},
         {"SLURM_PROCID", "0"},
         {"SLURM_LOCALID", "0"},
+        {"OMPI_MCA_plm", "rsh"},
     };
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *const whole = WHOLE_POD;
@@ -650,6 +651,61 @@ START_TEST(a_pod_of_several_nodes_knows_its_number_and_how_many_there_are)
 }
 END_TEST
 
+/* Of seven tasks, the first node of three has one more. */
+START_TEST(a_pod_of_a_group_knows_the_nodes_of_the_others)
+{
+    static const char annotations[] =
+        "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",\"kiln.hpc/tasks\":\"3\","
+        "\"kiln.hpc/total-tasks\":\"7\",";
+    static const char submitted_text[] = "KILN_NTASKS=3\0KILN_JOB_NUM_NODES=3\0OMPI_MCA_plm=slurm";
+    static const struct {
+        const char *name, *value;
+    } expected[] = {
+        {"KILN_JOB_NODELIST", "a,n[1-2]"},
+        {"KILN_NNODES", "3"},
+        {"KILN_JOB_NUM_NODES", "3"},
+        {"KILN_NODEID", "1"},
+        {"KILN_NTASKS", "7"},
+        {"KILN_NTASKS_PER_NODE", "2"},
+        {"KILN_TASKS_PER_NODE", "3,2(x2)"},
+        {"KILN_HOSTFILE", "/state/hosts"},
+        {"SLURM_JOB_NODELIST", "a,n[1-2]"},
+        {"SLURM_NODELIST", "a,n[1-2]"},
+        {"SLURM_NNODES", "3"},
+        {"SLURM_NODEID", "1"},
+        {"SLURM_NTASKS", "7"},
+        {"SLURM_TASKS_PER_NODE", "3,2(x2)"},
+        {"SLURM_PROCID", "3"},
+        {"OMPI_MCA_plm", "slurm"},
+    };
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *const whole = WHOLE_POD;
+    const char *at = strstr(whole, "\"annotations\":{");
+    const struct object *pod;
+    struct order o;
+
+    strbuf_add(&text, whole, (size_t)(at - whole));
+    strbuf_printf(&text, "%s%s", annotations, at + strlen("\"annotations\":{"));
+    pod = parse(text.text);
+    ck_assert_int_eq(
+        pod_order_compose(&(struct pod_order_input){.agent = &agent,
+                                                    .topology = &here,
+                                                    .pod = pod,
+                                                    .script = "#!/bin/sh\n",
+                                                    .script_length = 10,
+                                                    .nodes = "a,n[1-2]",
+                                                    .hostfile = "/state/hosts",
+                                                    .environment = submitted_text,
+                                                    .environment_length = sizeof(submitted_text)},
+                          arena, &o, NULL),
+        0);
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+        ck_assert_pstr_eq(variable(&o, expected[i].name), expected[i].value);
+    object_unref(pod);
+}
+END_TEST
+
 /* Memory by CPU excludes memory by node; a program takes SLURM_NTASKS for srun. */
 START_TEST(what_was_not_asked_for_has_no_variable)
 {
@@ -712,5 +768,6 @@ SUITE("pod_order", an_order_says_all_that_the_pod_says, a_later_attempt_appends,
       what_this_node_does_not_have_is_refused, what_this_node_must_not_run_is_refused,
       the_user_that_runs_the_controller_has_no_jobs_here,
       a_rootless_agent_runs_its_own_users_pods_alone, a_script_of_slurms_finds_its_variables,
+      a_pod_of_a_group_knows_the_nodes_of_the_others,
       a_pod_of_several_nodes_knows_its_number_and_how_many_there_are,
       the_blobs_of_the_owning_job_are_asked_for)

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A job of several nodes as its user sees it: the script knows its nodes and their
+# order, ksub divides tasks and memory among them, and the commands that show jobs
+# show all nodes of this one.
+
+# shellcheck disable=SC2015,SC2016,SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent kctl ksub jq curl
+cluster_user kilntest1 && cluster_user kilntest2 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+node_is() { root get node "$1" --no-headers | grep -qw -- "$2"; }
+node() { # NAME CORES
+    cluster_agent "$1" --topology "package:1 core:$2 pu:1"
+    wait_for 20 node_is "$1" Ready || bail_out "node $1 does not register"
+    for key in $(root get node "$1" -o json | jq -r '.spec.taints[]?.key |
+        select(test("virtual"))'); do
+        root taint node "$1" "$key-" >/dev/null
+    done
+}
+# The largest is found first, and has the highest number.
+node n2 4
+node n9 6
+node n10 8
+
+home=$cluster/home/kilntest1
+fails() { ! "$@" >"$cluster/said" 2>&1; }
+says() { grep -qF -- "$1" "$cluster/said"; }
+submit() { as kilntest1 ksub -D "$home" --parsable -t 5 "$@"; }
+job_of() { # ID
+    root get jobs -o json | jq -r --argjson id "${1:-0}" '.items[] |
+        select(.status.id == $id) | .metadata.name'
+}
+state_is() { [ "$(root get job "$1" -o json | jq -r '.status.state')" = "$2" ]; }
+ends() { wait_for 40 state_is "$(job_of "$1")" "${2:-Completed}"; }
+
+# --- what the script knows -------------------------------------------------------
+
+cat >"$home/known.sh" <<'S'
+#!/bin/sh
+echo "$KILN_JOB_NODELIST $KILN_NNODES $KILN_NODEID $KILN_NTASKS $KILN_TASKS_PER_NODE"
+tr '\n' ' ' <"$KILN_HOSTFILE"; echo
+kctl hostnames | tr '\n' ' '; echo
+echo "$SLURM_JOB_NODELIST $SLURM_NNODES $SLURM_NODEID $SLURM_NTASKS $SLURM_TASKS_PER_NODE"
+echo "$OMPI_MCA_plm $KILN_HOSTFILE"
+S
+id=$(submit --per-node -N 3 -n 6 "$home/known.sh")
+ok "a job of three nodes ends" ends "$id" || note "$(as kilntest1 kctl why "$id" 2>&1)"
+said() { sed -n "${2}p" "$home/kiln-$id-$1.out"; }
+is "the first node is the first by name" "$(said n2 1)" "n[2,9-10] 3 0 6 2(x3)"
+is "... and the second by number" "$(said n9 1)" "n[2,9-10] 3 1 6 2(x3)"
+is "... and the third" "$(said n10 1)" "n[2,9-10] 3 2 6 2(x3)"
+is "the host file has their slots" "$(said n9 2)" "n2 slots=2 n9 slots=2 n10 slots=2 "
+is "kctl hostnames prints them" "$(said n9 3)" "n2 n9 n10 "
+is "a script of Kiln's has no variables of Slurm" "$(said n9 4)" "    "
+file=$(said n9 5)
+file_is_gone() { [ -n "$file" ] && [ ! -e "${file# }" ]; }
+ok "the host file goes with the pod" wait_for 20 file_is_gone || note "$file"
+group_of_job() { root get podgroup -o json | jq -r --arg job "$1" '.items[] |
+    select(any(.metadata.ownerReferences[]?; .name == $job))'; }
+is "the PodGroup lists the nodes" "$(group_of_job "$(job_of "$id")" | jq -r .status.nodes)" \
+    "n[2,9-10]"
+has_start() { group_of_job "$(job_of "$id")" | jq -e .status.startedAt >/dev/null; }
+ok "... and says when it started" wait_for 10 has_start
+
+sed 's/^#!.*/&\n#SBATCH -N2 --ntasks=4/' "$home/known.sh" >"$home/slurms.sh"
+id=$(submit --sbatch --per-node "$home/slurms.sh")
+ok "a script of Slurm's ends" ends "$id"
+cat "$home/slurm-$id-"* >"$home/both"
+ok "... and has Slurm's names for the same" grep -Eq \
+    '^n(\[2,9\]|\[9-10\]|\[2,10\]) 2 0 4 2\(x2\)$' "$home/both" || note "$(cat "$home/both")"
+ok "... on the other node, too" grep -Eq '^n.* 2 1 4 2\(x2\)$' "$home/both"
+ok "... and Open MPI does not call srun" grep -q '^rsh /' "$home/both"
+
+id=$(submit -n 3 "$home/known.sh")
+ok "a job of one node ends" ends "$id"
+ok "... and knows its node" grep -Eq '^n(2|9|10) 1 0 3 3$' "$home/kiln-$id.out" ||
+    note "$(cat "$home/kiln-$id.out")"
+ok "... and has a host file" grep -Eq '^n(2|9|10) slots=3 $' "$home/kiln-$id.out"
+
+is "kctl hostnames prints a list" "$(as kilntest1 kctl hostnames 'n[08-10]' m | tr '\n' ' ')" \
+    "n08 n09 n10 m "
+ok "a text that is no list is refused" fails as kilntest1 kctl hostnames 'n[1'
+ok "... in words" says "is not a list of nodes" || note "$(cat "$cluster/said")"
+ok "without a job and a list, too" fails as kilntest1 kctl hostnames
+ok "... in words" says "KILN_JOB_NODELIST is not set"
+
+finish
