@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
-#include "agent/pods/job_nodes.h"
+#include "agent/pods/files/job_nodes.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/slurm_variables.h"
 #include "agent/pods/variables.h"

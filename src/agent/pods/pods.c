@@ -48,9 +48,7 @@ may_be_shown_alive(const struct pods *p, const struct object *pod)
     return !pod_is_finished(pod_of(known));
 }
 
-/* Memory that other pods have released may be enough for pods that had lost
- * some.
- */
+/* Memory that others have released may be enough for pods that had lost some. */
 static void
 recheck_short_pods(struct pods *p)
 {
@@ -476,8 +474,9 @@ pods_resume(struct pods *p)
 void
 pods_start(struct pods *p)
 {
-    char *selector = xasprintf("spec.nodeName=%s", p->agent->node);
-    struct informer_settings settings = {
+    CLEANUP_FREE char *selector = xasprintf("spec.nodeName=%s", p->agent->node);
+
+    p->informer = informer_new(&(struct informer_settings){
         .client = p->agent->client,
         .kind = &pod_kind,
         .field_selector = selector,
@@ -485,10 +484,7 @@ pods_start(struct pods *p)
         .synced = on_synced,
         .interrupted = on_interrupted,
         .context = p,
-    };
-
-    p->informer = informer_new(&settings);
-    free(selector);
+    });
 }
 
 void

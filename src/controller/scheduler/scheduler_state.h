@@ -226,7 +226,7 @@ bool scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_vie
 bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 
 /* The members of a Job whose pods have a node each, all placed: places them again
- * so that their indexes are in the order of their nodes' names (group_order.c).
+ * so that their indexes are in the order of their nodes' names (group_room.c).
  * The mark is that of the group's cycle. False: a member does not fit where it is
  * to go, and some have no node any more.
  */

@@ -27,7 +27,7 @@ struct group_nodes {
     struct list requests;
 };
 
-struct request {
+struct nodes_request {
     struct list link;
     struct group_nodes *all;
     struct group_nodes_question question; /* with texts of its own */
@@ -48,7 +48,7 @@ group_nodes_new(struct client *client)
 }
 
 static void
-end(struct request *r, const char *list, const struct error *err)
+end(struct nodes_request *r, const char *list, const struct error *err)
 {
     list_remove(&r->link);
     timer_free(r->again);
@@ -69,7 +69,7 @@ group_nodes_free(struct group_nodes *g)
     error_set(&err, -ECANCELED, "the agent is stopping");
     list_foreach_safe(link, &g->requests)
     {
-        struct request *r = container_of(link, struct request, link);
+        struct nodes_request *r = container_of(link, struct request, link);
 
         if (r->call != NULL)
             client_cancel(r->call);
@@ -79,7 +79,7 @@ group_nodes_free(struct group_nodes *g)
 }
 
 static void
-ask_later(struct request *r)
+ask_later(struct nodes_request *r)
 {
     if (r->again_ms == LATE_MS)
         log_info("the nodes of the group '%s/%s' are not known yet; asking until they are",
@@ -108,7 +108,7 @@ has_name(const char *list, const char *node)
 static void
 on_group(const struct client_reply *reply, void *context)
 {
-    struct request *r = context;
+    struct nodes_request *r = context;
     const char *list;
 
     r->call = NULL;
@@ -130,7 +130,7 @@ on_group(const struct client_reply *reply, void *context)
 static void
 ask(void *context)
 {
-    struct request *r = context;
+    struct nodes_request *r = context;
 
     if (!r->question.is_wanted(r->question.context)) {
         end(r, NULL, NULL);
@@ -149,7 +149,7 @@ ask(void *context)
 void
 group_nodes_get(struct group_nodes *g, const struct group_nodes_question *question)
 {
-    struct request *r = xnew(struct request);
+    struct nodes_request *r = xnew(struct request);
 
     r->all = g;
     r->question = *question;

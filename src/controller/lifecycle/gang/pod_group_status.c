@@ -307,7 +307,7 @@ written(const struct client_reply *reply, void *context)
     write_free(w);
 }
 
-/* What has changed, as a patch; an empty object: nothing. */
+/* The changes of the status, as a patch; an empty object: none. */
 static struct json *
 make_status(const struct pod_group_status *s, const struct object *group, struct group_facts *facts,
             struct arena *arena)

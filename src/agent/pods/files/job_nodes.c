@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/job_nodes.h"
+#include "agent/pods/files/job_nodes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
