@@ -69,7 +69,7 @@ group_nodes_free(struct group_nodes *g)
     error_set(&err, -ECANCELED, "the agent is stopping");
     list_foreach_safe(link, &g->requests)
     {
-        struct nodes_request *r = container_of(link, struct request, link);
+        struct nodes_request *r = container_of(link, struct nodes_request, link);
 
         if (r->call != NULL)
             client_cancel(r->call);
@@ -149,7 +149,7 @@ ask(void *context)
 void
 group_nodes_get(struct group_nodes *g, const struct group_nodes_question *question)
 {
-    struct nodes_request *r = xnew(struct request);
+    struct nodes_request *r = xnew(struct nodes_request);
 
     r->all = g;
     r->question = *question;
