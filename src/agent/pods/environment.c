@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
-#include "agent/pods/files/job_nodes.h"
+#include "agent/pods/files/task_layout.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/slurm_variables.h"
 #include "agent/pods/variables.h"
@@ -350,12 +350,12 @@ add_nodes(struct variables *v, const struct pod_order_input *in)
     const char *tasks = variables_find(v, "KILN_NTASKS");
     const int64_t said = tasks != NULL ? strtoll(tasks, NULL, 10) : 0;
     CLEANUP_STRBUF struct strbuf each = STRBUF_INIT;
-    struct job_nodes nodes;
+    struct task_layout nodes;
 
-    job_nodes_init(&nodes, v->arena, in->pod, in->nodes, in->agent->node);
+    task_layout_init(&nodes, v->arena, in->pod, in->nodes, in->agent->node);
     if (string_map_find(&in->pod->meta->annotations, ANNOTATION_TASKS) == NULL && said >= 1
         && said <= INT32_MAX)
-        job_nodes_set_tasks(&nodes, said);
+        task_layout_set_tasks(&nodes, said);
     if (in->nodes == NULL && asked > 1 && asked <= JOB_GANG_MAX) {
         add_unnamed_nodes(v, asked);
         return;
@@ -365,12 +365,12 @@ add_nodes(struct variables *v, const struct pod_order_input *in)
     variables_set_number(v, "KILN_NNODES", (int64_t)nodes.count);
     variables_set_number(v, "KILN_NODEID", (int64_t)nodes.own);
     if (tasks != NULL || nodes.count > 1) {
-        job_nodes_format_tasks(&nodes, &each);
+        task_layout_format_tasks(&nodes, &each);
         variables_set(v, "KILN_TASKS_PER_NODE", each.text);
         variables_set_number(v, "KILN_NTASKS", nodes.total);
     }
     if (nodes.count > 1)
-        variables_set_number(v, "KILN_NTASKS_PER_NODE", job_nodes_tasks(&nodes, nodes.own));
+        variables_set_number(v, "KILN_NTASKS_PER_NODE", task_layout_tasks(&nodes, nodes.own));
     if (in->hostfile != NULL)
         variables_set(v, "KILN_HOSTFILE", in->hostfile);
 }

@@ -17,8 +17,8 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/gpu_use.h"
-#include "agent/pods/files/job_nodes.h"
 #include "agent/pods/files/spare_dirs.h"
+#include "agent/pods/files/task_layout.h"
 #include "agent/pods/pod_cgroup.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_record.h"
@@ -178,13 +178,13 @@ make_hostfile(const struct pod_host_start *st, struct arena *arena, const char *
 {
     CLEANUP_FREE char *path = pod_record_state_path(st->agent, st->pod->meta->uid, HOSTFILE);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    struct job_nodes nodes;
+    struct task_layout nodes;
     int r;
 
-    job_nodes_init(&nodes, arena, st->pod, st->nodes, st->agent->node);
+    task_layout_init(&nodes, arena, st->pod, st->nodes, st->agent->node);
     if (nodes.count == 1 && nodes.total == 1)
         return 0;
-    job_nodes_format_hostfile(&nodes, &text);
+    task_layout_format_hostfile(&nodes, &text);
     unlink(path);
     r = write_file(path, text.text, err);
     if (r == 0 && chmod(path, 0444) < 0)

@@ -13,7 +13,7 @@ struct agent_context;
 /* The path of a pod's directory, or of a file in it ("" for the directory). The
  * caller frees it.
  */
-#define HOSTFILE "hosts" /* of a job of several nodes or tasks (job_nodes.h) */
+#define HOSTFILE "hosts" /* of a job of several nodes or tasks (task_layout.h) */
 
 char *pod_record_state_path(const struct agent_context *g, const char *uid, const char *file);
 char *pod_record_run_path(const struct agent_context *g, const char *uid, const char *file);

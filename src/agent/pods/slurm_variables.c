@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
-#include "agent/pods/files/job_nodes.h"
+#include "agent/pods/files/task_layout.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/variables.h"
 #include "lib/api/node/allocation.h"
@@ -110,12 +110,12 @@ static int64_t
 count_tasks_before(const struct variables *v, const struct pod_order_input *in)
 {
     const int64_t number = find_number(v, "KILN_NODEID", 0);
-    struct job_nodes nodes;
+    struct task_layout nodes;
 
     if (in->nodes == NULL)
         return number * find_number(v, "KILN_NTASKS_PER_NODE", 1);
-    job_nodes_init(&nodes, v->arena, in->pod, in->nodes, in->agent->node);
-    return job_nodes_tasks_before(&nodes, nodes.own);
+    task_layout_init(&nodes, v->arena, in->pod, in->nodes, in->agent->node);
+    return task_layout_tasks_before(&nodes, nodes.own);
 }
 
 /* The script is the first process on its node. Open MPI takes the job's id for a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_nodes.h - the nodes of a job and how many tasks each has, for the job's own
+/* task_layout.h - the nodes of a job and how many tasks each has, for the job's own
  * programs
  *
  * The pods of a job of several nodes are equal. If the tasks cannot be divided
@@ -16,7 +16,7 @@ struct arena;
 struct object;
 struct strbuf;
 
-struct job_nodes {
+struct task_layout {
     const char *list;   /* "n[1-4]" */
     const char **names; /* in the order of the ranks */
     size_t count;       /* 0: they are not known */
@@ -26,18 +26,18 @@ struct job_nodes {
 };
 
 /* `list`: of the PodGroup; NULL: the pod has only the node `own`. */
-void job_nodes_init(struct job_nodes *nodes, struct arena *arena, const struct object *pod,
-                    const char *list, const char *own);
+void task_layout_init(struct task_layout *nodes, struct arena *arena, const struct object *pod,
+                      const char *list, const char *own);
 
 /* So many on each node. */
-void job_nodes_set_tasks(struct job_nodes *nodes, int64_t each);
+void task_layout_set_tasks(struct task_layout *nodes, int64_t each);
 
 /* Of the node with that index, and of all nodes before it. */
-int64_t job_nodes_tasks(const struct job_nodes *nodes, size_t index);
-int64_t job_nodes_tasks_before(const struct job_nodes *nodes, size_t index);
+int64_t task_layout_tasks(const struct task_layout *nodes, size_t index);
+int64_t task_layout_tasks_before(const struct task_layout *nodes, size_t index);
 
 /* "3(x2),2" */
-void job_nodes_format_tasks(const struct job_nodes *nodes, struct strbuf *out);
+void task_layout_format_tasks(const struct task_layout *nodes, struct strbuf *out);
 
 /* Lines of "n1 slots=3", as Open MPI and others read them. */
-void job_nodes_format_hostfile(const struct job_nodes *nodes, struct strbuf *out);
+void task_layout_format_hostfile(const struct task_layout *nodes, struct strbuf *out);

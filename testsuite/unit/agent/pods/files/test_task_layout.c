@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/files/job_nodes.h"
+#include "agent/pods/files/task_layout.h"
 
 #include <string.h>
 
@@ -54,16 +54,16 @@ START_TEST(tasks_are_divided_among_the_nodes)
         CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
         CLEANUP_STRBUF struct strbuf hosts = STRBUF_INIT;
         const struct object *pod = make_pod(cases[i].annotations);
-        struct job_nodes nodes;
+        struct task_layout nodes;
 
-        job_nodes_init(&nodes, arena, pod, cases[i].list, "n2");
-        job_nodes_format_tasks(&nodes, &tasks);
-        job_nodes_format_hostfile(&nodes, &hosts);
+        task_layout_init(&nodes, arena, pod, cases[i].list, "n2");
+        task_layout_format_tasks(&nodes, &tasks);
+        task_layout_format_hostfile(&nodes, &hosts);
         ck_assert_str_eq(nodes.list, cases[i].expected);
         ck_assert_str_eq(tasks.text, cases[i].tasks);
         ck_assert_str_eq(hosts.text, cases[i].hosts);
         ck_assert_uint_eq(nodes.own, cases[i].own);
-        ck_assert_int_eq(job_nodes_tasks_before(&nodes, nodes.own), cases[i].before);
+        ck_assert_int_eq(task_layout_tasks_before(&nodes, nodes.own), cases[i].before);
         object_unref(pod);
     }
 }

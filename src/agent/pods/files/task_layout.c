@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/files/job_nodes.h"
+#include "agent/pods/files/task_layout.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,12 +22,12 @@ read_number(const struct object *pod, const char *name)
 }
 
 void
-job_nodes_init(struct job_nodes *n, struct arena *arena, const struct object *pod, const char *list,
-               const char *own)
+task_layout_init(struct task_layout *n, struct arena *arena, const struct object *pod,
+                 const char *list, const char *own)
 {
     int64_t total = read_number(pod, ANNOTATION_TOTAL_TASKS);
 
-    *n = (struct job_nodes){.list = own, .most = read_number(pod, ANNOTATION_TASKS)};
+    *n = (struct task_layout){.list = own, .most = read_number(pod, ANNOTATION_TASKS)};
     if (n->most == 0)
         n->most = 1;
     if (list != NULL && hostlist_expand(arena, list, &n->names, &n->count, NULL) == 0
@@ -51,14 +51,14 @@ job_nodes_init(struct job_nodes *n, struct arena *arena, const struct object *po
 }
 
 void
-job_nodes_set_tasks(struct job_nodes *n, int64_t each)
+task_layout_set_tasks(struct task_layout *n, int64_t each)
 {
     n->most = each;
     n->total = each * (int64_t)n->count;
 }
 
 int64_t
-job_nodes_tasks(const struct job_nodes *n, size_t index)
+task_layout_tasks(const struct task_layout *n, size_t index)
 {
     const int64_t count = (int64_t)n->count;
 
@@ -66,7 +66,7 @@ job_nodes_tasks(const struct job_nodes *n, size_t index)
 }
 
 int64_t
-job_nodes_tasks_before(const struct job_nodes *n, size_t index)
+task_layout_tasks_before(const struct task_layout *n, size_t index)
 {
     const int64_t count = (int64_t)n->count, i = (int64_t)index, more = n->total % count;
 
@@ -74,21 +74,21 @@ job_nodes_tasks_before(const struct job_nodes *n, size_t index)
 }
 
 void
-job_nodes_format_tasks(const struct job_nodes *n, struct strbuf *out)
+task_layout_format_tasks(const struct task_layout *n, struct strbuf *out)
 {
     for (size_t i = 0, same; i < n->count; i += same) {
         for (same = 1;
-             i + same < n->count && job_nodes_tasks(n, i) == job_nodes_tasks(n, i + same);)
+             i + same < n->count && task_layout_tasks(n, i) == task_layout_tasks(n, i + same);)
             same++;
-        strbuf_printf(out, "%s%" PRId64, i > 0 ? "," : "", job_nodes_tasks(n, i));
+        strbuf_printf(out, "%s%" PRId64, i > 0 ? "," : "", task_layout_tasks(n, i));
         if (same > 1)
             strbuf_printf(out, "(x%zu)", same);
     }
 }
 
 void
-job_nodes_format_hostfile(const struct job_nodes *n, struct strbuf *out)
+task_layout_format_hostfile(const struct task_layout *n, struct strbuf *out)
 {
     for (size_t i = 0; i < n->count; i++)
-        strbuf_printf(out, "%s slots=%" PRId64 "\n", n->names[i], job_nodes_tasks(n, i));
+        strbuf_printf(out, "%s slots=%" PRId64 "\n", n->names[i], task_layout_tasks(n, i));
 }
