@@ -408,6 +408,7 @@ pod_order_compose(const struct pod_order_input *in, struct arena *arena, struct 
                             : NULL;
         o->append = appends(in->pod, e);
     }
+    o->awaits_start = pod_awaits_start(pod);
     o->no_new_privileges = !may_gain_privileges(in->pod, arena);
     set_placement(in, o);
     set_hooks(in, arena, o);

@@ -27,7 +27,7 @@ struct object;
 struct observation;
 struct timer;
 
-enum report_kind { REPORT_NOTHING, REPORT_WAITING, REPORT_RUNNING, REPORT_END };
+enum report_kind { REPORT_NOTHING, REPORT_PREPARED, REPORT_WAITING, REPORT_RUNNING, REPORT_END };
 
 struct pod_run {
     struct pod_run_settings s;
@@ -122,11 +122,15 @@ void pod_run_finish_silently(struct pod_run *s);
 
 /* pod_start.c: fetches the blobs and starts a shepherd. pod_start_fail: the pod
  * cannot be started for a reason that is not its own, and is tried elsewhere.
- * pod_start_note: tells the self-check about a start.
+ * pod_start_note: tells the self-check about a start. A pod
+ * that starts with others of its gang: pod_start_look is called with each poll before
+ * the job runs, pod_start_note_update when the pod has changed.
  */
 void pod_start_begin(struct pod_run *s);
 void pod_start_fail(struct pod_run *s, const char *words);
 void pod_start_note(const struct pod_run *s, const char *failure);
+void pod_start_look(struct pod_run *s);
+void pod_start_note_update(struct pod_run *s);
 
 /* shepherd_watch.c: until the shepherd ends. note_limit: the pod's time limit
  * differs from the one its shepherd was started with. note_freeze: the pod is
@@ -143,6 +147,7 @@ void shepherd_watch_look_frozen(void *run);
 const char *shepherd_watch_freezer(const struct pod_run *s);
 void shepherd_watch_enforce(void *run);
 void shepherd_watch_poll(void *run);
+void shepherd_watch_poll_soon(struct pod_run *s);
 
 /* pod_cleanup.c: reads the exit record and removes what is left. */
 void pod_cleanup_begin(struct pod_run *s);

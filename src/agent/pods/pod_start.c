@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_start.c - starts an arrived pod: fetches its blobs, then starts a
- * shepherd
+ * shepherd, which may start a pod of a gang when all of its pods are prepared
  */
 #include "agent/cgroup/cgpool.h"
 #include "agent/pods/agent_context.h"
@@ -10,16 +10,20 @@
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/shared_pool.h"
+#include "agent/shepherd/files/live_record.h"
+#include "agent/shepherd/launch.h"
 #include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/policy/pod_group.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
+#include "lib/client/client.h"
 #include "lib/loop/workers.h"
 
 struct pod_start {
@@ -298,4 +302,62 @@ pod_start_begin(struct pod_run *s)
     else
         blobs_get(s->s.blobs, s->pod->meta->namespace, needs.job, "script", needs.script, on_script,
                   st);
+}
+
+/* ---- The start barrier of a gang ---- */
+
+/* The pod's condition Prepared is what this agent reports, its annotation
+ * ANNOTATION_GANG_STARTED what it is told; both are in the store, so a restarted agent
+ * continues. The shepherd is told again until its record shows that it has started,
+ * which saves a record of what was sent.
+ */
+
+/* Without the condition: a running pod is prepared, too, but has nothing to report. */
+static bool
+is_reported(const struct pod *pod)
+{
+    return pod_find_condition(pod, CONDITION_PREPARED) != NULL && pod_is_prepared(pod);
+}
+
+static void
+let_start(const struct pod_run *s)
+{
+    struct error err = {0};
+
+    if (launch_let_start(s->pidfd, &err) < 0)
+        log_debug("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, err.text);
+}
+
+void
+pod_start_look(struct pod_run *s)
+{
+    const struct pod *pod = pod_of(s->pod);
+
+    if (pod_start_barrier(pod) == 0 || s->wanted > REPORT_PREPARED)
+        return;
+    if (!pod_awaits_start(pod))
+        let_start(s);
+    else if (s->live == NULL || s->live->is_prepared == 0)
+        return;
+    else if (is_reported(pod) && s->wanted < REPORT_PREPARED) /* by an earlier agent */
+        s->wanted = s->reported = REPORT_PREPARED;
+    else
+        status_report_request(s, REPORT_PREPARED);
+}
+
+/* An older store that was put back does not have the report. */
+void
+pod_start_note_update(struct pod_run *s)
+{
+    const struct pod *pod = pod_of(s->pod);
+
+    if (s->phase != POD_RUN_LAUNCHED || s->pidfd < 0 || pod_start_barrier(pod) == 0)
+        return;
+    if (!pod_awaits_start(pod)) {
+        let_start(s);
+        shepherd_watch_poll_soon(s);
+    } else if (s->wanted == REPORT_PREPARED && s->reported == REPORT_PREPARED && s->call == NULL
+               && !is_reported(pod)) {
+        status_report_repeat(s);
+    }
 }

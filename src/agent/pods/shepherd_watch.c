@@ -471,6 +471,7 @@ shepherd_watch_poll(void *context)
     if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
         if (s->live != NULL && s->live->waits_for != NULL)
             say_waiting(s);
+        pod_start_look(s);
         s->poll_ms = s->poll_ms * 2 > LOOK_LAST_MS ? LOOK_LAST_MS : s->poll_ms * 2;
         timer_start(s->poll_timer, s->poll_ms);
         return;
@@ -481,6 +482,13 @@ shepherd_watch_poll(void *context)
     status_report_request(s, REPORT_RUNNING);
     begin_freeze(s);
     placement_watch_begin(s);
+}
+
+void
+shepherd_watch_poll_soon(struct pod_run *s)
+{
+    s->poll_ms = LOOK_FIRST_MS;
+    timer_start(s->poll_timer, s->poll_ms);
 }
 
 static void

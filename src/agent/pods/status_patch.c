@@ -227,19 +227,40 @@ status_patch_make_running(struct arena *arena, const struct object *object,
     return body;
 }
 
+static void
+set_waiting(struct arena *arena, struct json *status, const struct pod *pod, const char *reason,
+            const char *message)
+{
+    struct json *state = json_object(arena);
+
+    json_set_string(arena, state, "reason", reason);
+    json_set_string(arena, state, "message", message);
+    json_set(arena, status, "containerStatuses",
+             make_container_list(arena, pod, false, "waiting", state));
+}
+
 struct json *
 status_patch_make_waiting(struct arena *arena, const struct object *object, const char *for_what)
 {
     struct json *status;
     struct json *body = begin(arena, object, &status);
-    struct json *state = json_object(arena);
 
-    json_set_string(arena, state, "reason", REASON_START_BLOCKED);
-    json_set_string(
-        arena, state, "message",
-        arena_printf(arena, "it waits for its %s", for_what != NULL ? for_what : "start"));
-    json_set(arena, status, "containerStatuses",
-             make_container_list(arena, pod_of(object), false, "waiting", state));
+    set_waiting(arena, status, pod_of(object), REASON_START_BLOCKED,
+                arena_printf(arena, "it waits for its %s", for_what != NULL ? for_what : "start"));
+    return body;
+}
+
+struct json *
+status_patch_make_prepared(struct arena *arena, const struct object *object, int64_t now_us)
+{
+    struct json *status;
+    struct json *body = begin(arena, object, &status);
+    struct json *list = json_array(arena);
+
+    add_condition(arena, list, pod_of(object), CONDITION_PREPARED, true, "", "", now_us);
+    json_set(arena, status, "conditions", list);
+    set_waiting(arena, status, pod_of(object), REASON_WAITS_FOR_GANG,
+                "it is prepared, and waits for the other pods of its gang");
     return body;
 }
 

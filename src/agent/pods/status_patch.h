@@ -45,6 +45,11 @@ struct frozen_state {
 struct json *status_patch_make_waiting(struct arena *arena, const struct object *pod,
                                        const char *for_what);
 
+/* A member of a gang that is prepared and waits for the others. */
+#define REASON_WAITS_FOR_GANG "WaitsForGang"
+struct json *status_patch_make_prepared(struct arena *arena, const struct object *pod,
+                                        int64_t now_us);
+
 /* The agent ends the pod; a NULL reason: it does not. */
 struct ending_state {
     const char *reason;

@@ -117,6 +117,8 @@ make_patch(struct pod_run *s, struct arena *arena)
     struct allocation_fault broken = {0};
 
     broken.reason = placement_watch_find_fault(s, &broken.message);
+    if (s->wanted == REPORT_PREPARED)
+        return status_patch_make_prepared(arena, s->pod, clock_real_us(g->clock));
     if (s->wanted == REPORT_WAITING)
         return status_patch_make_waiting(arena, s->pod, s->live->waits_for);
     if (s->wanted == REPORT_RUNNING) {

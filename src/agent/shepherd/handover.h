@@ -68,6 +68,9 @@ struct handover_forked {
 #define HANDOVER_CHECKPOINT_OF(value) ((int64_t)((value) >> 32))
 #define HANDOVER_IS_CHECKPOINT        (INT64_C(5) << 8)
 
+/* Likewise: a job whose order has awaits_start may start. */
+#define HANDOVER_IS_START (INT64_C(6) << 8)
+
 /* Starts the program as a shepherd, or as a fork server, with all signals
  * blocked. The descriptors must be greater than the numbers that they are moved
  * to; `script_fd` may be -1. Negative errno.

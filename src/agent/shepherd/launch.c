@@ -296,6 +296,16 @@ launch_signal(int pidfd, enum launch_scope scope, int signal_number, struct erro
 }
 
 int
+launch_let_start(int pidfd, struct error *err)
+{
+    return send_value(pidfd,
+                      (union sigval){
+                          .sival_ptr = (void *)(uintptr_t)HANDOVER_IS_START,
+                      },
+                      err);
+}
+
+int
 launch_set_limit(int pidfd, int64_t seconds, struct error *err)
 {
     return send_value(pidfd,

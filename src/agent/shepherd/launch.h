@@ -49,6 +49,11 @@ enum launch_scope {
 /* Returns -ESRCH when the shepherd has ended. */
 int launch_signal(int pidfd, enum launch_scope scope, int signal_number, struct error *err);
 
+/* Lets a job start whose order has awaits_start; before its shepherd is prepared,
+ * too. Repeating the call has no effect, neither has it for another job.
+ */
+int launch_let_start(int pidfd, struct error *err);
+
 /* Sets another time limit of the job, from its start on; 0: none. A shepherd of
  * the previous release keeps its own (live_record.h: keeps_limit).
  */

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,7 +62,7 @@ detach(struct shepherd *s, struct error *err)
         setsid();
     if (!s->inherited_state->is_shielded)
         preparation_shield();
-    if (o->prolog == NULL && s->user != NULL)
+    if (o->prolog == NULL && s->user != NULL && !o->awaits_start)
         s->live.phase = LIVE_STARTING;
     s->live.keeps_limit = LIVE_NOTES_ORDER;
     return live_record_write(&s->live, o->run_dir, err);
@@ -239,6 +240,28 @@ begin_supervision(struct shepherd *s, struct error *err)
     return supervisor_begin(&s->supervisor, err);
 }
 
+/* The start barrier of a gang: all members are prepared before one of them starts.
+ * Nothing of the user has run, so a lost shepherd may be replaced by another one that
+ * prepares again.
+ */
+static int
+await_start(struct shepherd *s, struct error *err)
+{
+    struct supervisor *v = &s->supervisor;
+    struct pollfd fd = {.fd = v->signal_fd, .events = POLLIN};
+    int r;
+
+    if (!s->order.awaits_start)
+        return 0;
+    s->live.is_prepared = 1;
+    r = live_record_write(&s->live, s->order.run_dir, err);
+    if (r < 0)
+        return r;
+    while (supervisor_check_cancelled(v) == 0 && !v->may_start)
+        poll(&fd, 1, -1);
+    return 0;
+}
+
 /* After this record, an agent must not launch the pod again on its own. */
 static int
 write_starting(struct shepherd *s, struct error *err)
@@ -262,6 +285,7 @@ static const struct step {
     {"spool", spool_files, true},
     {EXIT_RECORD_PROLOG, run_prolog, true},
     {"outfit", prepare_job, false},
+    {"live state", await_start, true},
     {"live state", write_starting, true},
 };
 

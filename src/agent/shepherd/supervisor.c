@@ -314,13 +314,6 @@ begin_shutdown(struct supervisor *v)
 
 /* ---- Waiting ---- */
 
-/* The lower half of the value (handover.h). */
-static uint64_t
-kind_of(const struct signalfd_siginfo *received)
-{
-    return received->ssi_ptr & UINT32_MAX;
-}
-
 static void
 set_limit(struct supervisor *v, int64_t seconds)
 {
@@ -338,17 +331,21 @@ read_signals(struct supervisor *v)
     struct signalfd_siginfo received;
 
     while (read(v->signal_fd, &received, sizeof(received)) == (ssize_t)sizeof(received)) {
+        const uint64_t kind = received.ssi_ptr & UINT32_MAX; /* the lower half (handover.h) */
+
         if (received.ssi_signo == SIGTERM)
             begin_shutdown(v);
         if (received.ssi_signo != (uint32_t)HANDOVER_SIGNAL)
             continue;
-        if (kind_of(&received) == HANDOVER_IS_LIMIT)
+        if (kind == HANDOVER_IS_LIMIT)
             set_limit(v, HANDOVER_LIMIT_OF(received.ssi_ptr));
-        else if (kind_of(&received) == HANDOVER_IS_FREEZE)
+        else if (kind == HANDOVER_IS_FREEZE)
             set_frozen(v, HANDOVER_FREEZE_OF(received.ssi_ptr));
-        else if (kind_of(&received) == HANDOVER_IS_CHECKPOINT && v->job == 0)
+        else if (kind == HANDOVER_IS_START)
+            v->may_start = true;
+        else if (kind == HANDOVER_IS_CHECKPOINT && v->job == 0)
             forward_signal(v, HANDOVER_VALUE(LAUNCH_ALL, SIGTERM));
-        else if (kind_of(&received) == HANDOVER_IS_CHECKPOINT)
+        else if (kind == HANDOVER_IS_CHECKPOINT)
             checkpoint_and_end(v, HANDOVER_CHECKPOINT_OF(received.ssi_ptr) * 1000);
         else
             forward_signal(v, received.ssi_int);

@@ -56,6 +56,7 @@ struct supervisor {
     bool is_shut_down;         /* this is why the job was ended */
     int64_t shutdown_grace_us; /* between SIGTERM and SIGKILL then */
     int cancelled_by;          /* signal that cancelled the start; or 0 */
+    bool may_start;            /* a job that awaits its start */
 };
 
 /* Blocks all signals and becomes a child subreaper, so that no signal and no

@@ -3,6 +3,7 @@
 
 #include "controller/lifecycle/cronjob/cron_controller.h"
 #include "controller/lifecycle/disruption/disruption.h"
+#include "controller/lifecycle/gang/gang_starter.h"
 #include "controller/lifecycle/gang/pod_group_status.h"
 #include "controller/lifecycle/gc/garbage_collector.h"
 #include "controller/lifecycle/gc/namespace_controller.h"
@@ -36,6 +37,7 @@ struct lifecycle {
     struct taint_eviction *taints;
     struct disruption *disruption;
     struct pod_group_status *pod_groups;
+    struct gang_starter *gangs;
     struct garbage_collector *garbage_collector;
     struct quota_controller *quotas;
     struct storage_protection *storage;
@@ -86,6 +88,12 @@ lifecycle_new(const struct lifecycle_settings *s)
     });
     l->disruption = disruption_new(s->loop, s->client, l->cache, s->clock);
     l->pod_groups = pod_group_status_new(s->loop, s->client, l->cache, s->clock);
+    l->gangs = gang_starter_new(&(struct gang_starter_settings){
+        .loop = s->loop,
+        .client = s->client,
+        .cache = l->cache,
+        .clock = s->clock,
+    });
     l->garbage_collector = garbage_collector_new(s->loop, s->client, l->cache);
     l->quotas = quota_controller_new(s->loop, s->client, l->cache);
     l->storage = storage_protection_new(s->loop, s->client, l->cache);
@@ -118,6 +126,7 @@ lifecycle_free(struct lifecycle *l)
 {
     if (l == NULL)
         return;
+    gang_starter_free(l->gangs);
     pod_group_status_free(l->pod_groups);
     disruption_free(l->disruption);
     taint_eviction_free(l->taints);

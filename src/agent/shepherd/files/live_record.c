@@ -85,6 +85,7 @@ format(const struct live_record *l, struct strbuf *out)
     key_values_put_text(out, "cpus_allowed", l->cpus_allowed);
     key_values_put_text(out, "memory_allowed", l->memory_allowed);
     key_values_put_text(out, "waits_for", l->waits_for);
+    key_values_put_number(out, "is_prepared", l->is_prepared);
     key_values_put_number(out, "keeps_limit", l->keeps_limit);
     key_values_put_number(out, "frozen_at_us", l->frozen_at_us);
     key_values_put_number(out, "frozen_us", l->frozen_us);
@@ -138,6 +139,8 @@ take(struct live_record *l, const char *name, const char *value)
         take_text(&l->memory_allowed, value);
     else if (strcmp(name, "waits_for") == 0)
         take_text(&l->waits_for, value);
+    else if (strcmp(name, "is_prepared") == 0)
+        return key_values_parse_number(value, &l->is_prepared);
     else if (strcmp(name, "keeps_limit") == 0)
         return key_values_parse_number(value, &l->keeps_limit);
     else if (strcmp(name, "frozen_at_us") == 0)

@@ -39,6 +39,10 @@ struct live_record {
     char *cpus_allowed; /* as the kernel shows for the job; NULL before */
     char *memory_allowed;
     char *waits_for; /* of a job that is starting; or NULL */
+    /* 1: the shepherd has done all that comes before the job, and waits until it may
+     * start it (launch.h); the phase is still LIVE_PREPARING
+     */
+    int64_t is_prepared;
     /* 1: the shepherd enforces the time limit; 2: also a changed one
      * (launch.h); 3: it can also freeze; 4: it can also run the checkpoint
      * command; 5: its exit record also has was_ended

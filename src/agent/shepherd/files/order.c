@@ -66,6 +66,7 @@ static const struct order_field fields[] = {
     FIELD(NUMBER, grace_ms, false),
     FIELD(NUMBER, kill_wait_ms, false),
     FIELD(NUMBER, shutdown_grace_ms, false),
+    FIELD(SWITCH, awaits_start, false),
     FIELD(PATH, prolog, false),
     FIELD(PATH, epilog, false),
     FIELD(NUMBER, hook_timeout_ms, false),

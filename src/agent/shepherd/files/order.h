@@ -92,6 +92,8 @@ struct order {
     /* maximum wait for processes that the job left behind */
     int64_t kill_wait_ms;
 
+    bool awaits_start; /* the job starts only when the agent says so (launch_let_start) */
+
     /* Hooks of the site (hook.h). Each gets these variables; the epilog also
      * gets those about the job's end. NULL: none.
      */

@@ -33,6 +33,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_REQUESTS] = "requests",
     [SUBRESOURCE_RESET] = "reset",
     [SUBRESOURCE_SCRIPT] = "script",
+    [SUBRESOURCE_START] = "start",
     [SUBRESOURCE_USAGE] = "usage",
     [SUBRESOURCE_WHY] = "why",
 };

@@ -3,11 +3,33 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/objects/content.h"
+#include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/agent_relay.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
+
+static void
+get(struct request *q)
+{
+    const struct route *route = &q->route;
+    const struct object *object = store_find(
+        q->server->store, STORE_PUBLISHED, kind_stored(route->kind), route->namespace, route->name);
+
+    /* The requested resourceVersion may be older than the newest, but not
+     * newer.
+     */
+    if (q->options.resource_version > store_revision(q->server->store))
+        reply_from_future(&q->reply, q->options.resource_version, store_revision(q->server->store));
+    else if (object == NULL)
+        write_not_found(q);
+    else if (authorization_covers(q, object))
+        reply_object(&q->reply, 200, object);
+    request_finish(q);
+}
 
 typedef void verb_fn(struct request *q);
 
@@ -15,7 +37,7 @@ typedef void verb_fn(struct request *q);
  * them.
  */
 static verb_fn *const plain[N_VERBS] = {
-    [VERB_GET] = verb_get,
+    [VERB_GET] = get,
     [VERB_LIST] = verb_list,
     [VERB_CREATE] = verb_create,
     [VERB_REPLACE] = verb_replace,
@@ -30,7 +52,7 @@ static verb_fn *const of_measured[N_VERBS] = {
 };
 
 static verb_fn *const of_status[N_VERBS] = {
-    [VERB_GET] = verb_get,
+    [VERB_GET] = get,
     [VERB_REPLACE] = verb_replace,
     [VERB_PATCH] = verb_patch,
 };
@@ -77,6 +99,8 @@ find_verb(const struct route *route)
         return verb_mark;
     case SUBRESOURCE_RESET:
         return verb_reset;
+    case SUBRESOURCE_START:
+        return verb_start_gang;
     case SUBRESOURCE_USAGE:
         return verb_report_usage;
     case SUBRESOURCE_WHY:

@@ -25,8 +25,7 @@ struct store_txn;
  */
 void verbs_start(struct request *q, const struct parameter *parameters, size_t n_parameters);
 
-/* get.c, list_objects.c */
-void verb_get(struct request *q);
+/* list_objects.c */
 void verb_list(struct request *q);
 
 /* create.c, update.c, patch.c */
@@ -89,6 +88,9 @@ void why_explain_new(struct request *q, struct json *tree);
 /* elements.c, settle.c: jobs/NAME/elements */
 void verb_get_elements(struct request *q);
 void verb_settle(struct request *q);
+
+/* gang_start.c: jobs/NAME/start */
+void verb_start_gang(struct request *q);
 
 /* usage.c: nodes/NAME/usage, and the metrics made of the reports */
 void verb_report_usage(struct request *q);

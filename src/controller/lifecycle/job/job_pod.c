@@ -248,6 +248,8 @@ job_pod_make_of(struct arena *arena, const struct object *job, const struct json
     annotate_for_agent(arena, meta, job_of(job), plan->attempt, is_pause);
     number_index(arena, meta, job_of(job), plan);
     array_pod_fill(arena, job_of(job), plan->index, meta, json_get(template_, "spec"));
+    if (job_gang_size(job_of(job)) > 1)
+        number(arena, meta, ANNOTATION_START_BARRIER, job_gang_size(job_of(job)));
     if (job_of(job)->spec.scheduling != NULL)
         json_set_string(arena,
                         json_make_object(arena, json_get(template_, "spec"), "schedulingGroup"),

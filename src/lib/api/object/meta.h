@@ -159,6 +159,12 @@ void meta_remove_reserved(struct json *map);
  * Job's value.
  */
 #define ANNOTATION_ELIGIBLE_AT     "kiln.hpc/eligible-at"
+/* On the pods of a gang that start together: how many there are, so that each of them
+ * waits for the others when it is prepared; and when they were told to start, which
+ * jobs/NAME/start writes into all of them.
+ */
+#define ANNOTATION_START_BARRIER   "kiln.hpc/start-barrier"
+#define ANNOTATION_GANG_STARTED    "kiln.hpc/gang-started"
 /* On pods: spec.deadline of their Job, so that no start is planned after it. */
 #define ANNOTATION_DEADLINE        "kiln.hpc/deadline"
 /* On Jobs and their pods: the number of updates of the Job's template since its

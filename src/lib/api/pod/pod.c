@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/pod/pod.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/object/kind.h"
@@ -189,6 +190,31 @@ pod_find_condition(const struct pod *pod, const char *type)
         if (strcmp(pod->status.conditions.items[i].type, type) == 0)
             return &pod->status.conditions.items[i];
     return NULL;
+}
+
+int64_t
+pod_start_barrier(const struct pod *pod)
+{
+    const char *text = string_map_find(&pod->meta.annotations, ANNOTATION_START_BARRIER);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+bool
+pod_awaits_start(const struct pod *pod)
+{
+    return pod_start_barrier(pod) > 0
+           && string_map_find(&pod->meta.annotations, ANNOTATION_GANG_STARTED) == NULL;
+}
+
+bool
+pod_is_prepared(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, CONDITION_PREPARED);
+    const char *phase = pod->status.phase;
+
+    return (c != NULL && strcmp(c->status, "True") == 0)
+           || (phase != NULL && strcmp(phase, "Running") == 0);
 }
 
 bool

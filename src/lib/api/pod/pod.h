@@ -406,6 +406,16 @@ int64_t pod_frozen_us(const struct pod *pod, int64_t now_us);
 
 const struct pod_condition *pod_find_condition(const struct pod *pod, const char *type);
 
+/* The start barrier of a gang. The number of members that start together; 0: the pod
+ * starts by itself. Awaits: it has not been told to start. Prepared: its agent reports
+ * that nothing but that is missing, or it runs already: an agent of an earlier release
+ * does not wait.
+ */
+#define CONDITION_PREPARED "Prepared"
+int64_t pod_start_barrier(const struct pod *pod);
+bool pod_awaits_start(const struct pod *pod);
+bool pod_is_prepared(const struct pod *pod);
+
 /* Whether a pod with that toleration tolerates the taint. */
 struct taint;
 bool toleration_tolerates(const struct toleration *toleration, const struct taint *taint);

@@ -108,6 +108,24 @@ START_TEST(a_running_pod_is_ready_and_keeps_the_conditions_of_others)
 END_TEST
 
 /* A former agent may have reported it. */
+START_TEST(a_prepared_pod_of_a_gang_waits_and_keeps_the_conditions_of_others)
+{
+    const struct object *now;
+    struct container_state state;
+
+    begin();
+    now = applied(status_patch_make_prepared(arena, pod, 1000000));
+
+    ck_assert(pod_is_prepared(pod_of(now)));
+    ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "PodScheduled"));
+    ck_assert_str_eq(pod_of(now)->status.phase, "Pending");
+    ck_assert(pod_main_state(pod_of(now), &state));
+    ck_assert_str_eq(state.reason, REASON_WAITS_FOR_GANG);
+    object_unref(now);
+    finish();
+}
+END_TEST
+
 START_TEST(a_pod_that_is_over_its_limit_is_ending_until_its_end)
 {
     struct status_patch_running running = {
@@ -402,6 +420,7 @@ END_TEST
 
 SUITE("status_patch", a_condition_that_came_meanwhile_stays,
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
+      a_prepared_pod_of_a_gang_waits_and_keeps_the_conditions_of_others,
       a_pod_that_is_over_its_limit_is_ending_until_its_end, what_was_seen_and_what_is_wrong_is_told,
       an_end_is_told_with_its_phase_reason_and_exit_code, a_pod_that_could_not_start_says_why,
       a_pod_that_was_called_off_never_started,

@@ -948,6 +948,100 @@ START_TEST(in_a_cgroup_daemons_do_not_outlive_the_job_either)
 }
 END_TEST
 
+/* ---- A job that starts with others ---- */
+
+static void
+wait_until_prepared(struct test_pod *p)
+{
+    for (int i = 0; i < 3000; i++) {
+        CLEANUP(live_record_freep) struct live_record *live = NULL;
+
+        if (live_record_read(p->run_dir, &live, NULL) == 0 && live->is_prepared != 0) {
+            ck_assert_int_eq(live->phase, LIVE_PREPARING);
+            return;
+        }
+        test_pod_pause(10);
+    }
+    ck_abort_msg("the shepherd is not prepared");
+}
+
+/* The limit counts from the start: it is shorter than the wait. */
+START_TEST(a_job_that_awaits_its_start_does_not_run_before_it)
+{
+    struct test_pod p;
+    struct exit_record *e;
+    CLEANUP_FREE char *ran = NULL;
+
+    test_pod_init(&p);
+    ran = xstrdup(below(&p, "ran"));
+    p.order.awaits_start = true;
+    p.order.time_limit_ms = 1000;
+    test_pod_shell(&p, "echo x > ran; sleep 0.3");
+    test_pod_start(&p);
+    wait_until_prepared(&p);
+    test_pod_pause(1200);
+    ck_assert_int_ne(access(ran, F_OK), 0);
+
+    ck_assert_int_eq(launch_let_start(p.pidfd, NULL), 0);
+    (void)launch_let_start(p.pidfd, NULL); /* twice is once */
+
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    e = test_pod_ending(&p);
+    ck_assert_int_eq(e->exit_code, 0);
+    ck_assert(!e->was_late);
+    ck_assert_int_lt(e->elapsed_us, 1000000);
+    exit_record_free(e);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(a_start_that_comes_before_the_preparation_is_not_lost)
+{
+    struct test_pod p;
+    struct exit_record *e;
+
+    test_pod_init(&p);
+    p.order.awaits_start = true;
+    test_pod_shell(&p, "exit 3");
+    test_pod_start(&p);
+    ck_assert_int_eq(launch_let_start(p.pidfd, NULL), 0);
+
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    e = test_pod_ending(&p);
+    ck_assert_int_eq(e->exit_code, 3);
+    exit_record_free(e);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(a_job_that_is_called_off_at_the_barrier_does_not_start)
+{
+    static const int signals[] = {SIGTERM, SIGKILL};
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+        struct test_pod p;
+        struct exit_record *e;
+
+        test_pod_init(&p);
+        p.order.awaits_start = true;
+        test_pod_shell(&p, "echo x > ran");
+        test_pod_start(&p);
+        wait_until_prepared(&p);
+
+        ck_assert_int_eq(launch_signal(p.pidfd, LAUNCH_ALL, signals[i], NULL), 0);
+        (void)launch_let_start(p.pidfd, NULL); /* too late */
+
+        ck_assert_int_eq(test_pod_wait(&p), 0);
+        e = test_pod_ending(&p);
+        ck_assert_str_eq(e->failed_step, EXIT_RECORD_CALLED_OFF);
+        ck_assert_int_eq(e->started_at_us, 0);
+        ck_assert_int_ne(access(below(&p, "ran"), F_OK), 0);
+        exit_record_free(e);
+        test_pod_fini(&p);
+    }
+}
+END_TEST
+
 SUITE("shepherd", exit_codes_and_signals_are_recorded, elapsed_and_cpu_time_are_measured,
       what_cannot_be_started_says_at_which_step_and_why,
       a_symlink_to_roots_file_is_not_written_through,
@@ -964,4 +1058,7 @@ SUITE("shepherd", exit_codes_and_signals_are_recorded, elapsed_and_cpu_time_are_
       in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside,
       a_job_that_eats_too_much_memory_is_told_apart,
       a_job_whose_child_eats_too_much_memory_has_failed,
-      in_a_cgroup_daemons_do_not_outlive_the_job_either)
+      in_a_cgroup_daemons_do_not_outlive_the_job_either,
+      a_job_that_awaits_its_start_does_not_run_before_it,
+      a_start_that_comes_before_the_preparation_is_not_lost,
+      a_job_that_is_called_off_at_the_barrier_does_not_start)

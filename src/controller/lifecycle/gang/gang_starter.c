@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/gang/gang_starter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+#define PARALLEL      16u
+#define NODE_AGAIN_MS 1000 /* a member's node does not report: look again */
+
+struct gang_starter {
+    struct gang_starter_settings s;
+    struct map *gangs; /* key of a Job, to its struct waiting_gang */
+    struct workqueue *queue;
+    struct list calls;
+};
+
+/* The gang of a Job of which at least one pod is prepared and awaits its start. */
+struct waiting_gang {
+    int64_t n_prepared;
+    int64_t since_us; /* monotonic: when the first of them was seen */
+};
+
+struct gang_call {
+    struct list link;
+    struct gang_starter *starter;
+    struct client_call *call;
+    char *key;
+};
+
+static bool
+is_live(const struct pod *pod)
+{
+    return !pod_is_finished(pod) && pod->meta.deleted_at_us == 0;
+}
+
+static bool
+is_waiting(const struct object *pod)
+{
+    return pod != NULL && pod_awaits_start(pod_of(pod)) && is_live(pod_of(pod))
+           && pod_is_prepared(pod_of(pod));
+}
+
+static void
+find_key(const struct object *pod, const struct owner_reference *job, char key[OBJECT_KEY_SIZE])
+{
+    snprintf(key, OBJECT_KEY_SIZE, "%s/%s", pod->meta->namespace, job->name);
+}
+
+static void
+count(struct gang_starter *s, const char *key, int64_t by, int64_t size)
+{
+    struct waiting_gang *gang = map_find(s->gangs, key);
+
+    if (gang == NULL) {
+        gang = xnew(struct waiting_gang);
+        gang->since_us = clock_monotonic_us(s->s.clock);
+        map_put(s->gangs, key, gang);
+        if (s->s.wait_ms > 0)
+            workqueue_add_after(s->queue, key, s->s.wait_ms);
+    }
+    gang->n_prepared += by;
+    if (gang->n_prepared <= 0) {
+        map_remove(s->gangs, key);
+        free(gang);
+    } else if (gang->n_prepared >= size && object_cache_has_synced(s->s.cache)) {
+        workqueue_add(s->queue, key);
+    }
+}
+
+static void
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
+{
+    const struct object *pod = new_object != NULL ? new_object : old_object;
+    const int64_t by = (int64_t)is_waiting(new_object) - (int64_t)is_waiting(old_object);
+    const struct owner_reference *job;
+    char key[OBJECT_KEY_SIZE];
+
+    if (by == 0 || (job = meta_controller_of(pod->meta, &job_kind)) == NULL)
+        return;
+    find_key(pod, job, key);
+    count(context, key, by, pod_start_barrier(pod_of(pod)));
+}
+
+/* ---- The members of an attempt ---- */
+
+struct members {
+    const struct object_cache *cache;
+    const struct object *pods[JOB_GANG_MAX]; /* those that are prepared */
+    uint32_t count;
+    int64_t size;                    /* of the gang; 0: each pod starts by itself */
+    const struct object *unprepared; /* the first by name; or NULL */
+    bool is_any_silent;              /* the node of one of them */
+};
+
+static bool
+has_silent_node(const struct object_cache *cache, const struct object *pod)
+{
+    const char *name = pod_of(pod)->spec.node_name;
+    const struct object *node =
+        name != NULL && name[0] != '\0' ? object_cache_find(cache, &node_kind, NULL, name) : NULL;
+
+    return node != NULL && !node_is_ready(node_of(node));
+}
+
+static void
+add_member(const struct object *pod, void *context)
+{
+    struct members *m = context;
+
+    if (!is_live(pod_of(pod)) || !pod_awaits_start(pod_of(pod)) || m->count == ARRAY_SIZE(m->pods))
+        return;
+    if (pod_is_prepared(pod_of(pod))) {
+        m->pods[m->count++] = pod;
+        m->is_any_silent |= has_silent_node(m->cache, pod);
+    } else if (m->unprepared == NULL || strcmp(pod->meta->name, m->unprepared->meta->name) < 0) {
+        m->unprepared = pod;
+    }
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    const struct object *const *x = a, *const *y = b;
+
+    return strcmp((*x)->meta->name, (*y)->meta->name);
+}
+
+/* ---- The calls ---- */
+
+static void
+call_free(struct gang_call *c)
+{
+    list_remove(&c->link);
+    free(c->key);
+    free(c);
+}
+
+static struct gang_call *
+call_new(struct gang_starter *s, const char *key)
+{
+    struct gang_call *c = xnew(struct gang_call);
+
+    list_add_last(&s->calls, &c->link);
+    c->starter = s;
+    c->key = xstrdup(key);
+    return c;
+}
+
+/* 409: a member has changed, which the watch shows; or the Job is held, and its pods
+ * are ended.
+ */
+static void
+on_answered(const struct client_reply *reply, void *context)
+{
+    struct gang_call *c = context;
+    struct error err = {0};
+    const bool has_failed = client_reply_error(reply, &err) < 0 && reply->code != 404;
+
+    if (has_failed)
+        log_debug("the gang of job '%s': %s, trying again", c->key, err.text);
+    workqueue_done(c->starter->queue, c->key, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    call_free(c);
+}
+
+static void
+start(struct gang_starter *s, const char *key, const struct object *job, struct members *m)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena), *list = json_array(arena);
+    struct gang_call *c = call_new(s, key);
+
+    qsort(m->pods, m->count, sizeof(m->pods[0]), compare_names);
+    for (uint32_t i = 0; i < m->count; i++) {
+        struct json *item = json_object(arena);
+
+        json_set_string(arena, item, "name", m->pods[i]->meta->name);
+        json_set_string(arena, item, "uid", m->pods[i]->meta->uid);
+        json_append(arena, list, item);
+    }
+    json_set_string(arena, body, "uid", job->meta->uid);
+    json_set(arena, body, "pods", list);
+    c->call = client_call(s->s.client, arena,
+                          &(struct client_request){
+                              .verb = CLIENT_CREATE,
+                              .kind = &job_kind,
+                              .namespace = job->meta->namespace,
+                              .name = job->meta->name,
+                              .subresource = "start",
+                              .body = body,
+                              .raw = true,
+                          },
+                          on_answered, c);
+}
+
+static bool
+is_startable(const struct members *m)
+{
+    return m->count > 0 && m->count == m->size;
+}
+
+static void
+work_on_gang(const char *key, void *context)
+{
+    struct gang_starter *s = context;
+    const struct object *job = object_cache_find_key(s->s.cache, &job_kind, key);
+    struct members *m;
+
+    if (job == NULL || map_find(s->gangs, key) == NULL || !object_cache_has_synced(s->s.cache)) {
+        workqueue_done(s->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    m = xnew(struct members);
+    m->cache = s->s.cache;
+    m->size = job_gang_size(job_of(job));
+    object_cache_visit_owned(s->s.cache, job->meta->uid, add_member, m);
+    if (is_startable(m) && !m->is_any_silent) {
+        start(s, key, job, m);
+    } else {
+        if (is_startable(m))
+            workqueue_add_after(s->queue, key, NODE_AGAIN_MS);
+        workqueue_done(s->queue, key, WORKQUEUE_OK);
+    }
+    free(m);
+}
+
+static void
+on_synced(void *context)
+{
+    struct gang_starter *s = context;
+    const char *key;
+    size_t at = 0;
+    void *gang;
+
+    while (map_next(s->gangs, &at, &key, &gang))
+        workqueue_add(s->queue, key);
+}
+
+struct gang_starter *
+gang_starter_new(const struct gang_starter_settings *settings)
+{
+    struct gang_starter *s = xnew(struct gang_starter);
+
+    s->s = *settings;
+    s->gangs = map_new();
+    list_init(&s->calls);
+    s->queue = workqueue_new(settings->loop, PARALLEL, work_on_gang, s);
+    object_cache_listen(settings->cache, &pod_kind, on_pod, s);
+    object_cache_on_synced(settings->cache, on_synced, s);
+    return s;
+}
+
+void
+gang_starter_free(struct gang_starter *s)
+{
+    size_t at = 0;
+    void *gang;
+
+    if (s == NULL)
+        return;
+    list_foreach_safe(link, &s->calls)
+    {
+        struct gang_call *c = container_of(link, struct gang_call, link);
+
+        client_cancel(c->call);
+        call_free(c);
+    }
+    while (map_next(s->gangs, &at, NULL, &gang))
+        free(gang);
+    map_free(s->gangs);
+    workqueue_free(s->queue);
+    free(s);
+}

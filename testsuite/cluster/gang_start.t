@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The pods of a gang start together: each waits, after its prolog, until all are
+# prepared; restarts of agents, of the controller and of shepherds in between change
+# nothing; a pod that is lost or deleted before the start keeps all from running.
+
+# shellcheck disable=SC2015,SC2016,SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent kctl jq curl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+controller() { cluster_controller --socket "$cluster/socket" "$@"; }
+controller
+
+# The prolog of a node takes as long as slow-NODE exists, and fails while broken-NODE does.
+cat >"$cluster/prolog" <<TXT
+#!/bin/sh
+[ ! -e "$cluster/broken-\$KILN_NODE_NAME" ] || { echo "the fan has stopped" >&2; exit 3; }
+while [ -e "$cluster/slow-\$KILN_NODE_NAME" ]; do sleep 0.05; done
+TXT
+chmod 755 "$cluster/prolog"
+agent() { cluster_agent "$1" --topology "package:1 core:2 pu:1" --prolog "$cluster/prolog"; }
+node_is() { root get node "$1" --no-headers | grep -qw -- "$2"; }
+node() {
+    agent "$1"
+    wait_for 20 node_is "$1" Ready || bail_out "node $1 does not register"
+    for key in $(root get node "$1" -o json | jq -r '.spec.taints[]?.key |
+        select(test("virtual"))'); do
+        root taint node "$1" "$key-" >/dev/null
+    done
+}
+for n in n1 n2 n3; do node $n; done
+
+home=$cluster/home/kilntest1
+job() { # NAME PODS: each writes its name
+    as kilntest1 kctl apply -f - >/dev/null <<Y
+apiVersion: batch/v1
+kind: Job
+metadata: {name: $1, namespace: default}
+spec:
+  parallelism: $2
+  completions: $2
+  completionMode: Indexed
+  backoffLimit: 0
+  scheduling: {schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}, onePerNode: true}
+  template:
+    spec:
+      restartPolicy: Never
+      execution: {runs: Each}
+      containers:
+      - {name: main, image: host, resources: {requests: {cpu: "1"}},
+         command: [sh, -c, "echo \$KILN_POD_NAME >>$home/$1; sleep ${sleep:-0}"]}
+Y
+}
+field() { root get "$1" "$2" -o json | jq -r "$3"; }
+members() { # JOB FILTER: the pods of which that holds
+    root get pods -l "batch.kubernetes.io/job-name=$1" -o json | jq -r "[.items[] | $2] | length"
+}
+prepared() {
+    [ "$(members "$1" 'select(any(.status.conditions[]?;
+        .type == "Prepared" and .status == "True"))')" = "$2" ]
+}
+marked() { members "$1" 'select(.metadata.annotations["kiln.hpc/gang-started"])'; }
+ran() { cat "$home/$1" 2>/dev/null | wc -l | tr -d ' '; }
+ends() { [ "$(field job "$1" '.status.conditions[]? | select(.type == "'"$2"'").status')" = True ]; }
+lives() { find "$cluster/$1/run/pods" -name live 2>/dev/null; }
+agents() { for n in n1 n2 n3; do "$@" $n; done; }
+
+# --- all wait for the last -----------------------------------------------------
+
+touch "$cluster/slow-n3"
+job j1 3
+ok "the pods of two nodes are prepared" wait_for 20 prepared j1 2 || root get pods | note
+sleep 0.5
+is "none of them runs while the third's prolog does" "$(ran j1)" 0
+is "... nor may" "$(marked j1)" 0
+is "a pod says what it waits for" "$(root get pods -l batch.kubernetes.io/job-name=j1 -o json |
+    jq -r '[.items[].status.containerStatuses[]?.state.waiting.reason] | sort | join(" ")')" \
+    "WaitsForGang WaitsForGang"
+
+stop controller KILL
+agents stop
+ok "the shepherds wait without agents" test -n "$(lives n1)"
+kill -KILL "$(sed -n 's/^shepherd_pid=[0-9]*://p' "$(lives n2)")" ||
+    note "$(cat "$(lives n2)")"
+controller
+agents agent
+sleep 1
+is "a restart of everything starts none" "$(ran j1)" 0
+rm "$cluster/slow-n3"
+ok "the job ends after the last is prepared" wait_for 30 ends j1 Complete || root get pods | note
+is "each pod ran, and once" "$(sort "$home/j1")" "j1-0
+j1-1
+j1-2"
+is "all got the mark" "$(marked j1)" 3
+is "... of one time" "$(root get pods -l batch.kubernetes.io/job-name=j1 -o json |
+    jq -r '[.items[].metadata.annotations["kiln.hpc/gang-started"]] | unique | length')" 1
+
+# --- deleted before the start --------------------------------------------------
+
+touch "$cluster/slow-n3"
+job j2 3
+wait_for 20 prepared j2 2
+pod=$(root get pods -l batch.kubernetes.io/job-name=j2 -o json |
+    jq -r '.items[] | select(.spec.nodeName == "n1").metadata.name')
+root delete pod "$pod" >/dev/null
+rm "$cluster/slow-n3"
+sleep 1
+is "a pod that is deleted before the start keeps all from running" "$(ran j2)" 0
+root delete job j2 >/dev/null
+
+# --- the node is restarted before the start --------------------------------------
+
+touch "$cluster/slow-n3"
+job j3 3
+wait_for 20 prepared j3 2
+stop n1 KILL
+run=$(dirname "$(lives n1)")
+kill -KILL "$(sed -n 's/^shepherd_pid=[0-9]*://p' "$run/live")"
+boot=$(cat /proc/sys/kernel/random/boot_id)
+sed -i "s/$boot/another-boot/" "$run/live" "$run/pod" 2>/dev/null
+agent n1
+lost() {
+    [ "$(members j3 'select(.status.reason == "NodeRebooted")')" = 1 ] || ! prepared j3 2
+}
+ok "a node that was restarted after its pod was prepared has lost it" wait_for 20 lost
+rm "$cluster/slow-n3"
+sleep 1
+is "... and none of them runs" "$(ran j3)" 0
+root delete job j3 >/dev/null
+
+finish

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/gang/gang_starter.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/suite.h"
+
+#define PREPARED "\"conditions\":[{\"type\":\"Prepared\",\"status\":\"True\"}]"
+
+/* The controller on a real event loop and a fake API. */
+struct stage {
+    struct fake_clock time;
+    struct fake_client *api;
+    struct loop *loop;
+    struct object_cache *cache;
+    struct gang_starter *starter;
+    unsigned turns;
+};
+
+static void
+put_job(struct stage *s)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"uid\":\"job\"},\"spec\":{"
+        "\"parallelism\":3,\"completions\":3,\"completionMode\":\"Indexed\",\"scheduling\":{"
+        "\"schedulingPolicy\":{\"gang\":{}}},\"template\":{\"spec\":{\"execution\":{\"runs\":"
+        "\"Each\"},\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\"}]}}}}";
+
+    fake_client_put(s->api, &job_kind, text);
+}
+
+static void
+put_pod(struct stage *s, int index, const char *mark, const char *status)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"g-%d\",\"namespace\":\"default\",\"uid\":\"uid-%d\","
+                  "\"annotations\":{\"kiln.hpc/start-barrier\":\"3\"%s},\"ownerReferences\":[{"
+                  "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"g\",\"uid\":\"job\","
+                  "\"controller\":true}]},\"spec\":{\"nodeName\":\"n%d\",\"containers\":[{\"name\":"
+                  "\"main\"}]},\"status\":{\"phase\":\"Pending\"%s%s}}",
+                  index, index, mark, index, status[0] != '\0' ? "," : "", status);
+
+    fake_client_put(s->api, &pod_kind, text);
+}
+
+static void
+put_node(struct stage *s, const char *name, const char *ready)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"status\":{\"conditions\":[{\"type\":"
+                  "\"Ready\",\"status\":\"%s\"}]}}",
+                  name, ready);
+
+    fake_client_put(s->api, &node_kind, text);
+}
+
+static void
+start_controller(struct stage *s)
+{
+    s->cache = object_cache_new(fake_client_client(s->api));
+    s->starter = gang_starter_new(&(struct gang_starter_settings){
+        .loop = s->loop,
+        .client = fake_client_client(s->api),
+        .cache = s->cache,
+        .clock = &s->time.clock,
+    });
+    object_cache_start(s->cache);
+}
+
+static void
+stop_controller(struct stage *s)
+{
+    gang_starter_free(s->starter);
+    object_cache_free(s->cache);
+}
+
+static void
+stage_init(struct stage *s)
+{
+    static const struct fake_clock clock = FAKE_CLOCK;
+
+    s->time = clock;
+    s->api = fake_client_new();
+    s->loop = loop_new();
+    put_job(s);
+    start_controller(s);
+}
+
+static void
+turn(void *arg)
+{
+    struct stage *s = arg;
+
+    fake_client_run(s->api);
+    if (--s->turns == 0)
+        loop_stop(s->loop);
+}
+
+static void
+settle(struct stage *s)
+{
+    CLEANUP(timer_freep) struct timer *timer = timer_new(s->loop, turn, s);
+
+    s->turns = 20;
+    timer_repeat(timer, 1);
+    loop_run(s->loop);
+}
+
+static void
+stage_fini(struct stage *s)
+{
+    stop_controller(s);
+    loop_free(s->loop);
+    fake_client_free(s->api);
+}
+
+static unsigned
+n_starts(const struct stage *s)
+{
+    return fake_client_calls(s->api, CLIENT_CREATE, "start");
+}
+
+START_TEST(a_gang_is_started_once_when_its_last_pod_is_prepared)
+{
+    struct stage s;
+
+    stage_init(&s);
+    fake_client_answer(s.api, CLIENT_CREATE, "start", 200, "{}");
+    for (int i = 0; i < 3; i++)
+        put_pod(&s, i, "", "");
+    settle(&s);
+    put_pod(&s, 0, "", PREPARED);
+    put_pod(&s, 2, "", PREPARED);
+    settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 0);
+
+    put_pod(&s, 1, "", PREPARED);
+    settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 1);
+
+    for (int i = 0; i < 3; i++)
+        put_pod(&s, i, ",\"kiln.hpc/gang-started\":\"t\"", PREPARED);
+    settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 1);
+    stage_fini(&s);
+}
+END_TEST
+
+START_TEST(a_controller_that_was_restarted_starts_what_is_prepared)
+{
+    struct stage s;
+
+    stage_init(&s);
+    stop_controller(&s);
+    for (int i = 0; i < 3; i++)
+        put_pod(&s, i, "", PREPARED);
+    fake_client_answer(s.api, CLIENT_CREATE, "start", 200, "{}");
+
+    start_controller(&s);
+    settle(&s);
+
+    ck_assert_uint_eq(n_starts(&s), 1);
+    stage_fini(&s);
+}
+END_TEST
+
+START_TEST(a_pod_that_is_deleted_is_no_member)
+{
+    struct stage s;
+
+    stage_init(&s);
+    put_pod(&s, 0, "", PREPARED);
+    put_pod(&s, 1, "", PREPARED);
+    fake_client_remove(s.api, &pod_kind, "default", "g-1");
+    put_pod(&s, 2, "", PREPARED);
+    put_pod(&s, 1, "", "");
+    settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 0);
+
+    put_pod(&s, 1, "", "\"reason\":\"PrologFailed\"," PREPARED);
+    fake_client_answer(s.api, CLIENT_CREATE, "start", 200, "{}");
+    settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 1);
+    stage_fini(&s);
+}
+END_TEST
+
+START_TEST(one_on_a_silent_node_is_waited_for)
+{
+    struct stage s;
+
+    stage_init(&s);
+    put_node(&s, "n1", "Unknown");
+    for (int i = 0; i < 3; i++)
+        put_pod(&s, i, "", PREPARED);
+    settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 0);
+
+    put_node(&s, "n1", "True");
+    fake_client_answer(s.api, CLIENT_CREATE, "start", 200, "{}");
+    for (int i = 0; i < 200 && n_starts(&s) == 0; i++)
+        settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 1);
+    stage_fini(&s);
+}
+END_TEST
+
+START_TEST(a_start_that_is_refused_is_tried_again)
+{
+    struct stage s;
+
+    stage_init(&s);
+    fake_client_fail(s.api, CLIENT_CREATE, "start", 409, "Conflict");
+    for (int i = 0; i < 3; i++)
+        put_pod(&s, i, "", PREPARED);
+    settle(&s);
+    fake_client_answer(s.api, CLIENT_CREATE, "start", 200, "{}");
+    for (int i = 0; i < 200 && n_starts(&s) < 2; i++)
+        settle(&s);
+    ck_assert_uint_eq(n_starts(&s), 2);
+    stage_fini(&s);
+}
+END_TEST
+
+SUITE("gang_starter", a_gang_is_started_once_when_its_last_pod_is_prepared,
+      a_controller_that_was_restarted_starts_what_is_prepared, a_pod_that_is_deleted_is_no_member,
+      one_on_a_silent_node_is_waited_for, a_start_that_is_refused_is_tried_again)
