@@ -244,6 +244,17 @@ job=$(root get jobs -o json | jq -r --argjson id "${id:-0}" '.items[] |
     select(.status.id == $id) | .metadata.name')
 ok "one that fails on one node ends on all" wait_for 30 state_is "$job" Failed
 ok "... and none of it runs on" wait_for 30 n_of_job "$job" 0
+id=$(gang -N 3 -t 5 -J cut --wrap 'sleep 300')
+job=$(root get jobs -o json | jq -r --argjson id "${id:-0}" '.items[] |
+    select(.status.id == $id) | .metadata.name')
+gone_pods() { [ -z "$(root get pods -l "batch.kubernetes.io/job-name=$1" -o name)" ]; }
+has_nodes() { [ "$(field podgroup "$job" .status.nodes)" = "n[1-3]" ]; }
+ok "a job on three nodes" wait_for 20 has_nodes || note "$(root get podgroup "$job" -o yaml)"
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "... is cancelled" wait_for 30 state_is "$job" Cancelled
+ok "... and none of its pods is left" wait_for 20 gone_pods "$job"
+ok "kctl jobs shows its nodes still" jobs_say ' cut .*Cancelled.* n\[1-3\]: cancelled by kilntest1' ||
+    note "$(as kilntest1 kctl jobs)"
 heard() { "$@" >"$cluster/said" 2>&1; }
 ok "more nodes than there are are accepted" heard gang -N 4 -t 5 --wrap true
 ok "... are told at once" grep -q \

@@ -45,6 +45,17 @@ visit_index(const struct table_access *access, const struct kind *kind, unsigned
         store_visit_index(a->view->store, kind, index, STORE_PUBLISHED, value, visit, context);
 }
 
+static const struct object *
+find(const struct table_access *access, const struct kind *kind, const char *namespace,
+     const char *name)
+{
+    const struct view_access *a = (const struct view_access *)access;
+
+    return a->view->store != NULL
+               ? store_find(a->view->store, STORE_PUBLISHED, kind, namespace, name)
+               : NULL;
+}
+
 static const struct table *
 find_table(const struct view *view, const struct kind *shown)
 {
@@ -98,7 +109,7 @@ table_render_row(struct frame *out, const struct view *view, const struct object
 {
     const struct table *table = find_table(view, object->kind);
     const struct view_access access = {
-        .access = {.reads_whole = reads_whole, .visit = visit_index},
+        .access = {.reads_whole = reads_whole, .visit = visit_index, .find = find},
         .view = view,
     };
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -11,12 +11,12 @@
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_array_summary.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_table_nodes.h"
 #include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -29,7 +29,6 @@
 #define MAX_NAME  40 /* bytes of a name; the object has all */
 #define MAX_TASKS 24 /* bytes of a task list */
 #define MAX_ROWS  64 /* tasks of an array; the rest share one row */
-#define MAX_NODES 60 /* bytes of a list of nodes */
 
 /* How the pod runs or ran; for a pod that is gone, the job's record of its last
  * run.
@@ -58,20 +57,8 @@ struct summary {
 
     /* For a job of several pods at a time that is no array */
     int64_t width; /* how many; 0: one */
-    const char **names;
-    size_t n_names, capacity; /* nodes of its pods */
+    struct job_table_nodes nodes;
 };
-
-/* The nodes that its pods have, or had if it has ended. */
-static void
-note_node(struct summary *s, const struct pod *pod)
-{
-    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0'
-        || (pod_is_finished(pod) && !job_is_finished(s->job)))
-        return;
-    xgrow(s->names, s->n_names, s->capacity);
-    s->names[s->n_names++] = pod->spec.node_name;
-}
 
 static bool
 visit_pod(const struct object *object, void *context)
@@ -81,7 +68,7 @@ visit_pod(const struct object *object, void *context)
     if (s->tasks != NULL)
         job_array_summary_add(s->tasks, s->row->arena, object);
     if (s->width > 1)
-        note_node(s, pod_of(object));
+        job_table_nodes_add(&s->nodes, s->job, pod_of(object));
     s->pod = job_reason_prefer(s->pod, pod_of(object));
     return true;
 }
@@ -97,29 +84,13 @@ find_width(const struct job *job)
     return spec->completions != NULL && *spec->completions < width ? *spec->completions : width;
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* In short form, each once: "n[1-3]". */
 static void
-list_nodes(struct summary *s, struct arena *arena)
+list_nodes(struct summary *s)
 {
-    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
-    size_t kept = 0;
+    const char *nodes = job_table_nodes_take(&s->nodes, s->row);
 
-    if (s->n_names > 0) {
-        qsort(s->names, s->n_names, sizeof(*s->names), compare_names);
-        for (size_t i = 0; i < s->n_names; i++)
-            if (i == 0 || strcmp(s->names[i], s->names[kept - 1]) != 0)
-                s->names[kept++] = s->names[i];
-        hostlist_format(s->names, kept, MAX_NODES, &list);
-        s->run.node_name = arena_strdup(arena, list.text);
-    }
-    free(s->names);
-    s->names = NULL;
+    if (nodes != NULL)
+        s->run.node_name = nodes;
 }
 
 static void
@@ -213,7 +184,8 @@ summarize(struct table_row *row)
     s->width = find_width(s->job);
     table_visit(row, &pod_kind, POD_BY_JOB, s->job->meta.uid, visit_pod, s);
     find_run(s, row->now_us, &s->run);
-    list_nodes(s, row->arena);
+    if (s->width > 1)
+        list_nodes(s);
     if (s->tasks != NULL)
         summarize_waiting(row, s);
     if (s->id == NULL)

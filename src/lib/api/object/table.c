@@ -103,6 +103,13 @@ table_visit(const struct table_row *row, const struct kind *kind, unsigned index
         row->access->visit(row->access, kind, index, value, visit, context);
 }
 
+const struct object *
+table_find(const struct table_row *row, const struct kind *kind, const char *namespace,
+           const char *name)
+{
+    return row->access != NULL ? row->access->find(row->access, kind, namespace, name) : NULL;
+}
+
 /* Writes one or two units; the second one only if it is not 0. */
 static void
 format_two(char out[TABLE_DURATION_SIZE], int64_t first, char unit, int64_t rest, char rest_unit)

@@ -63,6 +63,8 @@ struct table_access {
     void (*visit)(const struct table_access *access, const struct kind *kind, unsigned index,
                   const char *value, bool (*visit)(const struct object *object, void *context),
                   void *context);
+    const struct object *(*find)(const struct table_access *access, const struct kind *kind,
+                                 const char *namespace, const char *name);
 };
 
 /* The row whose cells are being written. */
@@ -98,12 +100,14 @@ const void *table_tree(struct table_row *row);
 
 /* Whether the reader may see the whole object; and a walk over the objects of a
  * kind with that value in an index (enum pod_index, ...). Without `access` the
- * walk visits none.
+ * walk visits none. Find: NULL if there is none, or no `access`.
  */
 bool table_reads_whole(const struct table_row *row);
 void table_visit(const struct table_row *row, const struct kind *kind, unsigned index,
                  const char *value, bool (*visit)(const struct object *object, void *context),
                  void *context);
+const struct object *table_find(const struct table_row *row, const struct kind *kind,
+                                const char *namespace, const char *name);
 
 /* Durations in upstream's short form: "45s", "3h10m", "12d". */
 #define TABLE_DURATION_SIZE 32
