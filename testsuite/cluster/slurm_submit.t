@@ -3,6 +3,8 @@
 # Slurm's sbatch, with real daemons: options, variables, output and exit codes as Debian's
 # Slurm 22.05 has them
 
+# shellcheck disable=SC2016,SC2089,SC2090 # what the user's shell expands
+
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
@@ -16,9 +18,119 @@ cluster_controller
 cluster_agent n1 --topology 'package:2 core:4 pu:1'
 admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 wait_for 20 admin wait --for condition=Ready node n1 || bail_out "no node"
-cd "$cluster/home" || bail_out "no directory for the jobs"
+for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    admin taint node n1 "$key-" >/dev/null
+done
 
-like "sbatch says which Slurm it is" "$(sbatch --version)" '^slurm 22\.05\.8 \(kiln '
-like "a job is submitted in Slurm's words" "$(as kilntest1 sbatch --wrap true)" '^Submitted batch job [0-9]+$'
-like "--parsable prints the id" "$(as kilntest1 sbatch --parsable --wrap true)" '^[0-9]+$'
+# What sbatch says, on one line: "OUT|ERR|STATUS". Words of Debian's sbatch are typed here as it
+# printed them.
+says() {
+    status=0
+    as kilntest1 timeout 60 sh -c "$*" >"$cluster/out" 2>"$cluster/err" </dev/null || status=$?
+    printf '%s|%s|%s\n' "$(tr '\n' '+' <"$cluster/out")" "$(tr '\n' '+' <"$cluster/err")" "$status"
+}
+home=$cluster/home/kilntest1
+printf '#!/bin/sh\n#SBATCH -J fromscript -t 5\n#SBATCH --mail-type=END\n%s\n' \
+    'echo "$SLURM_JOB_NAME $1 $A,$B,$C"; echo "$SLURM_NTASKS_PER_NODE"' >"$home/job.sh"
+printf 'sleep 1\n' >"$home/plain.sh"
+: >"$home/empty.sh"
+printf ' \n\n' >"$home/blank.sh"
+printf '#!/bin/sh\r\nsleep 1\r\n' >"$home/dos.sh"
+printf '#!/bin/sh\n#SBATCH -n 2 --foo=1\n#SBATCH hetjob\n#SBATCH --container-image=x\ntrue\n' >"$home/wrong.sh"
+chmod 755 "$home"/*.sh
+
+# --- the words and the exit code ----------------------------------------------
+
+like "sbatch says which Slurm it is" "$(says sbatch --version)" '^slurm 22\.05\.8 \(kiln .*\)\+\|\|0$'
+is "-V says the same" "$(says sbatch -V)" "$(says sbatch --version)"
+like "a job is submitted in Slurm's words" "$(says sbatch --wrap true)" \
+    '^Submitted batch job [0-9]+\+\|\|0$'
+like "--parsable prints the id" "$(says sbatch --parsable --wrap true)" '^[0-9]+\+\|\|0$'
+like "-M with this cluster's name prints it" "$(says sbatch --parsable -M test --wrap true)" \
+    '^[0-9]+;test\+\|\|0$'
+like "also without --parsable" "$(says sbatch --cluster=test --wrap true)" \
+    '^Submitted batch job [0-9]+ on cluster test\+\|\|0$'
+is "another cluster is refused" "$(says sbatch -M nowhere --wrap true)" \
+    "|sbatch: error: 'nowhere' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.+|1"
+is "-Q prints nothing" "$(says sbatch -Q job.sh)" "||0"
+like "the id is the first line, also of both outputs in one" "$(says sbatch job.sh '2>&1')" \
+    '^Submitted batch job [0-9]+\+sbatch: options without effect here: --mail-type\+\|\|0$'
+like "with --parsable nothing else is in the same output" "$(says sbatch --parsable job.sh '2>&1')" \
+    '^[0-9]+\+\|\|0$'
+is "a script without an interpreter is refused" "$(says sbatch plain.sh)" \
+    "|sbatch: error: This does not look like a batch script.  The first+sbatch: error: line must start with #! followed by the path to an interpreter.+sbatch: error: For instance: #!/bin/sh+|1"
+is "an empty one" "$(says sbatch empty.sh)" "|sbatch: error: Batch script is empty!+|1"
+is "no script on standard input" "$(says sbatch)" "|sbatch: error: Batch script is empty!+|1"
+is "a blank one" "$(says sbatch blank.sh)" "|sbatch: error: Batch script contains only whitespace!+|1"
+is "one with lines of DOS" "$(says sbatch dos.sh)" \
+    '|sbatch: error: Batch script contains DOS line breaks (\r\n)+sbatch: error: instead of expected UNIX line breaks (\n).+|1'
+is "a missing one" "$(says sbatch nosuch.sh)" "|sbatch: error: Unable to open file nosuch.sh+|1"
+is "a script beside --wrap" "$(says sbatch --wrap=true job.sh)" \
+    "|sbatch: error: Script arguments not permitted with --wrap option+|1"
+like "an unknown option" "$(says sbatch --foo job.sh)" \
+    '^\|sbatch: unknown option .--foo.\+Try "sbatch --help" for more information\+\|255$'
+like "a wrong value" "$(says sbatch -t abc job.sh)" \
+    '^\|sbatch: error: Invalid --time specification: .abc. is not a time.*\|255$'
+is "\$SLURM_EXIT_ERROR is the exit code of mistakes" \
+    "$(says SLURM_EXIT_ERROR=7 sbatch -t abc job.sh | sed 's/.*|//')" 7
+like "all mistakes of a script are told, with their lines" "$(says sbatch wrong.sh)" \
+    'wrong.sh:2: #SBATCH: unknown option .--foo.\+.*wrong.sh:3: #SBATCH: hetjob: heterogeneous jobs are not available.*wrong.sh:4: #SBATCH: --container-image: start containers in the script: apptainer.*\|255$'
+like "a heterogeneous job on the command line" "$(says sbatch -n 1 : -n 2 job.sh)" \
+    'heterogeneous jobs are not available'
+like "a partition that does not exist" "$(says sbatch -p nope job.sh)" \
+    "there is no partition 'nope'.*sbatch: error: Batch job submission failed: Invalid partition name specified\\+\\|1\$"
+like "an account that does not exist" "$(says sbatch -A nope job.sh)" \
+    'Batch job submission failed: Invalid account or account/partition combination specified\+\|1$'
+like "a dependency that does not exist" "$(says sbatch -d afterok:99999 job.sh)" \
+    'Batch job submission failed: Job dependency problem\+\|1$'
+
+# --- --test-only --------------------------------------------------------------
+
+like "--test-only says when and where, on standard error" "$(says sbatch --test-only -n 2 job.sh)" \
+    '^\|sbatch: Job 0 to start at 20[0-9-]+T[0-9:]+ using 2 processors on nodes n1 in partition all\+\|0$'
+like "--test-only of a job that can never run" "$(says sbatch --test-only -n 99 job.sh)" \
+    '^\|allocation failure: Requested node configuration is not available\+sbatch: error: .*\|1$'
+is "with -Q it says nothing" "$(says sbatch -Q --test-only job.sh)" "||0"
+
+# --- where options come from --------------------------------------------------
+
+is "the environment overrides the script" \
+    "$(says SBATCH_JOB_NAME=variable sbatch -Q -W -o out job.sh one '&&' head -1 out)" \
+    "variable one ,,+||0"
+is "the command line overrides the environment" \
+    "$(says SBATCH_JOB_NAME=variable sbatch -Q -W -o out -J line job.sh '&&' head -1 out)" \
+    "line  ,,+||0"
+is "a variable of a flag counts when it is set" \
+    "$(says SBATCH_WAIT=0 sbatch -Q -o out --wrap "'exit 4'")" "||4"
+is "--tasks-per-node is --ntasks-per-node" \
+    "$(says sbatch -Q -W -o out --tasks-per-node=2 job.sh '&&' tail -1 out)" "2+||0"
+is "a file has the environment" "$(says "printf 'A=1\\0B=x y\\0' >vars; A=9 C=3 sbatch -Q -W \
+    -o out --export-file=vars job.sh && head -1 out")" "fromscript  1,x y,+||0"
+like "a file that does not exist" "$(says sbatch --export-file=nope job.sh)" 'nope.*No such file'
+is "a script is looked for in PATH" \
+    "$(says 'mkdir -p other && cd other && PATH=$HOME:$PATH sbatch -Q -W -o out job.sh && head -1 out')" \
+    "fromscript  ,,+||0"
+is "a script comes from standard input, and its job is called sbatch" \
+    "$(says "cat job.sh | sed 1a'#SBATCH -o out' | grep -v fromscript | sbatch -Q -W && head -1 out")" \
+    "sbatch  ,,+||0"
+id=$(as kilntest1 sbatch --parsable --mem=0 -H --wrap true)
+is "--mem=0 is the whole node" \
+    "$(admin get job "$id" -o jsonpath='{.spec.template.spec.placement.wholeNode}')" true
+name='a|b  "c" $(d) ü'
+id=$(as kilntest1 sbatch --parsable -H -J "$name" --wrap true)
+is "a name may have any characters" \
+    "$(admin get job "$id" -o json | jq -r '.metadata.annotations["kiln.hpc/job-name"]')" "$name"
+
+# --- --wait -------------------------------------------------------------------
+
+is "the exit code is the job's" "$(says sbatch -Q -W -o out --wrap "'exit 3'")" "||3"
+is "it is 1 after a signal" "$(says sbatch -Q -W -o out --wrap "'kill -9 \$\$'")" "||1"
+is "it is that of a task of an array that failed" \
+    "$(says sbatch -Q -W -o out -a 1-3 --wrap "'exit \$((SLURM_ARRAY_TASK_ID == 2 ? 5 : 0))'")" "||5"
+
+# --- a controller that is away ------------------------------------------------
+
+is "a controller that is away is told in Slurm's words" \
+    "$(says KILN_SERVER=http://127.0.0.1:1 SLURM_CONF=/none/slurm.conf sbatch --wrap true)" \
+    "|sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)+|1"
 finish

@@ -119,3 +119,22 @@ client_settings_read(struct client_settings *ret_settings, struct error *err)
         return error_set(err, r, "%s", unread.text);
     return read_text(ret_settings, path, &text, err);
 }
+
+int
+client_settings_check_clusters(const char *names, struct error *err)
+{
+    CLEANUP(client_settings_fini) struct client_settings settings = {0};
+    int r = client_settings_read(&settings, err);
+    const char *ours = settings.cluster != NULL ? settings.cluster : "kiln";
+
+    if (r < 0)
+        return r;
+    for (size_t length; *names != '\0'; names += length + (names[length] == ',')) {
+        length = strcspn(names, ",");
+        if ((strncmp(names, ours, length) != 0 || ours[length] != '\0')
+            && (length != 3 || strncmp(names, "all", 3) != 0))
+            return error_set(err, -ENOENT, "'%.*s' is not this cluster, which is '%s'", (int)length,
+                             names, ours);
+    }
+    return 0;
+}

@@ -27,3 +27,8 @@ const char *client_settings_path(void);
  */
 void client_settings_fini(struct client_settings *settings);
 int client_settings_read(struct client_settings *ret_settings, struct error *err);
+
+/* Whether each cluster of a list ("a,b"), as Slurm's -M has it, is the one of the configuration:
+ * -ENOENT if not. "all" is any.
+ */
+int client_settings_check_clusters(const char *names, struct error *err);

@@ -5,14 +5,19 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "cli/ksub/submission.h"
+#include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+
+#define MOST_OF_FILE (1u << 20)
 
 static const char *
 find_entry(char *const *environment, const char *name, size_t length)
@@ -108,6 +113,39 @@ next_item(const char **list, struct strbuf *item)
     return true;
 }
 
+/* A shell cannot make an entry such as "=x" or "x", but a program can. No
+ * program can read it, either.
+ */
+static bool
+has_name(const char *entry)
+{
+    return entry[0] != '=' && strchr(entry, '=') != NULL;
+}
+
+int
+job_environment_read(const char *file, struct arena *arena, char ***ret_entries, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const bool is_fd = file[0] != '\0' && file[strspn(file, "0123456789")] == '\0';
+    size_t n = 0, count = 0;
+    char *copy;
+    int r = is_fd ? fd_read_all(atoi(file), MOST_OF_FILE, &text)
+                  : file_read(file, MOST_OF_FILE, &text, err);
+
+    if (r < 0)
+        return error_wrap(err, r, "--export-file %s", file);
+    copy = arena_new_array(arena, char, text.length + 1);
+    if (text.length > 0)
+        memcpy(copy, text.text, text.length);
+    for (size_t i = 0; i <= text.length; i++)
+        count += copy[i] == '\0';
+    *ret_entries = arena_new_array(arena, char *, count + 1);
+    for (char *entry = copy; entry < copy + text.length; entry += strlen(entry) + 1)
+        if (has_name(entry))
+            (*ret_entries)[n++] = entry;
+    return 0;
+}
+
 int
 job_environment_check(const char *list, struct error *err)
 {
@@ -147,15 +185,6 @@ replaces(const char *list, const char *entry)
         if (strncmp(item.text, entry, length) == 0)
             return true;
     return false;
-}
-
-/* A shell cannot make an entry such as "=x" or "x", but a program can. No
- * program can read it, either.
- */
-static bool
-has_name(const char *entry)
-{
-    return entry[0] != '=' && strchr(entry, '=') != NULL;
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/random.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
@@ -58,31 +59,43 @@ is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
 /* Called at most once, after a second without an answer that ends the attempts.
  */
 static void
-say_waiting(const struct sync_call *sync_call, const struct error *err, int64_t left_ms)
+say_waiting(const struct job_submit *d, const struct sync_call *sync_call, const struct error *err,
+            int64_t left_ms)
 {
+    if (d->program == NULL)
+        return;
     if (is_put_off(sync_call))
-        fprintf(stderr, "ksub: waiting: %s\n", err->text);
+        fprintf(stderr, "%s: waiting: %s\n", d->program, err->text);
     else
-        fprintf(stderr, "ksub: no answer yet, trying for %lld s more: %s\n",
+        fprintf(stderr, "%s: no answer yet, trying for %lld s more: %s\n", d->program,
                 (long long)(left_ms + 500) / 1000, err->text);
 }
+
+/* The part of an attempt that the next one needs. */
+struct submit_attempt {
+    const struct job_submit *submit;
+    bool is_said;
+};
 
 /* An attempt takes long, of a controller that says nothing. */
 static void
 call_is_late(void *context)
 {
-    bool *is_said = context;
+    struct submit_attempt *a = context;
 
-    if (!*is_said)
-        fputs("ksub: waiting: the controller does not answer\n", stderr);
-    *is_said = true;
+    if (!a->is_said && a->submit->program != NULL)
+        fprintf(stderr, "%s: waiting: the controller does not answer\n", a->submit->program);
+    a->is_said = true;
 }
 
 static void
-print_warnings(const struct sync_call *sync_call)
+print_warnings(const struct job_submit *d, const struct sync_call *sync_call)
 {
     for (char **w = sync_call->warnings; w != NULL && *w != NULL; w++)
-        fprintf(stderr, "ksub: warning: %s\n", *w);
+        if (d->warnings != NULL)
+            strbuf_printf(d->warnings, "warning: %s\n", *w);
+        else
+            fprintf(stderr, "%s: warning: %s\n", d->program, *w);
 }
 
 /* The controller's warning that the job can never run; NULL: it gave none. */
@@ -99,10 +112,10 @@ find_impossible(const struct sync_call *sync_call)
 
 /* Makes one attempt. An answer without the job counts as no answer. */
 static int
-send_once(const struct job_submit *d, const char *key, bool *is_said, struct sync_call *sync_call,
-          struct error *err)
+send_once(struct submit_attempt *a, const char *key, struct sync_call *sync_call, struct error *err)
 {
-    struct timer *late = timer_new(d->client->loop, call_is_late, is_said);
+    const struct job_submit *d = a->submit;
+    struct timer *late = timer_new(d->client->loop, call_is_late, a);
     struct arena *arena = arena_new(0);
     const struct client_request request = {
         .verb = CLIENT_CREATE,
@@ -148,17 +161,17 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
     int64_t pause_ms = FIRST_PAUSE_MS;
     char key[UUID_SIZE];
     bool in_doubt = false;
-    bool is_said = false;
+    struct submit_attempt attempt = {.submit = d};
 
     random_uuid(key);
     for (;;) {
         CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
-        int r = send_once(d, key, &is_said, &sync_call, err);
+        int r = send_once(&attempt, key, &sync_call, err);
 
         if (r == 0 && d->is_test && find_impossible(&sync_call) != NULL)
             return error_set(err, -ENODEV, "%.800s", find_impossible(&sync_call));
         if (r == 0) {
-            print_warnings(&sync_call);
+            print_warnings(d, &sync_call);
             *ret_job = object_ref(sync_call.object);
             return 0;
         }
@@ -168,9 +181,9 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
         if (!is_worth_repeating(&sync_call, r, in_doubt)
             || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
             return in_doubt && sync_call.code == 0 ? say_doubt(d, r, err) : r;
-        if (!is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
-            is_said = true;
-            say_waiting(&sync_call, err, (until - clock_monotonic_us(&clock_system)) / 1000);
+        if (!attempt.is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
+            attempt.is_said = true;
+            say_waiting(d, &sync_call, err, (until - clock_monotonic_us(&clock_system)) / 1000);
         }
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},

@@ -17,8 +17,11 @@ struct client;
 struct error;
 struct json;
 struct object;
+struct strbuf;
 
 struct job_submit {
+    const char *program; /* of messages about waiting; NULL: nothing is printed while it waits */
+    struct strbuf *warnings; /* the controller's, a line each; NULL: they are printed */
     struct client *client;
     const char *namespace;
     const struct json *job;

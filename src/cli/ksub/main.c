@@ -11,14 +11,19 @@
 #include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/pipeline_submit.h"
+#include "cli/ksub/script_hints.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/submission_input.h"
 #include "cli/ksub/test_only.h"
 #include "cli/ksub/wait_for_job.h"
+#include "cli/print/sanitize_text.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/duration.h"
 #include "lib/base/error.h"
@@ -87,13 +92,28 @@ print_given(const struct object *job)
             pod_spec_partition(spec), time.text);
 }
 
+/* If the job is not Completed: one line with the cause, in the texts of kctl jobs. */
+static void
+print_end(const struct job *job)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    CLEANUP_FREE char *clean = NULL;
+
+    if (job_find_state(job) == JOB_STATE_COMPLETED)
+        return;
+    job_reason_describe_end(job, &words);
+    clean = sanitize_text_dup(words.text);
+    fprintf(stderr, "ksub: job %" PRId64 ": %s\n", job->status.id, clean);
+}
+
 static int
 submit(const struct submission *s, const struct json *manifest, struct arena *arena,
        int *ret_status, struct error *err)
 {
     CLEANUP(connection_closep) struct connection *connection = NULL;
-    CLEANUP(object_unrefp) const struct object *job = NULL;
+    CLEANUP(object_unrefp) const struct object *job = NULL, *ended = NULL;
     struct job_submit request = {
+        .program = "ksub",
         .namespace = manifest_namespace(s),
         .job = manifest,
         .dry_run = s->test_only || s->cron != NULL,
@@ -127,7 +147,14 @@ submit(const struct submission *s, const struct json *manifest, struct arena *ar
         return connection_advise(
             cron_submit_run(s, request.client, cron_submit_manifest(s, manifest, arena), err), err);
     print_id(s, job);
-    return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
+    if (!s->wait)
+        return 0;
+    r = wait_for_job("ksub", request.client, job, &ended, err);
+    if (r < 0)
+        return r;
+    print_end(job_of(ended));
+    *ret_status = job_exit_code(job_of(ended)); /* 128 plus the number of a signal */
+    return 0;
 }
 
 /* Prints all problems, so that the user can correct the script in one pass. */
@@ -187,7 +214,7 @@ main(int argc, char **argv)
         return end_misused(r, &err);
     if (input.submission.chain || input.submission.pipeline != NULL)
         return submit_several(&input, argc, argv);
-    submission_input_print_hints(&input);
+    script_hints_print(&input);
     manifest = manifest_make(&input.submission, &input.script, arena, &err);
     if (manifest == NULL)
         return end_misused(err.code, &err);

@@ -99,8 +99,14 @@ add_environment(struct arena *arena, struct json *spec, const struct submission 
                 struct error *err)
 {
     CLEANUP_STRBUF struct strbuf environment = STRBUF_INIT;
+    char **entries = environ;
+    int r = s->slurm.export_file != NULL
+                ? job_environment_read(s->slurm.export_file, arena, &entries, err)
+                : 0;
 
-    job_environment(s, environ, &environment);
+    if (r < 0)
+        return r;
+    job_environment(s, entries, &environment);
     if (environment.length > MAX_ENVIRONMENT)
         return error_set(err, -E2BIG,
                          "the environment is larger than 1 MiB; use --export "

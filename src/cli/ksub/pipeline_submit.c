@@ -13,6 +13,7 @@
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/pipeline_file.h"
 #include "cli/ksub/sbatch_options.h"
+#include "cli/ksub/script_hints.h"
 #include "cli/ksub/submission_input.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -188,7 +189,7 @@ read_stage(struct pipeline_submit *p, size_t i)
             print_problem(p, s, &err);
         return;
     }
-    submission_input_print_hints(&input);
+    script_hints_print(&input);
     p->jobs[i] = manifest_make(&input.submission, &input.script, p->arena, &err);
     if (p->jobs[i] == NULL || add_dependencies(p, s, p->jobs[i], &err) < 0)
         print_problem(p, s, &err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/connect/client_settings.h"
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/node_request.h"
@@ -133,6 +134,22 @@ set_tasks_per_core(const struct option_spec *option, const char *value, void *ta
     return 0;
 }
 
+/* 0 is all memory of the node: a job beside it would have none. */
+static int
+set_memory(const struct option_spec *option, const char *value, void *target, struct error *err)
+{
+    struct submission *s = target;
+    const size_t digits = strspn(value, "0");
+
+    s->slurm.has_all_memory = digits > 0
+                              && strspn(value + digits, "KMGTkmgt") == strlen(value + digits)
+                              && strlen(value + digits) <= 1;
+    if (!s->slurm.has_all_memory)
+        return submission_set_memory(option, value, target, err);
+    s->memory_bytes = s->memory_per_cpu_bytes = 0;
+    return 0;
+}
+
 static int
 set_memory_per_gpu(UNUSED const struct option_spec *option, const char *value, void *target,
                    struct error *err)
@@ -216,6 +233,8 @@ set_path(const struct option_spec *option, const char *value, void *target, stru
 #define NO_TOPOLOGY_OF_TASKS                                                  \
     "the script starts its tasks itself; -n and -c set their CPUs together, " \
     "-m the layout of the cores"
+#define NO_IMAGES \
+    "start containers in the script: apptainer exec docker://IMAGE COMMAND, --bind for mounts"
 #define ONE_CLUSTER "ksub submits to one cluster; --server URL chooses another one"
 
 /* A row for an option that ksub has too contains only what differs. */
@@ -229,13 +248,27 @@ static const struct option_spec rows[] = {
      REFUSED("FILE", "there are no burst buffers; --tmp SIZE "
                      "is scratch on the node")},
     {.name = "begin", .letter = 'b'},
+    {.name = "cluster",
+     .argument = "NAME",
+     .help = "same as --clusters",
+     .type = OPTION_TEXT,
+     PLACE(slurm.clusters)},
     {.name = "cluster-constraint", REFUSED("LIST", ONE_CLUSTER)},
-    {.name = "clusters", .letter = 'M', REFUSED("NAMES", ONE_CLUSTER)},
+    {.name = "clusters",
+     .letter = 'M',
+     .argument = "NAMES",
+     .help = "this cluster, by its name; there is no other one to submit to",
+     .type = OPTION_TEXT,
+     PLACE(slurm.clusters)},
     {.name = "consolidate-segments", NOTED(NULL)},
     {.name = "container",
      REFUSED("PATH", "start containers in the script: apptainer exec IMAGE ...")},
     {.name = "container-id",
      REFUSED("ID", "start containers in the script: apptainer exec IMAGE ...")},
+    {.name = "container-image", REFUSED("IMAGE", NO_IMAGES)},
+    {.name = "container-mounts", REFUSED("LIST", NO_IMAGES)},
+    {.name = "container-name", REFUSED("NAME", NO_IMAGES)},
+    {.name = "container-workdir", REFUSED("DIR", NO_IMAGES)},
     {.name = "contiguous", NOTED(NULL)},
     {.name = "core-spec",
      .letter = 'S',
@@ -254,13 +287,14 @@ static const struct option_spec rows[] = {
     {.name = "error", CALL(set_path)},
     {.name = "exclusive", .argument = "[=WHO]", CALL(set_exclusive)},
     {.name = "export-file",
-     REFUSED("FILE", "use --export NAME=VALUE,..., or read the file in the "
-                     "script: . ./FILE")},
+     .argument = "FILE",
+     .help = "the job has only the variables in this file, each NAME=value and a NUL; a number "
+             "is an open file descriptor",
+     .type = OPTION_TEXT,
+     PLACE(slurm.export_file)},
     {.name = "extra", NOTED("TEXT")},
     {.name = "extra-node-info", .letter = 'B', REFUSED("SHAPE", NO_SHAPES)},
-    {.name = "get-user-env",
-     REFUSED("[=TIMEOUT]", "start the script with '#!/bin/bash -l' to get the environment "
-                           "of a login")},
+    {.name = "get-user-env", NOTED("[=TIMEOUT]")},
     {.name = "gid", REFUSED("GROUP", "a job runs as the user who submits it")},
     {.name = "gpu-freq", REFUSED("FREQ", "a site's prolog may set the frequency of GPUs")},
     {.name = "gpus-per-node",
@@ -294,6 +328,10 @@ static const struct option_spec rows[] = {
     {.name = "mcs-label",
      REFUSED("NAME", "the site decides which jobs share a node; --exclusive "
                      "keeps other jobs off")},
+    {.name = "mem",
+     .help = "memory of the job: 512M, 4G; a number alone is MiB; 0 is all memory of the node, so "
+             "the job has the node for itself, as with --exclusive",
+     CALL(set_memory)},
     {.name = "mem-bind",
      .help = "where memory may come from: local (bind), prefer (preferred) "
              "or interleave",
@@ -303,9 +341,7 @@ static const struct option_spec rows[] = {
      .help = "memory for each GPU: times -G",
      CALL(set_memory_per_gpu)},
     {.name = "mincpus", REFUSED("N", "use -c N for the CPUs of a task")},
-    {.name = "network",
-     REFUSED("TYPE", "jobs cannot ask for networks; use -C to choose nodes that "
-                     "have one")},
+    {.name = "network", NOTED("TYPE")},
     {.name = "nice", NOTED("[=N]")},
     {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
     {.name = "nodefile", .letter = 'F', REFUSED("FILE", "a job has one node; use -w to name it")},
@@ -338,6 +374,7 @@ static const struct option_spec rows[] = {
     {.name = "spread-job", NOTED(NULL)},
     {.name = "stepmgr", NOTED(NULL)},
     {.name = "switches", NOTED("N[@TIME]")},
+    {.name = "tasks-per-node", .help = "same as --ntasks-per-node", COUNT(slurm.tasks_per_node)},
     {.name = "thread-spec",
      REFUSED("N", "the node reserves threads for the system (reservedCpus of "
                   "kiln-agent)")},
@@ -490,7 +527,12 @@ settle_for_each_gpu(struct submission *s, struct error *err)
 int
 sbatch_options_settle(struct submission *s, struct error *err)
 {
-    int r = node_request_settle(s, err);
+    int r = s->slurm.clusters != NULL ? client_settings_check_clusters(s->slurm.clusters, err) : 0;
+
+    if (s->slurm.has_all_memory)
+        s->exclusive = true;
+    if (r == 0)
+        r = node_request_settle(s, err);
 
     if (r == 0)
         r = settle_tasks(s, err);

@@ -3,12 +3,15 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/shell_reader.h"
 #include "cli/ksub/shell_word.h"
+#include "cli/ksub/submission.h"
+#include "cli/ksub/submission_input.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -296,4 +299,44 @@ script_hints_find_foreign(const char *script, size_t length, struct script_hints
         }
         look_for_asking(f, stop - n, n, option, number, ret);
     }
+}
+
+/* ---- Output ---- */
+
+static void
+print_lines(const char *program, const struct strbuf *lines)
+{
+    for (const char *line = lines->text; lines->length > 0 && *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+
+        fprintf(stderr, "%s: %.*s\n", program, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void
+script_hints_print(const struct submission_input *input)
+{
+    const struct submission *s = &input->submission;
+    const char *name = submission_script(s);
+    const char *plural = input->n_foreign == 1 ? "" : "s";
+
+    if (s->quiet)
+        return;
+    if (input->n_foreign > 0 && !input->reads_foreign && !s->no_sbatch)
+        fprintf(stderr,
+                "%s: %s: ignored %u #SBATCH line%s, because there are #KSUB "
+                "lines; --sbatch reads them\n",
+                input->program, name, input->n_foreign, plural);
+    if (input->reads_foreign && !s->sbatch)
+        fprintf(stderr,
+                "%s: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
+                "ignores them\n",
+                input->program, name, input->n_foreign, plural);
+    print_lines(input->program, &input->hints);
+    if (s->slurm.n_notes > 0)
+        fprintf(stderr, "%s: options without effect here: ", input->program);
+    for (unsigned i = 0; i < s->slurm.n_notes; i++)
+        fprintf(stderr, "%s--%s%s", i == 0 ? "" : ", ", s->slurm.notes[i],
+                i + 1 == s->slurm.n_notes ? "\n" : "");
 }

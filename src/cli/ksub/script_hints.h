@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 struct strbuf;
+struct submission_input;
 
 /* Adds a line to `out` for each kind of line that only looks like a directive
  * of this prefix ("#KSUB"): one after the first command, and one that is
@@ -33,3 +34,8 @@ struct script_hints_foreign {
     size_t option_length;
 };
 void script_hints_find_foreign(const char *script, size_t length, struct script_hints_foreign *ret);
+
+/* Prints to standard error what a user should know about how the script was
+ * read; nothing with --quiet.
+ */
+void script_hints_print(const struct submission_input *input);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ksub/submission.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "lib/base/arena.h"
 
 static int64_t
 at_least_one(int64_t value)
@@ -36,4 +40,30 @@ submission_name(const struct submission *s)
         return "ksub";
     slash = strrchr(s->script_path, '/');
     return slash != NULL ? slash + 1 : s->script_path;
+}
+
+const char *
+submission_script(const struct submission *s)
+{
+    if (s->wrapped != NULL)
+        return "--wrap";
+    return s->script_path != NULL ? s->script_path : "standard input";
+}
+
+const char *
+submission_find_script(const char *name, struct arena *arena)
+{
+    const char *folder = getenv("PATH");
+
+    if (strchr(name, '/') != NULL || access(name, R_OK) == 0)
+        return name;
+    while (folder != NULL && *folder != '\0') {
+        const size_t length = strcspn(folder, ":");
+        const char *path = arena_printf(arena, "%.*s/%s", (int)length, folder, name);
+
+        if (length > 0 && access(path, R_OK) == 0)
+            return path;
+        folder += length + (folder[length] == ':');
+    }
+    return name;
 }

@@ -33,7 +33,10 @@ struct submission_sbatch {
     int64_t gpus_per_task;
     int64_t cpus_per_gpu;
     int64_t memory_per_gpu_bytes;
-    const char *notes[32]; /* names of options without an effect */
+    bool has_all_memory;     /* of the node: --mem=0 */
+    const char *clusters;    /* of -M; NULL: not given */
+    const char *export_file; /* NULL: none */
+    const char *notes[32];   /* names of options without an effect */
     unsigned n_notes;
 };
 
@@ -144,6 +147,15 @@ struct submission {
 /* -n times -c, each 1 if not given */
 int64_t submission_cpus(const struct submission *submission);
 int64_t submission_memory(const struct submission *submission);
+
+/* The script's name in messages: its path, "--wrap" or "standard input". */
+const char *submission_script(const struct submission *submission);
+
+/* The path of a script that is named without a folder: in this one, otherwise in PATH. The name
+ * itself if no folder of PATH has it.
+ */
+struct arena;
+const char *submission_find_script(const char *name, struct arena *arena);
 
 /* The name of the job: as given, or the script's, or "wrap". */
 const char *submission_name(const struct submission *submission);

@@ -25,6 +25,10 @@
 #define FOREIGN  "#SBATCH"
 #define VARIABLE "KSUB_"
 
+#define NO_HETJOBS                                                                               \
+    "%s: heterogeneous jobs are not available, for each node of a job has the same; submit the " \
+    "parts as jobs of their own, with --dependency"
+
 void
 submission_input_fini(struct submission_input *input)
 {
@@ -33,14 +37,6 @@ submission_input_fini(struct submission_input *input)
     strbuf_fini(&input->hints);
     arena_free(input->arena);
     memset(input, 0, sizeof(*input));
-}
-
-static const char *
-script_name_of(const struct submission *s)
-{
-    if (s->wrapped != NULL)
-        return "--wrap";
-    return s->script_path != NULL ? s->script_path : "standard input";
 }
 
 /* ---- The script ---- */
@@ -54,7 +50,8 @@ wrap_command(struct submission_input *input, struct error *err)
         return error_set(err, -EINVAL, "a script ('%s') cannot go with --wrap", s->script_path);
     if (s->wrapped[strspn(s->wrapped, " \t\n")] == '\0')
         return error_set(err, -EINVAL, "--wrap: the command is empty");
-    strbuf_printf(&input->script, "#!/bin/sh\n# Made by ksub --wrap.\n\n%s\n", s->wrapped);
+    strbuf_printf(&input->script, "#!/bin/sh\n# Made by %s --wrap.\n\n%s\n", input->program,
+                  s->wrapped);
     return 0;
 }
 
@@ -87,7 +84,7 @@ read_script(struct submission_input *input, struct error *err)
         return r;
     r = r == -EFBIG ? job_script_refuse_large(err)
                     : job_script_check(input->script.text, input->script.length, err);
-    return r < 0 ? error_wrap(err, r, "%s", script_name_of(s)) : 0;
+    return r < 0 ? error_wrap(err, r, "%s", submission_script(s)) : 0;
 }
 
 /* Applies options from a script or the environment, as an argv. After an error
@@ -110,6 +107,9 @@ apply_words(struct submission_input *input, const struct option_table *table, ch
         return r;
     if (r == OPTION_HELP || r == OPTION_VERSION)
         return error_set(err, -EINVAL, "--help and --version are only for the command line");
+    if (operands < (int)count + 1 && table != &ksub_options
+        && (strcmp(argv[operands], "hetjob") == 0 || strcmp(argv[operands], "packjob") == 0))
+        return error_set(err, -EOPNOTSUPP, NO_HETJOBS, argv[operands]);
     if (operands < (int)count + 1)
         return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
     if (input->submission.wrapped != wrapped)
@@ -131,8 +131,9 @@ static void PRINTF(4, 5) add_problem(struct submission_input *input, unsigned li
     strbuf_vprintf(&text, format, args);
     va_end(args);
     if (input->n_problems++ == 0)
-        error_set(first, -EINVAL, "%s:%u: %s", script_name_of(&input->submission), line, text.text);
-    strbuf_printf(&input->problems, "%s:%u: %s\n", script_name_of(&input->submission), line,
+        error_set(first, -EINVAL, "%s:%u: %s", submission_script(&input->submission), line,
+                  text.text);
+    strbuf_printf(&input->problems, "%s:%u: %s\n", submission_script(&input->submission), line,
                   text.text);
 }
 
@@ -306,7 +307,7 @@ static void
 add_hints(struct submission_input *input, unsigned n_ours)
 {
     const struct submission *s = &input->submission;
-    const char *name = script_name_of(s);
+    const char *name = submission_script(s);
 
     script_hints_add(input->script.text, input->script.length, OURS, name, &input->hints);
     if (input->reads_foreign || (n_ours == 0 && !s->no_sbatch))
@@ -342,9 +343,10 @@ judge_foreign_scheduler(struct submission_input *input, struct error *first)
                     "submit it as it is with --ignore-directives",
                     found.prefix, found.scheduler, (int)found.option_length, found.option);
     else
-        strbuf_printf(&input->hints, "%s:%u: %u %s line%s for %s %s not read\n", script_name_of(s),
-                      found.first, found.count, found.prefix, found.count == 1 ? "" : "s",
-                      found.scheduler, found.count == 1 ? "is" : "are");
+        strbuf_printf(&input->hints, "%s:%u: %u %s line%s for %s %s not read\n",
+                      submission_script(s), found.first, found.count, found.prefix,
+                      found.count == 1 ? "" : "s", found.scheduler,
+                      found.count == 1 ? "is" : "are");
 }
 
 /* The command line is read twice: first to find the script, and again after the
@@ -412,9 +414,10 @@ choose_table(int argc, char **argv)
 }
 
 static void
-init(struct submission_input *input)
+init(struct submission_input *input, const char *program)
 {
     memset(input, 0, sizeof(*input));
+    input->program = program;
     strbuf_init(&input->script);
     strbuf_init(&input->problems);
     strbuf_init(&input->hints);
@@ -468,7 +471,7 @@ submission_input_read(struct submission_input *input, int argc, char **argv, str
     struct submission given = {0};
     int operands;
 
-    init(input);
+    init(input, "ksub");
     operands = program_begin(table, argc, argv, &given);
     if (given.chain || given.pipeline != NULL)
         return read_common(input, table, argc, argv, err);
@@ -484,7 +487,7 @@ submission_input_read_stage(struct submission_input *input, int argc, char **arg
     int operands = 0;
     int r;
 
-    init(input);
+    init(input, "ksub");
     r = option_parse(table, argc, argv, &given, &operands, err);
     if (r == OPTION_HELP || r == OPTION_VERSION)
         return error_set(err, -EINVAL, "--help and --version are only for the command line");
@@ -493,38 +496,80 @@ submission_input_read_stage(struct submission_input *input, int argc, char **arg
     return read_one(input, table, &given, operands, argc, argv, err);
 }
 
-static void
-print_lines(const struct strbuf *lines)
-{
-    for (const char *line = lines->text; lines->length > 0 && *line != '\0';) {
-        const size_t length = strcspn(line, "\n");
+/* ---- sbatch ---- */
 
-        fprintf(stderr, "ksub: %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
+/* ksub's own options that are about several jobs, or that sbatch does not need. */
+static int
+refuse_own(const struct submission *s, struct error *err)
+{
+    const char *own = s->chain              ? "chain"
+                      : s->pipeline != NULL ? "pipeline"
+                      : s->cron != NULL     ? "cron"
+                      : s->dry_run          ? "dry-run"
+                      : s->no_sbatch        ? "no-sbatch"
+                                            : NULL;
+
+    return own == NULL ? 0 : error_set(err, -EINVAL, "--%s is an option of ksub", own);
 }
 
-void
-submission_input_print_hints(const struct submission_input *input)
+static int
+read_sbatch_options(struct submission_input *input, char **words, size_t n_words, int argc,
+                    char **argv, struct error *err)
 {
-    const struct submission *s = &input->submission;
-    const char *name = script_name_of(s);
-    const char *plural = input->n_foreign == 1 ? "" : "s";
+    struct submission *s = &input->submission;
+    int operands = 0;
+    size_t used;
+    int r;
 
-    if (s->quiet)
-        return;
-    if (input->n_foreign > 0 && !input->reads_foreign && !s->no_sbatch)
-        fprintf(stderr,
-                "ksub: %s: ignored %u #SBATCH line%s, because there are #KSUB "
-                "lines; --sbatch reads them\n",
-                name, input->n_foreign, plural);
-    if (input->reads_foreign && !s->sbatch)
-        fprintf(stderr,
-                "ksub: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
-                "ignores them\n",
-                name, input->n_foreign, plural);
-    print_lines(&input->hints);
-    for (unsigned i = 0; i < s->slurm.n_notes; i++)
-        fprintf(stderr, "%s--%s%s", i == 0 ? "ksub: options without effect here: " : ", ",
-                s->slurm.notes[i], i + 1 == s->slurm.n_notes ? "\n" : "");
+    input->n_foreign = count_directives(input, FOREIGN);
+    input->reads_foreign = s->is_slurms = s->sbatch = true;
+    apply_foreign(input, err);
+    apply_directives(input, &ksub_options, OURS, err);
+    if (input->n_problems > 0)
+        return -EINVAL;
+    r = n_words == 0 ? 0 : apply_words(input, sbatch_options(), words, n_words, &used, err);
+    if (r == 0)
+        r = option_parse(sbatch_options(), argc, argv, s, &operands, err);
+    if (r == 0)
+        r = sbatch_options_settle(s, err);
+    if (r == 0)
+        r = submission_set_order(s, err);
+    if (r < 0 || s->wrapped != NULL)
+        return r;
+    if (input->n_foreign == 0 && count_directives(input, OURS) == 0)
+        judge_foreign_scheduler(input, err);
+    add_hints(input, count_directives(input, OURS));
+    return input->n_problems > 0 ? -EINVAL : 0;
+}
+
+int
+submission_input_read_sbatch(struct submission_input *input, char **words, size_t n_words, int argc,
+                             char **argv, struct error *err)
+{
+    struct submission *s = &input->submission;
+    struct submission given = {0};
+    int operands = 0;
+    int r;
+
+    init(input, "sbatch");
+    input->is_misused = true;
+    r = option_parse(sbatch_options(), argc, argv, &given, &operands, err);
+    if (r == 0)
+        r = refuse_own(&given, err);
+    if (r != 0)
+        return r;
+    s->wrapped = given.wrapped;
+    if (operands < argc) {
+        if (strcmp(argv[operands], ":") == 0)
+            return error_set(err, -EOPNOTSUPP, NO_HETJOBS, "':'");
+        if (strcmp(argv[operands], "-") != 0)
+            s->script_path = submission_find_script(argv[operands], input->arena);
+        s->arguments = argv + operands + 1;
+    }
+    input->is_misused = false;
+    r = read_script(input, err);
+    if (r < 0)
+        return r;
+    input->is_misused = true;
+    return read_sbatch_options(input, words, n_words, argc, argv, err);
 }

@@ -17,6 +17,7 @@ struct arena;
 struct error;
 
 struct submission_input {
+    const char *program; /* of messages: "ksub", "sbatch" */
     struct submission submission;
     struct arena *arena; /* memory of the submission's texts */
     struct strbuf script;
@@ -25,6 +26,7 @@ struct submission_input {
     struct strbuf problems; /* of the script, one per line */
     unsigned n_problems;
     struct strbuf hints; /* lines that look like directives and are not read */
+    bool is_misused;     /* an option is wrong, not the script */
     int operands;        /* index in argv, for --chain and --pipeline */
 };
 
@@ -44,7 +46,11 @@ int submission_input_read(struct submission_input *input, int argc, char **argv,
 int submission_input_read_stage(struct submission_input *input, int argc, char **argv,
                                 struct error *err);
 
-/* Prints to standard error what a user should know about how the script was
- * read; nothing with --quiet.
+/* The command line of sbatch: all options of sbatch_options.h, but not ksub's own that submit
+ * several jobs. #SBATCH lines are read in any case; `words`, the options of the environment, replace
+ * what they say, and the command line replaces both. A script that is not in the directory is
+ * looked for in PATH. Returns OPTION_HELP after --help and OPTION_VERSION after --version. After a
+ * negative errno `is_misused` is set if the mistake is in an option.
  */
-void submission_input_print_hints(const struct submission_input *input);
+int submission_input_read_sbatch(struct submission_input *input, char **words, size_t n_words,
+                                 int argc, char **argv, struct error *err);

@@ -43,22 +43,26 @@ print_shape(const struct submission *s)
     printf("%s.\n", text.text);
 }
 
-/* Asks the scheduler how it would place the job. */
-static int
-ask(const struct submission *s, struct client *client, const struct json *manifest,
-    struct sync_call *ret_call, struct error *err)
+int
+test_only_ask(const struct submission *s, struct client *client, const struct json *manifest,
+              struct arena *arena, const struct json **ret_why, struct error *err)
 {
-    struct arena *arena = arena_new(0);
+    CLEANUP_SYNC_CALL struct sync_call call = {0};
+    struct arena *of_call = arena_new(0);
     const struct client_request request = {
         .verb = CLIENT_CREATE,
         .kind = &job_kind,
         .namespace = manifest_namespace(s),
-        .body = json_dup(arena, manifest),
+        .body = json_dup(of_call, manifest),
         .query = "dryRun=All&why=true",
         .raw = true,
     };
 
-    return sync_call_run(client, arena, &request, ret_call, err);
+    int r = sync_call_run(client, of_call, &request, &call, err);
+
+    if (r == 0)
+        *ret_why = json_parse(arena, call.text, call.length, NULL, NULL);
+    return r;
 }
 
 static void
@@ -119,15 +123,13 @@ test_only_print(const struct submission *s, struct client *client, const struct 
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, local = STRBUF_INIT;
-    CLEANUP_SYNC_CALL struct sync_call call = {0};
-    const struct json *why;
+    const struct json *why = NULL;
     const bool begins_later = s->begin_at_us > clock_real_us(&clock_system);
     const char *chance, *message;
-    int r = ask(s, client, manifest, &call, err);
+    int r = test_only_ask(s, client, manifest, arena, &why, err);
 
     if (r < 0)
         return r;
-    why = json_parse(arena, call.text, call.length, NULL, NULL);
     chance = json_path_text(why, "start.chance");
     message = json_path_text(why, "start.message");
     if (message == NULL)

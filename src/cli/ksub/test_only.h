@@ -6,6 +6,7 @@
  */
 #pragma once
 
+struct arena;
 struct client;
 struct error;
 struct json;
@@ -16,3 +17,10 @@ struct submission;
  */
 int test_only_print(const struct submission *submission, struct client *client,
                     const struct json *manifest, struct error *err);
+
+/* Asks the scheduler how it would place the job; the answer is in the arena ("start.chance",
+ * "start.node", "start.from", "start.message", "cause.message").
+ */
+int test_only_ask(const struct submission *submission, struct client *client,
+                  const struct json *manifest, struct arena *arena, const struct json **ret_why,
+                  struct error *err);

@@ -9,44 +9,27 @@
 #include <string.h>
 
 #include "cli/connect/outage_notice.h"
-#include "cli/print/sanitize_text.h"
 #include "lib/api/job/job.h"
-#include "lib/api/job/job_reason.h"
-#include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
-#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/client/informer.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
 
 struct job_end_wait {
+    const char *program;
     struct loop *loop;
     const struct object *first; /* as it was submitted */
+    const struct object *ended; /* or NULL */
     struct informer *informer;
     bool has_ended;
     bool is_gone;
     int signal; /* that ended the wait; or 0 */
-    int exit_code;
 };
-
-/* Uses the texts of kctl jobs. */
-static void
-say_end(const struct job *job)
-{
-    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    CLEANUP_FREE char *clean = NULL;
-
-    if (job_find_state(job) == JOB_STATE_COMPLETED)
-        return;
-    job_reason_describe_end(job, &words);
-    clean = sanitize_text_dup(words.text);
-    fprintf(stderr, "ksub: job %" PRId64 ": %s\n", job->status.id, clean);
-}
 
 static bool
 is_ours(const struct job_end_wait *f, const struct object *object)
@@ -71,8 +54,7 @@ job_changed(const struct object *old_object, const struct object *new_object, vo
     if (f->has_ended || !is_ours(f, object))
         return;
     if (job_is_finished(job_of(object))) {
-        f->exit_code = job_exit_code(job_of(object));
-        say_end(job_of(object));
+        f->ended = object_ref(object);
         finish(f);
     } else if (new_object == NULL) {
         f->is_gone = true;
@@ -125,10 +107,9 @@ end_by_signal(const struct job_end_wait *f)
     sigset_t set;
 
     fprintf(stderr,
-            "ksub: job %" PRId64 " goes on; 'kctl cancel %" PRId64
-            "' cancels it, 'kctl jobs' shows "
+            "%s: job %" PRId64 " goes on; 'kctl cancel %" PRId64 "' cancels it, 'kctl jobs' shows "
             "it\n",
-            id, id);
+            f->program, id, id);
     sigemptyset(&set);
     sigaddset(&set, f->signal);
     signal(f->signal, SIG_DFL);
@@ -137,10 +118,11 @@ end_by_signal(const struct job_end_wait *f)
 }
 
 int
-wait_for_job(struct client *client, const struct object *job, int *ret_exit_code, struct error *err)
+wait_for_job(const char *program, struct client *client, const struct object *job,
+             const struct object **ret_ended, struct error *err)
 {
     CLEANUP_FREE char *selector = xasprintf("metadata.name=%s", job->meta->name);
-    struct job_end_wait f = {.loop = client->loop, .first = job};
+    struct job_end_wait f = {.program = program, .loop = client->loop, .first = job};
     struct sigwatch *interrupts, *terminations;
     struct outage_notice *outage;
     const struct informer_settings settings = {
@@ -156,7 +138,7 @@ wait_for_job(struct client *client, const struct object *job, int *ret_exit_code
     interrupts = watch_signal(SIGINT, &f);
     terminations = watch_signal(SIGTERM, &f);
     f.informer = informer_new(&settings);
-    outage = outage_notice_new(client->loop, f.informer, "ksub");
+    outage = outage_notice_new(client->loop, f.informer, program);
     loop_run(client->loop);
     outage_notice_free(outage);
     informer_free(f.informer);
@@ -166,6 +148,6 @@ wait_for_job(struct client *client, const struct object *job, int *ret_exit_code
         end_by_signal(&f);
     if (f.is_gone)
         return error_set(err, -ECANCELED, "job %" PRId64 " was deleted", job_of(job)->status.id);
-    *ret_exit_code = f.exit_code;
+    *ret_ended = f.ended;
     return 0;
 }

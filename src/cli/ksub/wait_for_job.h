@@ -10,9 +10,8 @@ struct error;
 struct object;
 
 /* Blocks, also across restarts of the controller, until the job has ended: 0
- * and its exit code (128 plus the signal's number when a signal killed it, 1
- * when it ended without an exit code). If the job is not Completed, prints one
- * line with the cause to standard error. -ECANCELED: it was deleted.
+ * and the job as it ended, which the caller unrefs. -ECANCELED: it was deleted. `program` begins
+ * the lines about a controller that does not answer.
  */
-int wait_for_job(struct client *client, const struct object *job, int *ret_exit_code,
-                 struct error *err);
+int wait_for_job(const char *program, struct client *client, const struct object *job,
+                 const struct object **ret_ended, struct error *err);

@@ -56,8 +56,8 @@ slurm_client_error(const struct slurm_client *client, const char *format, ...)
     fprintf(stderr, "%s: error: %s\n", client->name, text.text);
 }
 
-static const char *
-reason_of(int r, const struct error *err)
+const char *
+slurm_client_reason(int r, const struct error *err)
 {
     switch (r) {
     case -ECONNREFUSED:
@@ -80,9 +80,9 @@ slurm_client_fail(const struct slurm_client *client, const char *words, int r,
                   const struct error *err)
 {
     if (words != NULL)
-        slurm_client_error(client, "%s: %s", words, reason_of(r, err));
+        slurm_client_error(client, "%s: %s", words, slurm_client_reason(r, err));
     else
-        slurm_client_error(client, "%s", reason_of(r, err));
+        slurm_client_error(client, "%s", slurm_client_reason(r, err));
     return 1;
 }
 

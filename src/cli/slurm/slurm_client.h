@@ -42,6 +42,9 @@ void slurm_client_error(const struct slurm_client *client, const char *format, .
 int slurm_client_fail(const struct slurm_client *client, const char *words, int r,
                       const struct error *err);
 
+/* Slurm's words for an error: "Unable to contact slurm controller (connect failure)" */
+const char *slurm_client_reason(int r, const struct error *err);
+
 /* The rows of options that each command has; the target begins with this. */
 struct slurm_common_options {
     bool version;

@@ -4,7 +4,7 @@
 #SBATCH --array=99-0%10
 #SBATCH --nodes=4 --ntasks=64
 #SBATCH --dependency=expand:17
-#SBATCH --licenses=matlab:1 --get-user-env
+#SBATCH --licenses=matlab:1 --x11
 
 module load openmpi
 srun ./sweep "$SLURM_ARRAY_TASK_ID"

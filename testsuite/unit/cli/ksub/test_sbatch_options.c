@@ -128,11 +128,12 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         {"--exclusive=user", "--exclusive: 'user'"},
         {"-m arbitrary", "--distribution: 'arbitrary'"},
         {"--mem-bind=map_mem:0", "--mem-bind: 'map_mem:0'"},
-        {"--get-user-env", "bash -l"},
+        {"--container-image=x", "apptainer"},
         {"-a 1-3%0", "would start no task"},
         {"-d afterburstbuffer:1", "burst buffers"},
         {"-o %5Q", "unknown pattern"},
-        {"--mem=0", "--exclusive for the whole node"},
+        {"--mem-per-cpu=0", "a size of 0"},
+        {"--mem=0x", "is not an amount of memory"},
         {"--ntasks-per-node=0", "--ntasks-per-node: '0'"},
     };
 
@@ -142,6 +143,29 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
 
         ck_assert_msg(parse(cases[i].line, &s, &err) < 0, "%s", cases[i].line);
         ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s: %s", cases[i].line, err.text);
+    }
+}
+END_TEST
+
+START_TEST(no_memory_means_all_of_the_node)
+{
+    static const struct {
+        const char *line;
+        bool exclusive;
+        int64_t memory;
+    } cases[] = {
+        {"--mem=0", true, 0},
+        {"--mem 0G", true, 0},
+        {"--mem=4G --mem=0", true, 0},
+        {"--mem=0 --mem=4G", false, INT64_C(4) << 30},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct submission s;
+
+        ck_assert_int_eq(parse(cases[i].line, &s, NULL), 0);
+        ck_assert_msg(s.exclusive == cases[i].exclusive, "%s", cases[i].line);
+        ck_assert_int_eq(s.memory_bytes, cases[i].memory);
     }
 }
 END_TEST
@@ -190,4 +214,5 @@ END_TEST
 
 SUITE("sbatch_options", what_means_the_same_on_one_node_is_taken,
       cores_and_memory_are_chosen_in_their_words, what_cannot_be_done_is_refused_with_what_to_do,
-      what_does_no_harm_is_noted_once, every_option_has_one_row_in_the_order_of_names)
+      no_memory_means_all_of_the_node, what_does_no_harm_is_noted_once,
+      every_option_has_one_row_in_the_order_of_names)
