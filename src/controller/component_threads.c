@@ -289,6 +289,7 @@ start_loops(void *context)
         .fence_program = s->fence_after_us > 0 ? s->fence_program : NULL,
         .fence_after_ms = s->fence_after_us / 1000,
         .fence_limit_ms = s->fence_timeout_us / 1000,
+        .gang_prepare_ms = s->gang_prepare_us / 1000,
         .finished_max_age_s = s->finished_max_age_us / SECOND_US,
         .finished_max_count = s->finished_max_count,
         .holds_never_satisfied = s->hold_never_satisfied,

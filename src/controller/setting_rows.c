@@ -204,6 +204,10 @@ static const struct setting settings[] = {
      .max = 3600 * SECOND_US, .argument = "TIME",
      .help = "Time limit of fenceProgram; one that takes longer is killed, and "
              "has failed."},
+    {"gangPrepareTimeout", SETTING_TIMESPAN, AT(gang_prepare_us), .initial = "10m",
+     .max = 86400 * SECOND_US, .argument = "TIME",
+     .help = "How long the prepared pods of a job of several nodes wait for the others, before "
+             "the job starts again elsewhere; 0: for ever."},
     {"startupWait", SETTING_TIMESPAN, AT(startup_wait_us), .initial = "1m", .max = 3600 * SECOND_US,
      .option = "startup-wait", .argument = "TIME",
      .help = "How long at most new jobs wait after a start until the nodes that were ready "

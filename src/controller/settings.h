@@ -49,6 +49,7 @@ struct controller_settings {
     int64_t fence_after_us;    /* of silence; 0: nodes are not switched off */
     const char *fence_program; /* set if fence_after_us is */
     int64_t fence_timeout_us;
+    int64_t gang_prepare_us; /* 0: prepared pods of a gang wait for ever */
     int64_t startup_wait_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;

@@ -83,6 +83,9 @@ is "a pod says what it waits for" "$(root get pods -l batch.kubernetes.io/job-na
     jq -r '[.items[].status.containerStatuses[]?.state.waiting.reason] | sort | join(" ")')" \
     "WaitsForGang WaitsForGang"
 
+like "the job says which node it waits for" "$(as kilntest1 kctl why j1)" \
+    'Starting on n\[1-3\], waits for node n3 to be prepared'
+
 stop controller KILL
 agents stop
 ok "the shepherds wait without agents" test -n "$(lives n1)"

@@ -93,6 +93,7 @@ lifecycle_new(const struct lifecycle_settings *s)
         .client = s->client,
         .cache = l->cache,
         .clock = s->clock,
+        .wait_ms = s->gang_prepare_ms,
     });
     l->garbage_collector = garbage_collector_new(s->loop, s->client, l->cache);
     l->quotas = quota_controller_new(s->loop, s->client, l->cache);

@@ -22,6 +22,7 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 
 #define PARALLEL      16u
@@ -29,6 +30,7 @@
 
 struct gang_starter {
     struct gang_starter_settings s;
+    struct event_recorder *event_recorder;
     struct map *gangs; /* key of a Job, to its struct waiting_gang */
     struct workqueue *queue;
     struct list calls;
@@ -45,6 +47,7 @@ struct gang_call {
     struct gang_starter *starter;
     struct client_call *call;
     char *key;
+    const struct object *pod; /* of a removal; or NULL */
 };
 
 static bool
@@ -108,16 +111,24 @@ struct members {
     const struct object *pods[JOB_GANG_MAX]; /* those that are prepared */
     uint32_t count;
     int64_t size;                    /* of the gang; 0: each pod starts by itself */
-    const struct object *unprepared; /* the first by name; or NULL */
+    const struct object *unprepared; /* the first by name that has a node; or NULL */
     bool is_any_silent;              /* the node of one of them */
 };
 
 static bool
+is_placed(const struct object *pod)
+{
+    const char *node = pod_of(pod)->spec.node_name;
+
+    return node != NULL && node[0] != '\0';
+}
+
+static bool
 has_silent_node(const struct object_cache *cache, const struct object *pod)
 {
-    const char *name = pod_of(pod)->spec.node_name;
     const struct object *node =
-        name != NULL && name[0] != '\0' ? object_cache_find(cache, &node_kind, NULL, name) : NULL;
+        is_placed(pod) ? object_cache_find(cache, &node_kind, NULL, pod_of(pod)->spec.node_name)
+                       : NULL;
 
     return node != NULL && !node_is_ready(node_of(node));
 }
@@ -151,6 +162,7 @@ static void
 call_free(struct gang_call *c)
 {
     list_remove(&c->link);
+    object_unref(c->pod);
     free(c->key);
     free(c);
 }
@@ -212,6 +224,96 @@ start(struct gang_starter *s, const char *key, const struct object *job, struct 
                           on_answered, c);
 }
 
+/* ---- Members that the others have waited for too long ---- */
+
+static void
+send_removal(struct gang_call *c)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+
+    json_set_string(arena, json_make_object(arena, body, "preconditions"), "uid",
+                    c->pod->meta->uid);
+    c->call = client_call(c->starter->s.client, arena,
+                          &(struct client_request){
+                              .verb = CLIENT_DELETE,
+                              .kind = &pod_kind,
+                              .namespace = c->pod->meta->namespace,
+                              .name = c->pod->meta->name,
+                              .body = body,
+                          },
+                          on_answered, c);
+}
+
+static void
+on_marked(const struct client_reply *reply, void *context)
+{
+    if (reply->code == 200)
+        send_removal(context);
+    else
+        on_answered(reply, context);
+}
+
+/* The pod is marked first, so that its end is not a failure of the job. Its attempt ends
+ * with it.
+ */
+static void
+give_up(struct gang_starter *s, const char *key, const struct object *pod)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena), *condition = json_object(arena);
+    struct json *status = json_make_object(arena, body, "status"), *list = json_array(arena);
+    struct gang_call *c = call_new(s, key);
+    char now[TIME_TEXT_SIZE];
+
+    time_format(clock_real_us(s->s.clock), false, now);
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "uid", pod->meta->uid);
+    json_set_string(arena, condition, "type", "DisruptionTarget");
+    json_set_string(arena, condition, "status", "True");
+    json_set_string(arena, condition, "reason", REASON_NOT_PREPARED);
+    json_set(arena, condition, "message",
+             json_stringf(
+                 arena, "node %s did not prepare it within %lld s of the first of the job's nodes",
+                 pod_of(pod)->spec.node_name, (long long)(s->s.wait_ms / 1000)));
+    json_set_string(arena, condition, "lastTransitionTime", now);
+    json_append(arena, list, condition);
+    json_set(arena, status, "conditions", list);
+    log_warning("pod '%s/%s': %s", pod->meta->namespace, pod->meta->name,
+                json_get_text(condition, "message"));
+    event_recorder_record(s->event_recorder, pod, RECORD_WARNING, REASON_NOT_PREPARED,
+                          json_get_text(condition, "message"));
+    c->pod = object_ref(pod);
+    c->call = client_call(s->s.client, arena,
+                          &(struct client_request){
+                              .verb = CLIENT_STRATEGIC_PATCH,
+                              .kind = &pod_kind,
+                              .namespace = pod->meta->namespace,
+                              .name = pod->meta->name,
+                              .subresource = "status",
+                              .body = body,
+                          },
+                          on_marked, c);
+}
+
+/* How long the prepared pods go on waiting; INT64_MAX: for ever. */
+static int64_t
+wait_left_ms(const struct gang_starter *s, const struct waiting_gang *gang)
+{
+    const int64_t waited_ms = (clock_monotonic_us(s->s.clock) - gang->since_us) / 1000;
+
+    return s->s.wait_ms > 0 ? s->s.wait_ms - waited_ms : INT64_MAX;
+}
+
+static void
+wait_on(struct gang_starter *s, const char *key, int64_t left_ms, bool is_startable)
+{
+    if (is_startable)
+        left_ms = NODE_AGAIN_MS;
+    if (left_ms < INT64_MAX)
+        workqueue_add_after(s->queue, key, left_ms + 1);
+    workqueue_done(s->queue, key, WORKQUEUE_OK);
+}
+
 static bool
 is_startable(const struct members *m)
 {
@@ -223,9 +325,10 @@ work_on_gang(const char *key, void *context)
 {
     struct gang_starter *s = context;
     const struct object *job = object_cache_find_key(s->s.cache, &job_kind, key);
+    const struct waiting_gang *gang = map_find(s->gangs, key);
     struct members *m;
 
-    if (job == NULL || map_find(s->gangs, key) == NULL || !object_cache_has_synced(s->s.cache)) {
+    if (job == NULL || gang == NULL || !object_cache_has_synced(s->s.cache)) {
         workqueue_done(s->queue, key, WORKQUEUE_OK);
         return;
     }
@@ -233,13 +336,12 @@ work_on_gang(const char *key, void *context)
     m->cache = s->s.cache;
     m->size = job_gang_size(job_of(job));
     object_cache_visit_owned(s->s.cache, job->meta->uid, add_member, m);
-    if (is_startable(m) && !m->is_any_silent) {
+    if (is_startable(m) && !m->is_any_silent)
         start(s, key, job, m);
-    } else {
-        if (is_startable(m))
-            workqueue_add_after(s->queue, key, NODE_AGAIN_MS);
-        workqueue_done(s->queue, key, WORKQUEUE_OK);
-    }
+    else if (m->unprepared != NULL && wait_left_ms(s, gang) <= 0)
+        give_up(s, key, m->unprepared);
+    else
+        wait_on(s, key, wait_left_ms(s, gang), is_startable(m));
     free(m);
 }
 
@@ -261,6 +363,8 @@ gang_starter_new(const struct gang_starter_settings *settings)
     struct gang_starter *s = xnew(struct gang_starter);
 
     s->s = *settings;
+    s->event_recorder =
+        event_recorder_new(settings->client, settings->clock, "job-controller", NULL);
     s->gangs = map_new();
     list_init(&s->calls);
     s->queue = workqueue_new(settings->loop, PARALLEL, work_on_gang, s);
@@ -288,5 +392,6 @@ gang_starter_free(struct gang_starter *s)
         free(gang);
     map_free(s->gangs);
     workqueue_free(s->queue);
+    event_recorder_free(s->event_recorder);
     free(s);
 }

@@ -348,6 +348,13 @@ tell_wait(const struct job_reason_facts *f, struct strbuf *words)
 
 /* ---- The one cause ---- */
 
+/* The others of its gang wait for it. */
+static bool
+is_waited_for(const struct pod *pod)
+{
+    return pod_awaits_start(pod) && !pod_is_prepared(pod);
+}
+
 static int
 rank_of(const struct pod *pod)
 {
@@ -358,10 +365,10 @@ rank_of(const struct pod *pod)
     if (!is_placed(pod))
         return 3;
     if (!is(pod->status.phase, "Running"))
-        return 4;
+        return is_waited_for(pod) ? 5 : 4;
     if (pod_is_ending(pod))
-        return 5;
-    return pod_is_frozen(pod) ? 6 : 7;
+        return 6;
+    return pod_is_frozen(pod) ? 7 : 8;
 }
 
 const struct pod *
@@ -416,6 +423,10 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
     }
     if (is(f->pod->status.phase, "Running"))
         return tell_running(f, words);
+    if (is_waited_for(f->pod) && f->pod->meta.deleted_at_us == 0) {
+        strbuf_printf(words, "waits for node %s to be prepared", f->pod->spec.node_name);
+        return JOB_REASON_START;
+    }
     if (pod_main_state(f->pod, &state) && state.waiting && is_text(state.message)) {
         job_end_add_message(f, state.message, "its node waits for it", words);
         return JOB_REASON_START;

@@ -167,6 +167,26 @@ pod_is_memory_bound(const struct pod *pod)
     return strcmp(pod_memory_policy(pod), "preferred") != 0;
 }
 
+static bool
+is_among(const char *reason, const char *const *reasons, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(reason, reasons[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A pod of a gang that awaited its start has run nothing, whatever happened to its node.
+ */
+static bool
+was_lost_at_barrier(const struct pod *pod, const char *reason)
+{
+    static const char *const reasons[] = {"PrologFailed", "NodeRebooted", "NodeLost",
+                                          "NodeShutdown", REASON_NOT_PREPARED};
+
+    return pod_awaits_start(pod) && is_among(reason, reasons, ARRAY_SIZE(reasons));
+}
+
 bool
 pod_was_not_started(const struct pod *pod)
 {
@@ -174,13 +194,12 @@ pod_was_not_started(const struct pod *pod)
                                           "AllocationNotHere"};
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
 
-    if (c == NULL || strcmp(c->status, "True") != 0 || c->reason == NULL
-        || pod->status.reason == NULL || strcmp(c->reason, pod->status.reason) != 0)
+    if (c == NULL || strcmp(c->status, "True") != 0 || c->reason == NULL)
         return false;
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-        if (strcmp(c->reason, reasons[i]) == 0)
-            return true;
-    return false;
+    if (was_lost_at_barrier(pod, c->reason))
+        return true;
+    return pod->status.reason != NULL && strcmp(c->reason, pod->status.reason) == 0
+           && is_among(c->reason, reasons, ARRAY_SIZE(reasons));
 }
 
 const struct pod_condition *

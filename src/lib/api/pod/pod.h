@@ -411,7 +411,8 @@ const struct pod_condition *pod_find_condition(const struct pod *pod, const char
  * that nothing but that is missing, or it runs already: an agent of an earlier release
  * does not wait.
  */
-#define CONDITION_PREPARED "Prepared"
+#define CONDITION_PREPARED  "Prepared"
+#define REASON_NOT_PREPARED "NotPrepared" /* of DisruptionTarget: the others waited too long */
 int64_t pod_start_barrier(const struct pod *pod);
 bool pod_awaits_start(const struct pod *pod);
 bool pod_is_prepared(const struct pod *pod);

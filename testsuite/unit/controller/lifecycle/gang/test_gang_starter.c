@@ -7,6 +7,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
@@ -72,6 +73,7 @@ start_controller(struct stage *s)
         .client = fake_client_client(s->api),
         .cache = s->cache,
         .clock = &s->time.clock,
+        .wait_ms = 500, /* on the fake clock; the timer is real */
     });
     object_cache_start(s->cache);
 }
@@ -231,6 +233,42 @@ START_TEST(a_start_that_is_refused_is_tried_again)
 }
 END_TEST
 
+/* It is marked, so that the job is not charged, and deleted. */
+START_TEST(one_that_the_others_wait_for_too_long_is_ended)
+{
+    struct stage s;
+    const struct object *pod;
+
+    stage_init(&s);
+    put_pod(&s, 0, "", PREPARED);
+    put_pod(&s, 1, "", "");
+    put_pod(&s, 2, "", "");
+    settle(&s);
+    fake_clock_advance(&s.time, 499000);
+    for (int i = 0; i < 5; i++)
+        settle(&s);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 0);
+    s.time.real_us += 3600 * FAKE_SECOND; /* somebody sets the clock */
+    settle(&s);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 0);
+
+    fake_clock_advance(&s.time, 1000);
+    for (int i = 0; i < 200 && fake_client_calls(s.api, CLIENT_DELETE, NULL) == 0; i++)
+        settle(&s);
+
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_STRATEGIC_PATCH, "status"), 1);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 1);
+    pod = fake_client_find(s.api, &pod_kind, "default", "g-1");
+    if (pod != NULL) {
+        ck_assert(pod_was_not_started(pod_of(pod)));
+        ck_assert_int_ne(pod->meta->deleted_at_us, 0);
+    }
+    ck_assert_uint_eq(n_starts(&s), 0);
+    stage_fini(&s);
+}
+END_TEST
+
 SUITE("gang_starter", a_gang_is_started_once_when_its_last_pod_is_prepared,
       a_controller_that_was_restarted_starts_what_is_prepared, a_pod_that_is_deleted_is_no_member,
-      one_on_a_silent_node_is_waited_for, a_start_that_is_refused_is_tried_again)
+      one_on_a_silent_node_is_waited_for, a_start_that_is_refused_is_tried_again,
+      one_that_the_others_wait_for_too_long_is_ended)

@@ -226,6 +226,30 @@ START_TEST(the_pod_that_is_furthest_stands_for_its_job)
 }
 END_TEST
 
+/* All have a node; one of them is what the others wait for. */
+START_TEST(a_gang_that_is_not_prepared_names_the_node_it_waits_for)
+{
+    struct string_entry barrier = {ANNOTATION_START_BARRIER, "2"};
+    struct pod_condition prepared = {.type = CONDITION_PREPARED, .status = "True"};
+    struct scene s;
+    struct pod other;
+
+    scene_init(&s);
+    s.pod.meta.annotations.items = &barrier;
+    s.pod.meta.annotations.count = 1;
+    s.pod.status.phase = "Pending";
+    other = s.pod;
+    other.spec.node_name = "n1";
+    other.status.conditions.items = &prepared;
+    other.status.conditions.count = 1;
+    s.pod.spec.node_name = "n3";
+
+    ck_assert_ptr_eq(job_reason_prefer(&other, &s.pod), &s.pod);
+    ck_assert_ptr_eq(job_reason_prefer(&s.pod, &other), &s.pod);
+    assert_says(&s, "StartBlocked", "waits for node n3 to be prepared");
+}
+END_TEST
+
 START_TEST(a_pod_that_waits_says_what_its_scheduler_wrote)
 {
     struct scene s;
@@ -362,6 +386,8 @@ END_TEST
 SUITE("api/job_reason", codes_have_names_that_are_read_back, a_code_of_a_later_release_is_another,
       ends_are_told_by_what_was_too_much, other_users_do_not_read_paths,
       the_jobs_own_end_goes_before_its_pods, indexes_that_failed_say_how_one_of_them_has,
-      the_pod_that_is_furthest_stands_for_its_job, a_pod_that_waits_says_what_its_scheduler_wrote,
-      a_reason_ends_with_its_cause, a_job_that_was_preempted_and_waits_says_both,
-      holds_and_begin_times_are_told, a_hold_names_its_holder_to_its_owner, amounts_are_short)
+      the_pod_that_is_furthest_stands_for_its_job,
+      a_gang_that_is_not_prepared_names_the_node_it_waits_for,
+      a_pod_that_waits_says_what_its_scheduler_wrote, a_reason_ends_with_its_cause,
+      a_job_that_was_preempted_and_waits_says_both, holds_and_begin_times_are_told,
+      a_hold_names_its_holder_to_its_owner, amounts_are_short)
