@@ -91,4 +91,39 @@ ok "... in words" says "is not a list of nodes" || note "$(cat "$cluster/said")"
 ok "without a job and a list, too" fails as kilntest1 kctl hostnames
 ok "... in words" says "KILN_JOB_NODELIST is not set"
 
+# --- how many nodes ----------------------------------------------------------------
+
+shape() { # ID: pods, tasks and CPUs of each
+    root get job "$(job_of "$1")" -o json | jq -r '.spec | [.parallelism,
+        (.template.metadata.annotations | .["kiln.hpc/tasks"], .["kiln.hpc/total-tasks"]),
+        .template.spec.containers[0].resources.requests.cpu] | map(. // "-") | join(" ")'
+}
+id=$(submit -n 8 --wrap true 2>"$cluster/said")
+is "tasks for which one node has room stay on one" "$(shape "$id")" "1 8 - 8"
+ok "... without a word" [ ! -s "$cluster/said" ] || note "$(cat "$cluster/said")"
+id=$(submit -n 9 --wrap true 2>"$cluster/said")
+is "more tasks than any node has CPUs go to the fewest equal nodes" "$(shape "$id")" "2 5 9 5"
+ok "... and ksub says so" says "takes 2 nodes, as no node has room for all tasks"
+ok "... and which CPUs are idle" says \
+    "9 tasks on 2 nodes: 1 node with 5, 1 with 4; 1 CPU stays idle" || note "$(cat "$cluster/said")"
+ok "the job ends" ends "$id"
+id=$(submit -n 5 --mem-per-cpu 1M --ntasks-per-node 2 "$home/known.sh" 2>"$cluster/said")
+is "tasks for each node say how many nodes" "$(shape "$id")" "3 2 5 2"
+ok "the job ends" ends "$id"
+ok "... and knew how many tasks each node has" grep -q '^n\[2,9-10\] 3 0 5 2(x2),1$' \
+    "$home/kiln-$id.out" || note "$(cat "$home/kiln-$id.out")"
+ok "... also in its host file" grep -q '^n2 slots=2 n9 slots=2 n10 slots=1 $' "$home/kiln-$id.out"
+id=$(submit -w 'n[2,10]' "$home/known.sh")
+ok "a job of named nodes ends" ends "$id"
+ok "... and was on these" grep -q '^n\[2,10\] 2 0 2 1(x2)$' "$home/kiln-$id.out" ||
+    note "$(cat "$home/kiln-$id.out")"
+ok "-N that is not the number of names is refused" fails submit -w 'n[2,9]' -N 3 --wrap true
+ok "... in words" says "--nodelist names 2 nodes, but --nodes 3" || note "$(cat "$cluster/said")"
+ok "another part of a job is refused" fails submit -N 1 : -N 2 "$home/known.sh"
+ok "... in words" says "heterogeneous job" || note "$(cat "$cluster/said")"
+id=$(submit -n 100 --wrap true 2>"$cluster/said")
+ok "tasks for which there are too few nodes are told" says "can never run" ||
+    note "$(cat "$cluster/said")"
+as kilntest1 kctl cancel "$id" >/dev/null
+
 finish

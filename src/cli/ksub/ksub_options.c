@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/submission_set.h"
 #include "lib/base/macro.h"
@@ -174,6 +175,16 @@ static const struct option_spec rows[] = {
      .help = "GPUs, of any model or of the given one: 2, 1:a100",
      .type = OPTION_CALL,
      .set = submission_set_gpus},
+    {.name = "gpus-per-node",
+     .argument = "N[:TYPE]",
+     .help = "GPUs on each node, instead of --gpus for all nodes",
+     .type = OPTION_CALL,
+     .set = submission_set_gpus},
+    {.name = "gpus-per-task",
+     .argument = "N[:TYPE]",
+     .help = "GPUs for each task: times -n",
+     .type = OPTION_CALL,
+     .set = sbatch_set_gpus_per_task},
     {.name = "gres",
      .argument = "gpu[:TYPE][:N]",
      .help = "GPUs, in Slurm's syntax",
@@ -243,29 +254,30 @@ static const struct option_spec rows[] = {
      PLACE(no_wait)},
     {.name = "nodelist",
      .letter = 'w',
-     .argument = "NODE",
-     .help = "on this node",
+     .argument = "LIST",
+     .help = "on these nodes: n1, or n[1-4] for a job of four nodes",
      .type = OPTION_CALL,
      .set = submission_set_constraint,
      PLACE(nodes)},
     {.name = "nodes",
      .letter = 'N',
      .argument = "N",
-     .help = "how many nodes (1); the script runs on the first of them, and -c, --mem, -G and the "
-             "other amounts are for each node, -n is for all",
+     .help = "how many nodes; the script runs on the first of them. -n and -G are for all nodes, "
+             "--mem and the other amounts for each (default: as few as -n allows)",
      .type = OPTION_CALL,
      .set = submission_set_node_count},
     {.name = "ntasks",
      .letter = 'n',
      .argument = "N",
-     .help = "how many tasks the job starts; it gets -n times -c CPUs (1)",
+     .help = "how many tasks the job starts; it gets -n times -c CPUs (1), on one node if one has "
+             "as many",
      .type = OPTION_INT,
      .min = 1,
      .max = SUBMISSION_MOST_CPUS,
      PLACE(tasks)},
     {.name = "ntasks-per-node",
      .argument = "N",
-     .help = "how many tasks on each node: same as -n in a job of one node, or a minimum for it",
+     .help = "how many tasks on each node; with -n, at most so many",
      .type = OPTION_INT,
      .min = 1,
      .max = SUBMISSION_MOST_CPUS,

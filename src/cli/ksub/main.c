@@ -10,6 +10,7 @@
 #include "cli/ksub/cron_submit.h"
 #include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
+#include "cli/ksub/node_request.h"
 #include "cli/ksub/pipeline_submit.h"
 #include "cli/ksub/script_hints.h"
 #include "cli/ksub/submission.h"
@@ -106,10 +107,30 @@ print_end(const struct job *job)
     fprintf(stderr, "ksub: job %" PRId64 ": %s\n", job->status.id, clean);
 }
 
+/* Says what a user might not expect of a job of several nodes. */
+static void
+print_nodes(const struct submission *asked, const struct submission *s)
+{
+    CLEANUP_STRBUF struct strbuf division = STRBUF_INIT;
+
+    if (s->quiet)
+        return;
+    if (asked->node_count == 0 && asked->nodes == NULL && s->node_count > 1)
+        fprintf(stderr, "ksub: the job takes %" PRId64 " nodes%s; its script runs on %s\n",
+                s->node_count,
+                asked->slurm.tasks_per_node > 0 ? "" : ", as no node has room for all tasks",
+                s->per_node ? "each of them" : "the first of them");
+    node_request_format_division(s, &division);
+    if (division.length > 0)
+        fprintf(stderr, "ksub: %s\n", division.text);
+}
+
 static int
-submit(const struct submission *s, const struct json *manifest, struct arena *arena,
+submit(struct submission_input *input, const struct json *manifest, struct arena *arena,
        int *ret_status, struct error *err)
 {
+    struct submission *s = &input->submission;
+    const bool may_spread = node_request_may_spread(&input->asked);
     CLEANUP(connection_closep) struct connection *connection = NULL;
     CLEANUP(object_unrefp) const struct object *job = NULL, *ended = NULL;
     struct job_submit request = {
@@ -120,14 +141,27 @@ submit(const struct submission *s, const struct json *manifest, struct arena *ar
         .is_test = s->test_only,
         .patience_ms = s->no_wait ? 0 : PATIENCE_MS,
     };
-    int r = connection_open(s->server, NULL,
-                            s->wait || s->test_only || s->cron != NULL ? CONNECTION_OFTEN
-                                                                       : CONNECTION_ONCE,
-                            &connection, err);
+    int r =
+        connection_open(s->server, NULL,
+                        s->wait || s->test_only || s->cron != NULL || may_spread ? CONNECTION_OFTEN
+                                                                                 : CONNECTION_ONCE,
+                        &connection, err);
 
     if (r < 0)
         return r;
     request.client = connection_client(connection);
+    if (may_spread)
+        r = node_request_spread(&(struct node_spread){.program = "ksub",
+                                                      .asked = &input->asked,
+                                                      .script = &input->script,
+                                                      .client = request.client,
+                                                      .patience_ms = request.patience_ms,
+                                                      .arena = arena},
+                                s, &manifest, err);
+    if (r < 0)
+        return connection_advise(r, err);
+    request.job = manifest;
+    print_nodes(&input->asked, s);
     r = job_submit_run(&request, &job, err);
     if (r < 0)
         return connection_advise(r, err);
@@ -223,7 +257,7 @@ main(int argc, char **argv)
     if (input.submission.dry_run)
         r = print_manifest(&input.submission, manifest);
     else
-        r = submit(&input.submission, manifest, arena, &status, &err);
+        r = submit(&input, manifest, arena, &status, &err);
     if (r < 0 || status == 0)
         return (int)program_end("ksub", r, &err);
     return status;

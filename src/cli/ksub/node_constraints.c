@@ -32,9 +32,9 @@ check_partitions(const char *list, struct error *err)
     }
 }
 
-/* The names of a list in Slurm's short form, separated by commas. */
+/* -x: the names of a list in Slurm's short form, separated by commas. */
 static int
-expand(struct arena *arena, const char *list, const char **ret_names, struct error *err)
+exclude(struct arena *arena, struct json *spec, const char *list, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char **names = NULL;
@@ -43,18 +43,26 @@ expand(struct arena *arena, const char *list, const char **ret_names, struct err
 
     for (size_t i = 0; i < count; i++)
         strbuf_printf(&text, "%s%s", i > 0 ? "," : "", names[i]);
-    *ret_names = arena_strdup(arena, text.length > 0 ? text.text : "");
-    return r;
+    return r < 0 ? r
+                 : job_nodes_set_names(arena, spec, true, text.length > 0 ? text.text : "", err);
 }
 
+/* -w: of a job of several nodes, each pod may go to any of them, and each has its
+ * own (node_request.c compares their number). Several names are alternatives of
+ * what was set before.
+ */
 static int
-add_names(struct arena *arena, struct json *spec, bool is_exclusion, const char *list,
-          struct error *err)
+choose(struct arena *arena, struct json *spec, const char *list, bool are_several,
+       struct error *err)
 {
-    const char *names;
-    int r = expand(arena, list, &names, err);
+    const char **names = NULL;
+    size_t count = 0;
+    int r = list != NULL ? hostlist_expand(arena, list, &names, &count, err) : 0;
 
-    return r < 0 ? r : job_nodes_set_names(arena, spec, is_exclusion, names, err);
+    if (r < 0 || count == 0 || (count > 1) != are_several)
+        return r;
+    return are_several ? job_nodes_add_choice(arena, spec, names, count, err)
+                       : job_nodes_set_names(arena, spec, false, names[0], err);
 }
 
 int
@@ -65,11 +73,11 @@ node_constraints_add(const struct submission *s, struct arena *arena, struct jso
 
     if (s->partition != NULL)
         r = check_partitions(s->partition, err);
-    if (r == 0 && s->nodes != NULL)
-        r = add_names(arena, spec, false, s->nodes, err);
+    if (r == 0)
+        r = choose(arena, spec, s->nodes, false, err);
     if (r == 0 && s->excluded != NULL)
-        r = add_names(arena, spec, true, s->excluded, err);
+        r = exclude(arena, spec, s->excluded, err);
     if (r == 0 && s->constraint != NULL)
         r = job_nodes_set_features(arena, spec, s->constraint, err);
-    return r;
+    return r < 0 ? r : choose(arena, spec, s->nodes, true, err);
 }

@@ -6,10 +6,19 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cli/ksub/job_submit.h"
+#include "cli/ksub/manifest.h"
+#include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/submission.h"
+#include "cli/ksub/submission_set.h"
+#include "lib/api/job/job_scheduling.h"
+#include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/hostlist.h"
+#include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 bool
@@ -30,7 +39,6 @@ find_obstacle(const struct submission *s, const char **ret_why)
         {s->cron != NULL, "--cron", "jobs that repeat have one node"},
         {s->requeue, "--requeue", "a job of several nodes is not started again as a whole yet"},
         {s->test_only, "--test-only", "it is not known yet when several nodes are free together"},
-        {s->nodes != NULL, "--nodelist", "it names one node; -C, -p and -x choose several"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++)
@@ -41,45 +49,123 @@ find_obstacle(const struct submission *s, const char **ret_why)
     return NULL;
 }
 
+/* The first nodes have one more than the others. */
 static int
-divide(const char *option, int64_t nodes, int64_t *count, struct error *err)
+divide_tasks(struct submission *s, struct error *err)
 {
-    if (*count % nodes != 0)
+    const int64_t nodes = s->node_count, per_node = s->slurm.tasks_per_node, all = s->tasks;
+
+    if (all == 0)
+        return 0;
+    if (all < nodes)
         return error_set(err, -EINVAL,
-                         "%s %lld is for all nodes, and cannot be divided among %lld nodes equally",
-                         option, (long long)*count, (long long)nodes);
-    *count /= nodes;
+                         "--ntasks %lld is less than one task for each of the %lld nodes; ask for "
+                         "fewer nodes, or more tasks",
+                         (long long)all, (long long)nodes);
+    s->tasks = (all + nodes - 1) / nodes;
+    s->total_tasks = all % nodes != 0 ? all : 0;
+    if (per_node == 0 || s->tasks <= per_node)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "--ntasks %lld on %lld nodes is more than --ntasks-per-node %lld",
+                     (long long)all, (long long)nodes, (long long)per_node);
+}
+
+/* --gpus is for the job; --gpus-per-node and --gres are for a node. */
+static int
+divide_gpus(struct submission *s, struct error *err)
+{
+    if (s->slurm.gpus == 0 || s->slurm.gpus_per_node > 0 || s->gpus != s->slurm.gpus)
+        return 0;
+    if (s->gpus % s->node_count != 0)
+        return error_set(err, -EINVAL,
+                         "--gpus %lld is for all nodes, and cannot be divided among %lld nodes "
+                         "equally; --gpus-per-node is for each of them",
+                         (long long)s->gpus, (long long)s->node_count);
+    s->gpus /= s->node_count;
     return 0;
 }
 
+/* -w n[1-4] is a job of these four nodes. */
 static int
-settle_amounts(struct submission *s, struct error *err)
+settle_names(struct submission *s, struct error *err)
 {
-    const int64_t nodes = s->node_count, per_node = s->slurm.tasks_per_node;
-    int r = divide("--ntasks", nodes, &s->tasks, err);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const int64_t asked = s->node_count;
+    const char **names = NULL;
+    size_t count = 0;
+    int r = hostlist_expand(arena, s->nodes, &names, &count, err);
 
-    if (r == 0 && per_node > 0 && s->tasks > per_node)
-        r = error_set(err, -EINVAL,
-                      "--ntasks %lld on %lld nodes is more than --ntasks-per-node %lld",
-                      (long long)(s->tasks * nodes), (long long)nodes, (long long)per_node);
-    /* --gpus is for the job; --gpus-per-node and --gres are for a node */
-    if (r == 0 && s->slurm.gpus > 0 && s->slurm.gpus_per_node == 0 && s->gpus == s->slurm.gpus)
-        r = divide("--gpus", nodes, &s->gpus, err);
-    return r;
+    if (r < 0)
+        return r;
+    if (count > JOB_GANG_MAX)
+        return error_set(err, -EINVAL, "--nodelist names %zu nodes, but a job has at most %d",
+                         count, JOB_GANG_MAX);
+    if (asked == 0)
+        s->node_count = (int64_t)count;
+    if (asked == 0 || asked == (int64_t)count)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "--nodelist names %zu node%s, but --nodes %lld asks for another number: name "
+                     "all nodes of the job, or choose them with -p, -C and -x",
+                     count, count == 1 ? "" : "s", (long long)asked);
+}
+
+/* As many nodes as -n and --ntasks-per-node need. */
+static int
+settle_count(struct submission *s, struct error *err)
+{
+    const int64_t per_node = s->slurm.tasks_per_node;
+
+    if (s->nodes != NULL)
+        return settle_names(s, err);
+    if (s->node_count == 1 && per_node > 0 && s->tasks > per_node)
+        return error_set(err, -EINVAL,
+                         "--ntasks %lld on one node is more than --ntasks-per-node %lld",
+                         (long long)s->tasks, (long long)per_node);
+    if (s->node_count == 0 && per_node > 0 && s->tasks > per_node)
+        s->node_count = (s->tasks + per_node - 1) / per_node;
+    if (s->node_count <= JOB_GANG_MAX)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "--ntasks %lld with --ntasks-per-node %lld needs %lld nodes, but a job has at "
+                     "most %d",
+                     (long long)s->tasks, (long long)per_node, (long long)s->node_count,
+                     JOB_GANG_MAX);
 }
 
 int
 node_request_settle(struct submission *s, struct error *err)
 {
     const char *why = NULL, *obstacle;
+    int r = settle_count(s, err);
 
-    if (!node_request_is_several(s))
-        return 0;
+    if (r < 0 || !node_request_is_several(s))
+        return r;
     obstacle = find_obstacle(s, &why);
     if (obstacle != NULL)
         return error_set(err, -EOPNOTSUPP, "%s is not for a job of %lld nodes: %s", obstacle,
                          (long long)s->node_count, why);
-    return settle_amounts(s, err);
+    r = divide_tasks(s, err);
+    return r < 0 ? r : divide_gpus(s, err);
+}
+
+void
+node_request_format_division(const struct submission *s, struct strbuf *out)
+{
+    const int64_t nodes = s->node_count, all = s->total_tasks;
+    const int64_t more = all % (nodes > 0 ? nodes : 1),
+                  each = s->cpus_per_task > 0 ? s->cpus_per_task : 1;
+    const int64_t idle = (nodes - more) * each;
+
+    if (!node_request_is_several(s) || all == 0)
+        return;
+    strbuf_printf(out,
+                  "%lld tasks on %lld nodes: %lld node%s with %lld, %lld with %lld; %lld CPU%s "
+                  "stay%s idle",
+                  (long long)all, (long long)nodes, (long long)more, more == 1 ? "" : "s",
+                  (long long)s->tasks, (long long)(nodes - more), (long long)s->tasks - 1,
+                  (long long)idle, idle == 1 ? "" : "s", idle == 1 ? "s" : "");
 }
 
 /* Whether the path has that pattern, such as %N or %10N. */
@@ -153,5 +239,134 @@ node_request_add(struct arena *arena, const struct submission *s, struct json *s
     json_make_object(arena, json_make_object(arena, scheduling, "schedulingPolicy"), "gang");
     json_make_object(arena, json_make_object(arena, scheduling, "disruptionMode"), "all");
     json_set_bool(arena, scheduling, "onePerNode", true);
+    return 0;
+}
+
+/* ---- Nodes for the tasks of -n ---- */
+
+#define TRIES_MOST 16 /* numbers of nodes */
+
+/* The words of a rule that refuses (`impossible`), in the error of a submission. */
+#define REFUSED_WORDS "Impossible: "
+
+struct spread_trial {
+    struct submission submission;
+    const struct json *manifest;
+    bool fits;
+    bool is_over_quota; /* more nodes would not help */
+};
+
+/* Whether a cluster without other jobs could run it. `tasks` replaces the number
+ * that was asked for.
+ */
+static int
+try_nodes(const struct node_spread *w, int64_t nodes, int64_t tasks, struct spread_trial *t,
+          struct error *err)
+{
+    CLEANUP(object_unrefp) const struct object *job = NULL;
+    CLEANUP_STRBUF struct strbuf unused = STRBUF_INIT;
+    struct error found = {0};
+    int r;
+
+    *t = (struct spread_trial){.submission = *w->asked};
+    t->submission.node_count = nodes;
+    t->submission.tasks = tasks;
+    if (sbatch_options_settle(&t->submission, &found) < 0
+        || submission_set_order(&t->submission, &found) < 0)
+        return 0;
+    t->manifest = manifest_make(&t->submission, w->script, w->arena, err);
+    if (t->manifest == NULL)
+        return err->code < 0 ? err->code : -EINVAL;
+    r = job_submit_run(&(struct job_submit){.client = w->client,
+                                            .namespace = manifest_namespace(&t->submission),
+                                            .job = t->manifest,
+                                            .dry_run = true,
+                                            .is_test = true,
+                                            .program = w->program,
+                                            .warnings = &unused,
+                                            .patience_ms = w->patience_ms},
+                       &job, &found);
+    t->fits = r == 0;
+    t->is_over_quota = strstr(found.text, "quota") != NULL;
+    if (r == 0 || r == -ENODEV || strstr(found.text, REFUSED_WORDS) != NULL)
+        return 0;
+    *err = found;
+    return r;
+}
+
+/* How many of the tasks one node could run; 0: not even one. */
+static int
+find_most_tasks(const struct node_spread *w, int64_t *ret_most, struct error *err)
+{
+    int64_t low = 0, high = w->asked->tasks; /* that many do not fit */
+
+    while (high - low > 1) {
+        const int64_t middle = low == 0 ? 1 : low + (high - low) / 2;
+        struct spread_trial t;
+        int r = try_nodes(w, 1, middle, &t, err);
+
+        if (r < 0)
+            return r;
+        if (t.fits)
+            low = middle;
+        else
+            high = middle;
+    }
+    *ret_most = low;
+    return 0;
+}
+
+/* The next larger number of nodes of which each has fewer tasks or, as GPUs of the
+ * job cannot be divided otherwise, simply the next.
+ */
+static int64_t
+next_count(const struct submission *asked, int64_t nodes)
+{
+    const int64_t each = (asked->tasks + nodes - 1) / nodes;
+
+    if (asked->slurm.gpus > 0 || each < 2)
+        return nodes + 1;
+    return (asked->tasks + each - 2) / (each - 1);
+}
+
+bool
+node_request_may_spread(const struct submission *s)
+{
+    return s->node_count == 0 && s->tasks > 1 && s->slurm.tasks_per_node == 0 && s->nodes == NULL
+           && s->array.text == NULL && s->cron == NULL && s->shared_mcpu == 0;
+}
+
+int
+node_request_spread(const struct node_spread *w, struct submission *submission,
+                    const struct json **manifest, struct error *err)
+{
+    const int64_t tasks = w->asked->tasks;
+    struct spread_trial t, first = {0};
+    int64_t nodes = 2, most = 0;
+    int r = try_nodes(w, 1, tasks, &t, err);
+
+    if (r < 0 || t.fits || t.is_over_quota)
+        return r;
+    if (w->asked->slurm.gpus == 0) {
+        r = find_most_tasks(w, &most, err);
+        if (r < 0 || most == 0)
+            return r;
+        nodes = (tasks + most - 1) / most;
+    }
+    for (unsigned i = 0; i < TRIES_MOST && nodes <= tasks && nodes <= JOB_GANG_MAX; i++) {
+        r = try_nodes(w, nodes, tasks, &t, err);
+        if (r < 0)
+            return r;
+        if (first.manifest == NULL || t.fits)
+            first = t;
+        if (t.fits)
+            break;
+        nodes = next_count(w->asked, nodes);
+    }
+    if (first.manifest == NULL)
+        return 0;
+    /* If there are too few such nodes, too, the controller says so. */
+    *submission = first.submission;
+    *manifest = first.manifest;
     return 0;
 }

@@ -95,9 +95,9 @@ set_gres(UNUSED const struct option_spec *option, const char *value, void *targe
     return accelerators_parse_gres(value, target, err);
 }
 
-static int
-set_gpus_per_task(UNUSED const struct option_spec *option, const char *value, void *target,
-                  struct error *err)
+int
+sbatch_set_gpus_per_task(UNUSED const struct option_spec *option, const char *value, void *target,
+                         struct error *err)
 {
     struct submission *s = target;
     struct submission one = {0};
@@ -297,15 +297,7 @@ static const struct option_spec rows[] = {
     {.name = "get-user-env", NOTED("[=TIMEOUT]")},
     {.name = "gid", REFUSED("GROUP", "a job runs as the user who submits it")},
     {.name = "gpu-freq", REFUSED("FREQ", "a site's prolog may set the frequency of GPUs")},
-    {.name = "gpus-per-node",
-     .argument = "[TYPE:]N",
-     .help = "same as --gpus, because a job has one node",
-     CALL(submission_set_gpus)},
     {.name = "gpus-per-socket", REFUSED("[TYPE:]N", "use --gpus; the GPUs are near the cores")},
-    {.name = "gpus-per-task",
-     .argument = "[TYPE:]N",
-     .help = "GPUs for each task: times -n",
-     CALL(set_gpus_per_task)},
     {.name = "gres", CALL(set_gres)},
     {.name = "gres-flags", NOTED("FLAGS")},
     {.name = "hint",
@@ -344,7 +336,9 @@ static const struct option_spec rows[] = {
     {.name = "network", NOTED("TYPE")},
     {.name = "nice", NOTED("[=N]")},
     {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
-    {.name = "nodefile", .letter = 'F', REFUSED("FILE", "a job has one node; use -w to name it")},
+    {.name = "nodefile",
+     .letter = 'F',
+     REFUSED("FILE", "name the nodes with -w $(paste -sd, FILE)")},
     {.name = "ntasks-per-core",
      .argument = "N",
      .help = "1: same as --threads-per-core 1; other values have no effect",
@@ -454,12 +448,6 @@ settle_tasks(struct submission *s, struct error *err)
     const struct submission_sbatch *b = &s->slurm;
     int64_t per_gpu = b->tasks_per_gpu;
 
-    if (b->tasks_per_node > 0 && s->tasks > b->tasks_per_node)
-        return error_set(err, -EINVAL,
-                         "--ntasks %lld with --ntasks-per-node %lld needs "
-                         "more than one node, but a job has one: leave "
-                         "--ntasks-per-node out, or ask for fewer tasks",
-                         (long long)s->tasks, (long long)b->tasks_per_node);
     if (s->tasks == 0)
         s->tasks = b->tasks_per_node;
     if (per_gpu == 0)

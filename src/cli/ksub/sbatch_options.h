@@ -26,3 +26,7 @@ const struct option_table *sbatch_options(void);
  * contradict each other.
  */
 int sbatch_options_settle(struct submission *s, struct error *err);
+
+/* --gpus-per-task */
+int sbatch_set_gpus_per_task(const struct option_spec *option, const char *value, void *target,
+                             struct error *err);

@@ -77,8 +77,9 @@ struct submission {
     /* Nodes, and placement on them. Of several nodes (node_request.h), all
      * amounts are those of one node once the options are settled.
      */
-    int64_t node_count; /* 0: not given */
-    bool per_node;      /* the script runs on each of them */
+    int64_t node_count;  /* 0: not given */
+    int64_t total_tasks; /* of several nodes, if not all have `tasks` of them; or 0 */
+    bool per_node;       /* the script runs on each of them */
     const char *partition;
     const char *reservation;
     const char *nodes;

@@ -379,6 +379,7 @@ read_options(struct submission_input *input, const struct option_table *table, i
     s->format = NULL; /* a script that says -o json means a file */
     s->output_before = s->output;
     r = option_parse(table, argc, argv, s, &operands, err);
+    input->asked = *s;
     if (r == 0)
         r = sbatch_options_settle(s, err);
     if (r == 0)
@@ -451,6 +452,11 @@ read_one(struct submission_input *input, const struct option_table *table,
     s->wrapped = given->wrapped;
     s->sbatch = given->sbatch;
     s->no_sbatch = given->no_sbatch;
+    if (operands < argc && strcmp(argv[operands], ":") == 0)
+        return error_set(err, -EOPNOTSUPP,
+                         "':' begins another part of a heterogeneous job, but all nodes of a job "
+                         "have the same amounts here; submit a job for each part (--dependency "
+                         "orders them), or give every node what the largest part needs");
     if (operands < argc) {
         if (strcmp(argv[operands], "-") != 0)
             s->script_path = argv[operands];

@@ -19,7 +19,8 @@ struct error;
 struct submission_input {
     const char *program; /* of messages: "ksub", "sbatch" */
     struct submission submission;
-    struct arena *arena; /* memory of the submission's texts */
+    struct submission asked; /* before amounts for all nodes became those of one */
+    struct arena *arena;     /* memory of the submission's texts */
     struct strbuf script;
     unsigned n_foreign;     /* #SBATCH lines */
     bool reads_foreign;     /* they were read */

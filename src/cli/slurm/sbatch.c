@@ -15,6 +15,7 @@
 #include "cli/connect/connection.h"
 #include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
+#include "cli/ksub/node_request.h"
 #include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/script_hints.h"
 #include "cli/ksub/submission_input.h"
@@ -378,6 +379,14 @@ run(struct slurm_client *client, struct submission_input *input)
         return failure(STATUS_MISUSED);
     }
     r = kctl_open(&client->kctl, &err);
+    input->asked.job_name = s->job_name;
+    if (r == 0 && node_request_may_spread(&input->asked))
+        r = node_request_spread(&(struct node_spread){.asked = &input->asked,
+                                                      .script = &input->script,
+                                                      .client = kctl_client(&client->kctl),
+                                                      .patience_ms = PATIENCE_MS,
+                                                      .arena = client->arena},
+                                s, &manifest, &err);
     if (r == 0 && s->test_only)
         return test(client, s, manifest);
     if (r == 0)

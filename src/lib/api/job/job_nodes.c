@@ -177,8 +177,8 @@ job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion, c
         n_commas += *p == ',';
     if (!is_exclusion && n_commas > 0)
         return error_set(err, -EOPNOTSUPP,
-                         "'%.80s' names %zu nodes, but a job has one node for "
-                         "now; jobs on several nodes come in a later release",
+                         "'%.80s' names %zu nodes, but this job has one node; ksub -N and -w "
+                         "submit a job of several",
                          names, n_commas + 1);
     if (check_size(json_count(old), n_commas + 1, err) < 0)
         return -E2BIG;
@@ -190,6 +190,30 @@ job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion, c
     }
     if (json_count(old) == 0)
         add_term(arena, terms, NULL, with_names(arena, NULL, op, names));
+    set_terms(arena, spec, terms);
+    return 0;
+}
+
+/* A field selector takes one value, so each name is a term of its own, beside the
+ * alternatives that there were.
+ */
+int
+job_nodes_add_choice(struct arena *arena, struct json *spec, const char *const *names, size_t count,
+                     struct error *err)
+{
+    const struct json *old = terms_of(spec);
+    const uint32_t n_old = json_count(old) > 0 ? json_count(old) : 1;
+    struct json *terms = json_array(arena);
+
+    if (check_size(n_old, count, err) < 0)
+        return -E2BIG;
+    for (uint32_t i = 0; i < n_old; i++)
+        for (size_t k = 0; k < count; k++) {
+            const struct json *term = json_at(old, i);
+
+            add_term(arena, terms, dup_member(arena, term, "matchExpressions"),
+                     with_names(arena, json_get(term, "matchFields"), "In", names[k]));
+        }
     set_terms(arena, spec, terms);
     return 0;
 }

@@ -10,16 +10,23 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct arena;
 struct error;
 struct json;
 
-/* Sets the names, separated by commas, of the only node (one, for now) or of
- * the nodes that are excluded; "" removes the requirement.
+/* Sets the names, separated by commas, of the only node (one) or of the nodes that
+ * are excluded; "" removes the requirement.
  */
 int job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion,
                         const char *names, struct error *err);
+
+/* Lets each pod of a job go to any of the nodes, instead of to the only one; there
+ * were no names before.
+ */
+int job_nodes_add_choice(struct arena *arena, struct json *spec, const char *const *names,
+                         size_t count, struct error *err);
 
 /* Reads them back, in the arena and separated by commas; "" for none, and also
  * for requirements that the functions here could not have made.

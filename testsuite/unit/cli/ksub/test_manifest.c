@@ -264,7 +264,6 @@ START_TEST(what_cannot_be_a_job_is_refused)
         struct submission s;
         const char *words;
     } cases[] = {
-        {{.nodes = "n[1-2]"}, "names 2 nodes"},
         {{.nodes = "n[1-"}, "list of nodes"},
         {{.excluded = "n 1"}, "list of nodes"},
         {{.constraint = "a|b&c"}, "mixes & and |"},
@@ -326,6 +325,41 @@ START_TEST(one_of_several_features_is_an_alternative_of_its_own)
                          i == 0 ? "feature.kiln.hpc/a" : "feature.kiln.hpc/b");
     }
     ck_assert_str_eq(json_path_text(job, "spec.template.spec.placement.partition"), "x,y");
+}
+END_TEST
+
+START_TEST(each_of_several_nodes_is_an_alternative_of_every_feature)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    const struct submission s = {.constraint = "a|b",
+                                 .nodes = "n[1-3]",
+                                 .excluded = "m",
+                                 .node_count = 3,
+                                 .tasks = 3,
+                                 .total_tasks = 7,
+                                 .directory = "/"};
+    const struct json *job = manifest_make(&s, &script, arena, NULL);
+    const struct json *terms =
+        json_get_path(job, "spec.template.spec.affinity.nodeAffinity."
+                           "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+
+    ck_assert_uint_eq(json_count(terms), 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct json *labels = json_get(json_at(terms, i), "matchExpressions");
+        const struct json *fields = json_get(json_at(terms, i), "matchFields");
+        const struct json *name = json_at(fields, 1);
+        char expected[3] = {'n', (char)('1' + i % 3), '\0'};
+
+        ck_assert_str_eq(json_get_text(json_at(labels, 0), "key"),
+                         i < 3 ? "feature.kiln.hpc/a" : "feature.kiln.hpc/b");
+        ck_assert_str_eq(json_get_text(json_at(fields, 0), "operator"), "NotIn");
+        ck_assert_str_eq(json_get_text(name, "operator"), "In");
+        ck_assert_str_eq(json_text(json_at(json_get(name, "values"), 0)), expected);
+    }
+    ck_assert_str_eq(json_get_text(json_get_path(job, "spec.template.metadata.annotations"),
+                                   "kiln.hpc/total-tasks"),
+                     "7");
 }
 END_TEST
 
@@ -414,9 +448,10 @@ START_TEST(a_file_of_several_nodes_is_refused)
 }
 END_TEST
 
-SUITE("manifest", a_submission_without_options_is_one_cpu_and_no_limit,
-      every_option_has_its_place_in_the_job, an_array_is_one_job_whose_elements_fail_alone,
-      what_cannot_be_a_job_is_refused, a_script_that_is_no_utf8_travels_as_base64,
+SUITE("manifest", each_of_several_nodes_is_an_alternative_of_every_feature,
+      a_submission_without_options_is_one_cpu_and_no_limit, every_option_has_its_place_in_the_job,
+      an_array_is_one_job_whose_elements_fail_alone, what_cannot_be_a_job_is_refused,
+      a_script_that_is_no_utf8_travels_as_base64,
       one_of_several_features_is_an_alternative_of_its_own,
       no_limit_that_is_asked_for_is_not_none_asked_for, a_job_of_several_nodes_is_a_gang_of_indexes,
       a_script_of_several_nodes_runs_on_the_first, a_file_of_several_nodes_is_refused)

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ksub/node_request.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
 /* Parses a command line in one string, with one space between words. */
@@ -58,6 +60,10 @@ START_TEST(what_means_the_same_on_one_node_is_taken)
         {"-N 4 --per-node --gres gpu:2", 0, 0, 2, 0},
         {"-N 4 -n 8", 2, 0, 0, 0},
         {"-N 1 --per-node -n 3", 3, 0, 0, 0},
+        {"-N 4 -n 10", 3, 0, 0, 0},
+        {"-n 9 --ntasks-per-node=4", 3, 0, 0, 0},
+        {"-n 8 --ntasks-per-node=4 --gpus-per-task 1", 4, 0, 4, 0},
+        {"-w n[1-3] -n 7 --gpus-per-node 2", 3, 0, 2, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -69,6 +75,37 @@ START_TEST(what_means_the_same_on_one_node_is_taken)
         ck_assert_int_eq(s.cpus_per_task, cases[i].cpus_per_task);
         ck_assert_int_eq(s.gpus, cases[i].gpus);
         ck_assert_int_eq(s.memory_bytes, cases[i].memory);
+    }
+}
+END_TEST
+
+START_TEST(tasks_that_are_not_divided_equally_are_counted)
+{
+    static const struct {
+        const char *line;
+        int64_t nodes, total;
+        const char *words;
+    } cases[] = {
+        {"-N 4 -n 10 -c 2", 4, 10,
+         "10 tasks on 4 nodes: 2 nodes with 3, 2 with 2; 4 CPUs stay idle"},
+        {"-N 2 -n 3", 2, 3, "3 tasks on 2 nodes: 1 node with 2, 1 with 1; 1 CPU stays idle"},
+        {"-N 4 -n 8", 4, 0, ""},
+        {"-n 9 --ntasks-per-node=4", 3, 0, ""},
+        {"-n 4 --ntasks-per-node=4", 0, 0, ""},
+        {"-w n[1-3],m", 4, 0, ""},
+        {"-n 9", 0, 0, ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+        struct submission s;
+        struct error err = {0};
+
+        ck_assert_msg(parse(cases[i].line, &s, &err) == 0, "%s: %s", cases[i].line, err.text);
+        ck_assert_int_eq(s.node_count, cases[i].nodes);
+        ck_assert_int_eq(s.total_tasks, cases[i].total);
+        node_request_format_division(&s, &words);
+        ck_assert_str_eq(words.length > 0 ? words.text : "", cases[i].words);
     }
 }
 END_TEST
@@ -111,12 +148,12 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         {"-N 4 --per-node -a 1-3", "--array is not for a job of 4 nodes"},
         {"-N 4 --per-node --requeue", "--requeue is not for"},
         {"-N 4 --per-node --test-only", "--test-only is not for"},
-        {"-N 4 --per-node -w n1", "--nodelist is not for"},
+        {"-N 4 --per-node -w n1", "--nodelist names 1 node"},
         {"-N 4 --per-node --cron @daily", "--cron is not for"},
-        {"-N 4 --per-node -n 6", "--ntasks 6 is for all nodes"},
+        {"-N 4 --per-node -n 3", "--ntasks 3 is less than one task"},
         {"-N 4 --per-node -G 6", "--gpus 6 is for all nodes"},
         {"-N 4 --per-node -n 16 --ntasks-per-node 2", "--ntasks 16 on 4 nodes is more than"},
-        {"-n 9 --ntasks-per-node=4", "more than one node"},
+        {"-N 1 -n 9 --ntasks-per-node=4", "on one node is more than"},
         {"-n 3 -G 4 --gpus-per-task=2", "does not match 3 tasks and 4"},
         {"-G 1 --gpus-per-task=2", "does not match"},
         {"-n 7 -G 2 --ntasks-per-gpu=3", "does not match"},
@@ -212,7 +249,7 @@ START_TEST(every_option_has_one_row_in_the_order_of_names)
 }
 END_TEST
 
-SUITE("sbatch_options", what_means_the_same_on_one_node_is_taken,
-      cores_and_memory_are_chosen_in_their_words, what_cannot_be_done_is_refused_with_what_to_do,
-      no_memory_means_all_of_the_node, what_does_no_harm_is_noted_once,
-      every_option_has_one_row_in_the_order_of_names)
+SUITE("sbatch_options", tasks_that_are_not_divided_equally_are_counted,
+      what_means_the_same_on_one_node_is_taken, cores_and_memory_are_chosen_in_their_words,
+      what_cannot_be_done_is_refused_with_what_to_do, no_memory_means_all_of_the_node,
+      what_does_no_harm_is_noted_once, every_option_has_one_row_in_the_order_of_names)
