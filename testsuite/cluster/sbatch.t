@@ -105,7 +105,7 @@ is "the default output file is that of sbatch" \
 
 before=$(kctl get jobs --no-headers | wc -l)
 status=0
-(PATH=$cluster/bin:/bin:/usr/bin && command -v srun >/dev/null) && srun=5 || srun=6
+(PATH=$cluster/bin:/bin:/usr/bin && command -v srun >/dev/null) && srun=4 || srun=5
 ksub "$scripts/refused.sh" >"$cluster/said" 2>&1 || status=$?
 is "a script with unsupported directives is refused" "$status" 64
 is "all of them are reported, each with its line" \
