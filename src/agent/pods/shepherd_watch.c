@@ -18,6 +18,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -406,8 +407,7 @@ shepherd_watch_look_frozen(void *context)
         return;
     }
     tell_freeze(s);
-    s->freeze_look_ms =
-        s->freeze_look_ms * 2 > FREEZE_LAST_MS ? FREEZE_LAST_MS : s->freeze_look_ms * 2;
+    s->freeze_look_ms = backoff_next(s->freeze_look_ms, FREEZE_FIRST_MS, FREEZE_LAST_MS);
     timer_start(s->freeze_timer, s->freeze_look_ms);
 }
 
@@ -472,7 +472,7 @@ shepherd_watch_poll(void *context)
         if (s->live != NULL && s->live->waits_for != NULL)
             say_waiting(s);
         pod_start_look(s);
-        s->poll_ms = s->poll_ms * 2 > LOOK_LAST_MS ? LOOK_LAST_MS : s->poll_ms * 2;
+        s->poll_ms = backoff_next(s->poll_ms, LOOK_FIRST_MS, LOOK_LAST_MS);
         timer_start(s->poll_timer, s->poll_ms);
         return;
     }

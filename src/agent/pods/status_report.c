@@ -12,6 +12,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -25,9 +26,7 @@
 static void
 retry_later(struct pod_run *s)
 {
-    s->report_retry_ms = s->report_retry_ms == 0 ? REPORT_FIRST_MS : s->report_retry_ms * 2;
-    if (s->report_retry_ms > REPORT_LAST_MS)
-        s->report_retry_ms = REPORT_LAST_MS;
+    s->report_retry_ms = backoff_next(s->report_retry_ms, REPORT_FIRST_MS, REPORT_LAST_MS);
     timer_start(s->report_timer, s->report_retry_ms);
 }
 

@@ -20,13 +20,13 @@
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/launch.h"
 #include "lib/base/alloc.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 
 /* Killed processes end within microseconds, or wait for a device. */
-#define FIRST_PAUSE_MS 1
-#define LAST_PAUSE_MS  200
-
+#define FIRST_PAUSE_MS  1
+#define LAST_PAUSE_MS   200
 #define SLOW_START_MS   2000
 #define LONGEST_WAIT_MS 3600000
 #define FREEZE_LOOK_MS  20
@@ -589,7 +589,7 @@ supervisor_kill_rest(struct supervisor *v, int64_t wait_ms)
             descendants_signal(SIGKILL, 0);
         (void)free_held(v);
         pause_for(v, events_fd, pause_ms);
-        pause_ms = pause_ms * 2 < LAST_PAUSE_MS ? pause_ms * 2 : LAST_PAUSE_MS;
+        pause_ms = (int)backoff_next(pause_ms, FIRST_PAUSE_MS, LAST_PAUSE_MS);
     } while (!has_no_processes(v) && clock_monotonic_us(&clock_system) < until);
     if (events_fd >= 0)
         close(events_fd);

@@ -13,6 +13,7 @@
 
 #include "agent/volumes/removal.h"
 #include "lib/base/alloc.h"
+#include "lib/base/backoff.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
@@ -252,13 +253,11 @@ sweep_done(void *arg)
         t->pause_ms = 0;
         return;
     }
-    t->pause_ms = t->pause_ms == 0 ? PAUSE_FIRST : t->pause_ms * 2;
-    if (t->pause_ms >= PAUSE_LAST) {
-        t->pause_ms = PAUSE_LAST;
+    t->pause_ms = backoff_next(t->pause_ms, PAUSE_FIRST, PAUSE_LAST);
+    if (t->pause_ms == PAUSE_LAST)
         log_warning("%u TMPDIRs of ended jobs cannot be removed from '%s/" GONE
                     "' yet; does a process still write there?",
                     t->left, t->parent);
-    }
     timer_start(t->timer, t->pause_ms);
 }
 

@@ -9,6 +9,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/random.h"
@@ -188,6 +189,6 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
             NULL);
-        pause_ms = pause_ms * 2 < MOST_PAUSE_MS ? pause_ms * 2 : MOST_PAUSE_MS;
+        pause_ms = backoff_next(pause_ms, FIRST_PAUSE_MS, MOST_PAUSE_MS);
     }
 }

@@ -16,6 +16,7 @@
 #include "cli/ksub/script_hints.h"
 #include "cli/ksub/submission_input.h"
 #include "lib/base/arena.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -269,7 +270,7 @@ send(const struct pipeline_submit *p, const struct json *body, struct json **ret
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
             NULL);
-        pause_ms = pause_ms * 2 < MOST_PAUSE_MS ? pause_ms * 2 : MOST_PAUSE_MS;
+        pause_ms = backoff_next(pause_ms, FIRST_PAUSE_MS, MOST_PAUSE_MS);
         r = 0;
     }
     return r;

@@ -11,6 +11,7 @@
 #include "lib/api/object/object_map.h"
 #include "lib/api/object/status.h"
 #include "lib/base/alloc.h"
+#include "lib/base/backoff.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
@@ -155,9 +156,7 @@ retry_later(struct informer *in, bool is_answered)
     in->was_answered = is_answered;
     part = in->retry_ms / 3;
     retry_in(in, in->retry_ms - part + (int64_t)random_below(&in->random, (uint64_t)part + 1));
-    in->retry_ms *= 2;
-    if (in->retry_ms > RETRY_MOST_MS)
-        in->retry_ms = RETRY_MOST_MS;
+    in->retry_ms = backoff_next(in->retry_ms, RETRY_FIRST_MS, RETRY_MOST_MS);
 }
 
 /* A server that is overloaded, or that its proxy cannot reach, does not count

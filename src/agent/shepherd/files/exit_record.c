@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "agent/shepherd/files/key_values.h"
+#include "agent/shepherd/files/reused_file.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
-#include "lib/base/reused_file.h"
 #include "lib/base/strbuf.h"
 
 #define EXIT_RECORD_LIMIT_BYTES 65536u

@@ -7,6 +7,7 @@
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
 #include "lib/base/arena.h"
+#include "lib/base/backoff.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
@@ -102,16 +103,12 @@ count_pods_to_withdraw(const struct job *job, const struct job_pod_counts *t)
 static int64_t
 backoff_left_us(int64_t failures, int64_t last_failure_us, int64_t now_us)
 {
-    int64_t seconds = FIRST_BACKOFF_S;
     int64_t left;
 
     if (failures == 0 || last_failure_us == 0)
         return 0;
-    for (int64_t i = 1; i < failures && seconds < MAX_BACKOFF_S; i++)
-        seconds *= 2;
-    if (seconds > MAX_BACKOFF_S)
-        seconds = MAX_BACKOFF_S;
-    left = last_failure_us + seconds * 1000000 - now_us;
+    left = last_failure_us + backoff_after(failures, FIRST_BACKOFF_S, MAX_BACKOFF_S) * 1000000
+           - now_us;
     return left > 0 ? left : 0;
 }
 

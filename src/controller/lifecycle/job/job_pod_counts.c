@@ -16,6 +16,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/backoff.h"
 #include "lib/base/map.h"
 
 /* The wait before another attempt, doubled for each further refused round. */
@@ -365,13 +366,10 @@ note_backoff(struct job_pod_counts *t, int64_t ended_us)
 int64_t
 job_pod_counts_retry_at_us(const struct job_pod_counts *t)
 {
-    int64_t wait = FIRST_REFUSAL_WAIT_US;
-
     if (t->refusals == 0)
         return 0;
-    for (int64_t i = 1; i < t->refusals && wait < MAX_REFUSAL_WAIT_US; i++)
-        wait *= 2;
-    return t->refused_at_us + (wait < MAX_REFUSAL_WAIT_US ? wait : MAX_REFUSAL_WAIT_US);
+    return t->refused_at_us
+           + backoff_after(t->refusals, FIRST_REFUSAL_WAIT_US, MAX_REFUSAL_WAIT_US);
 }
 
 /* Pods that were created together are one round, however many are refused. */

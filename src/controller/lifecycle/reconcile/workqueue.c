@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/heap.h"
 #include "lib/base/list.h"
@@ -248,9 +249,7 @@ workqueue_done(struct workqueue *q, const char *key, enum workqueue_result resul
     e->busy = false;
     q->busy--;
     if (result == WORKQUEUE_FAILED) {
-        e->retry_ms = e->retry_ms == 0 ? FIRST_RETRY_MS : e->retry_ms * 2;
-        if (e->retry_ms > LAST_RETRY_MS)
-            e->retry_ms = LAST_RETRY_MS;
+        e->retry_ms = backoff_next(e->retry_ms, FIRST_RETRY_MS, LAST_RETRY_MS);
         workqueue_add_after(q, e->key, e->retry_ms);
     } else {
         e->retry_ms = 0;

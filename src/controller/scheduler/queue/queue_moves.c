@@ -12,6 +12,7 @@
 #include "controller/scheduler/queue/queue_state.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
+#include "lib/base/backoff.h"
 #include "lib/base/clock.h"
 #include "lib/base/heap.h"
 #include "lib/base/strbuf.h"
@@ -29,16 +30,7 @@
 int64_t
 backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts)
 {
-    int64_t duration = initial_us;
-
-    if (attempts == 0)
-        return 0;
-    for (unsigned i = 1; i < attempts; i++) {
-        if (duration > max_us - duration)
-            return max_us;
-        duration += duration;
-    }
-    return duration;
+    return backoff_after(attempts, initial_us, max_us);
 }
 
 static int64_t

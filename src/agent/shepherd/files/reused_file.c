@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/base/reused_file.h"
+#include "agent/shepherd/files/reused_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
