@@ -1,54 +1,595 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scancel - ends jobs, or sends them a signal */
+/* scancel - ends jobs
+ *
+ * Jobs that are named are ended by one request. Options that select jobs are answered by the server
+ * as far as it knows them; for the rest, and together with names, the jobs are listed first.
+ */
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "cli/connect/client_settings.h"
+#include "cli/connect/connection.h"
+#include "cli/connect/getent.h"
 #include "cli/connect/inquiry.h"
+#include "cli/kctl/input/job_selection.h"
+#include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/value/hostlist.h"
+#include "lib/api/value/id_ranges.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/program/option.h"
 
+/* Slurm's exit statuses are the last eight bits of its error numbers. */
+#define STATUS_DENIED      210 /* of ESLURM_ACCESS_DENIED */
+#define STATUS_UNREACHABLE 8   /* of SLURM_COMMUNICATIONS_CONNECTION_ERROR */
+
 struct scancel_options {
     struct slurm_common_options common;
+    struct job_selection selection;
+    const char *clusters, *nodes, *qos, *reservation, *wckey, *sibling;
+    const char *signal;
+    const char *states_given;
+    bool me, batch, full, hurry, interactive, quiet, verbose;
 };
 
-static const struct option_spec rows[] = {SLURM_COMMON_OPTIONS};
+#define PLACE(member)      .offset = offsetof(struct scancel_options, member)
+#define FLAG(member)       .type = OPTION_FLAG, PLACE(member)
+#define TEXT(what, member) .argument = (what), .type = OPTION_TEXT, PLACE(member)
+
+static const struct option_spec rows[] = {
+    {.name = "account",
+     .letter = 'A',
+     .help = "act only on jobs charging this account",
+     TEXT("ACCOUNT", selection.account)},
+    {.name = "batch",
+     .letter = 'b',
+     .help = "signal the batch shell; ending a job ends all of its processes in any case",
+     FLAG(batch)},
+    {.name = "clusters",
+     .letter = 'M',
+     .help = "this cluster, by its name",
+     TEXT("CLUSTER", clusters)},
+    {.name = "full",
+     .letter = 'f',
+     .help = "as without it: a job is ended with all that it has started",
+     FLAG(full)},
+    {.name = "hurry", .letter = 'H', .help = "no effect: nothing is staged out", FLAG(hurry)},
+    {.name = "interactive",
+     .letter = 'i',
+     .help = "require a response for each job",
+     FLAG(interactive)},
+    {.name = "jobname", .help = "act only on jobs with this name", TEXT("NAME", selection.name)},
+    {.name = "me", .help = "act only on your jobs", FLAG(me)},
+    {.name = "name",
+     .letter = 'n',
+     .help = "act only on jobs with this name",
+     TEXT("NAME", selection.name)},
+    {.name = "nodelist",
+     .letter = 'w',
+     .help = "act only on jobs on these nodes",
+     TEXT("NODES", nodes)},
+    {.name = "partition",
+     .letter = 'p',
+     .help = "act only on jobs in this partition",
+     TEXT("PARTITION", selection.partition)},
+    {.name = "qos",
+     .letter = 'q',
+     .help = "act only on jobs with this quality of service (priority class)",
+     TEXT("QOS", qos)},
+    {.name = "quiet", .letter = 'Q', .help = "print no warnings", FLAG(quiet)},
+    {.name = "reservation",
+     .letter = 'R',
+     .help = "act only on jobs with this reservation",
+     TEXT("RESERVATION", reservation)},
+    {.name = "sibling", .help = "refused: there is no federation", TEXT("CLUSTER", sibling)},
+    {.name = "signal",
+     .letter = 's',
+     .help = "KILL (the default); others cannot be sent",
+     TEXT("SIGNAL", signal)},
+    {.name = "state",
+     .letter = 't',
+     .help = "act only on jobs in this state: PENDING, RUNNING or SUSPENDED",
+     TEXT("STATE", selection.state)},
+    {.name = "user",
+     .letter = 'u',
+     .help = "act only on jobs of this user",
+     TEXT("USER", selection.user)},
+    {.name = "verbose", .letter = 'v', .help = "tell what is done", FLAG(verbose)},
+    {.name = "wckey",
+     .help = "act only on jobs with this key; jobs have none here",
+     TEXT("KEY", wckey)},
+    SLURM_COMMON_OPTIONS,
+};
 
 static const struct option_table table = {
     .name = "scancel",
     .usage = "[OPTION]... [JOB[_TASK]]...",
-    .summary = "End jobs.",
+    .summary =
+        "End jobs that wait or run: those that are named (17, 17_4, 17_[1-3]), or those that "
+        "all of the options select.",
     OPTION_ROWS(rows),
 };
 
+/* ---- Checks of the options ---- */
+
+/* 0: the signal is KILL, which ends a job; otherwise the exit status. */
 static int
-cancel_one(struct slurm_client *client, const char *job)
+check_signal(const struct slurm_client *client, const char *name)
+{
+    const int number = job_words_signal(name);
+
+    if (number == 0) {
+        fprintf(stderr, "Unknown job signal: %s\n", name);
+        return 1;
+    }
+    if (number == SIGKILL)
+        return 0;
+    slurm_client_error(
+        client, "Kiln sends no signal to a running job but KILL; 'sbatch --signal' warns a job "
+                "before its end, and 'scontrol suspend' stops it for operators");
+    return 1;
+}
+
+/* Slurm's word as its code, because PENDING means held jobs, too. NULL: it is no state. */
+static const char *
+code_of_state(const char *word)
+{
+    static const struct {
+        const char *word, *code;
+    } words[] = {
+        {"PENDING", "PD"},    {"RUNNING", "R"},      {"SUSPENDED", "S"},
+        {"COMPLETING", "CG"}, {"CONFIGURING", "CF"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(words[i].word, word) == 0)
+            return words[i].code;
+    return job_states_of_word(word) != 0 ? word : NULL;
+}
+
+static int
+check_state(struct scancel_options *o, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf codes = STRBUF_INIT;
+    char *rest = arena_strdup(arena, o->selection.state);
+    char *word;
+
+    while ((word = strsep(&rest, ",")) != NULL) {
+        const char *code = code_of_state(word);
+
+        if (code == NULL) {
+            fprintf(stderr,
+                    "Invalid job state specified: %s\n"
+                    "Valid job states are PENDING, RUNNING, and SUSPENDED\n",
+                    word);
+            return 1;
+        }
+        strbuf_printf(&codes, "%s%s", codes.length > 0 ? "," : "", code);
+    }
+    o->states_given = o->selection.state;
+    o->selection.state = arena_strdup(arena, codes.text);
+    return 0;
+}
+
+static int
+check_user(const struct slurm_client *client, const char *user)
+{
+    uid_t uid;
+
+    if (getent_find_user(&getent_system_files, user, &uid) == 0)
+        return 0;
+    slurm_client_error(client, "Invalid user name: %s", user);
+    return 1;
+}
+
+static int
+check_options(struct slurm_client *client, struct scancel_options *o)
+{
+    struct error err = {0};
+
+    if (o->clusters != NULL && client_settings_check_clusters(o->clusters, &err) < 0) {
+        slurm_client_error(
+            client,
+            "'%s' can't be reached now, or it is an invalid entry for --cluster.  Use "
+            "'sacctmgr list clusters' to see available clusters.",
+            o->clusters);
+        return 1;
+    }
+    if (o->sibling != NULL) {
+        slurm_client_error(client, "--sibling: there is no federation of clusters");
+        return 1;
+    }
+    if (o->selection.state != NULL && check_state(o, client->arena) != 0)
+        return 1;
+    if (o->selection.user != NULL && check_user(client, o->selection.user) != 0)
+        return 1;
+    return o->signal != NULL ? check_signal(client, o->signal) : 0;
+}
+
+/* ---- Requests ---- */
+
+static const char *
+job_of_result(const struct slurm_client *client, const struct json *result)
+{
+    const char *tasks = json_get_text(result, "tasks");
+    const int64_t id = json_get_int(result, "id", 0);
+
+    if (tasks == NULL)
+        return arena_printf(client->arena, "%" PRId64, id);
+    return tasks[strspn(tasks, "0123456789")] == '\0'
+               ? arena_printf(client->arena, "%" PRId64 "_%s", id, tasks)
+               : arena_printf(client->arena, "%" PRId64 "_[%s]", id, tasks);
+}
+
+/* Slurm tells with -v alone that a job does not exist or has ended. */
+static int
+report(const struct slurm_client *client, const struct scancel_options *o,
+       const struct json *result)
+{
+    const char *outcome = json_get_text(result, "outcome");
+    const char *message = json_get_text(result, "message");
+    const char *job = job_of_result(client, result);
+    const char *reason = NULL;
+    int status = 0;
+
+    if (outcome == NULL)
+        outcome = "";
+    if (o->verbose)
+        fprintf(stderr, "scancel: Terminating job %s\n", job);
+    if (strcmp(outcome, "Nothing") == 0 && o->verbose)
+        reason = "Job/step already completing or completed";
+    else if ((strcmp(outcome, "NotFound") == 0 || strcmp(outcome, "TaskNotFound") == 0)
+             && (o->verbose || o->interactive))
+        reason = "Invalid job id specified";
+    else if (strcmp(outcome, "Refused") == 0 && message != NULL
+             && strstr(message, "not a job array") != NULL)
+        reason = o->verbose ? "Invalid job id specified" : NULL;
+    else if (strcmp(outcome, "Refused") == 0) {
+        const bool is_denied = message == NULL || strstr(message, "cannot") != NULL;
+
+        reason = is_denied ? "Access/permission denied" : message;
+        status = is_denied ? STATUS_DENIED : 1;
+    }
+    if (reason != NULL && !(o->quiet && status == 0))
+        slurm_client_error(client, "Kill job error on job id %s: %s", job, reason);
+    return status;
+}
+
+/* Sends the body until all of its jobs were done. *ret_count: how many jobs it named. */
+static int
+cancel(struct slurm_client *client, const struct scancel_options *o, struct json *body,
+       size_t *ret_count, int *ret_status, struct error *err)
+{
+    const char *next = "";
+    int r = kctl_open(&client->kctl, err);
+
+    while (r == 0 && next != NULL) {
+        struct json *answer = NULL;
+        const struct json *jobs;
+
+        if (next[0] != '\0')
+            json_set_string(client->arena, body, "continue", next);
+        r = inquiry_run(client->kctl.connection, HTTP_POST, "/kiln/v1/jobs/cancel", body,
+                        client->arena, &answer, err);
+        if (r < 0)
+            break;
+        jobs = json_get(answer, "jobs");
+        *ret_count += json_count(jobs);
+        for (uint32_t i = 0; i < json_count(jobs); i++) {
+            const int status = report(client, o, json_at(jobs, i));
+
+            if (status != 0)
+                *ret_status = status;
+        }
+        next = json_get_text(answer, "continue");
+    }
+    return r;
+}
+
+/* ---- Jobs that are named ---- */
+
+static int
+cancel_named(struct slurm_client *client, const struct scancel_options *o, const char *ids)
 {
     struct json *body = json_object(client->arena);
-    struct json *answer;
     struct error err = {0};
-    int r = kctl_open(&client->kctl, &err);
+    size_t count = 0;
+    int status = 0;
+    int r;
 
-    json_set_string(client->arena, body, "ids", job);
+    json_set_string(client->arena, body, "ids", ids);
+    r = cancel(client, o, body, &count, &status, &err);
     if (r == 0)
-        r = inquiry_run(client->kctl.connection, HTTP_POST, "/kiln/v1/jobs/cancel", body,
-                        client->arena, &answer, &err);
-    return r < 0 ? slurm_client_fail(client, NULL, r, &err) : 0;
+        return status;
+    connection_advise(r, &err);
+    slurm_client_error(client, "Kill job error on job id %s: %s", ids,
+                       slurm_client_reason(r, &err));
+    return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ENETUNREACH ? STATUS_UNREACHABLE : 1;
+}
+
+/* ---- Jobs that are selected ---- */
+
+/* Slurm's line with -v: "No active jobs match ALL job filters, including: job_name=x " */
+static void
+tell_none(const struct slurm_client *client, const struct scancel_options *o)
+{
+    const struct {
+        const char *name, *value;
+    } filters[] = {
+        {"account", o->selection.account},
+        {"job_name", o->selection.name},
+        {"nodelist", o->nodes},
+        {"partition", o->selection.partition},
+        {"qos", o->qos},
+        {"reservation", o->reservation},
+        {"state", o->states_given},
+        {"user_name", o->selection.user},
+        {"wckey", o->wckey},
+    };
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (!o->verbose)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
+        if (filters[i].value != NULL)
+            strbuf_printf(&text, "%s=%s ", filters[i].name, filters[i].value);
+    slurm_client_error(client, "No active jobs match ALL job filters, including: %s", text.text);
+}
+
+/* Whether the server can select by all that is asked for. A name with a wildcard is a pattern to
+ * it.
+ */
+static bool
+is_simple(const struct scancel_options *o, const char *ids)
+{
+    return ids == NULL && !o->interactive && o->nodes == NULL && o->qos == NULL
+           && o->reservation == NULL
+           && (o->selection.name == NULL || strpbrk(o->selection.name, "*?") == NULL);
+}
+
+static int
+cancel_selected(struct slurm_client *client, const struct scancel_options *o, size_t *ret_count,
+                int *ret_status, struct error *err)
+{
+    struct arena *arena = client->arena;
+    struct json *body = json_object(arena);
+    struct job_selection s = o->selection, stateless;
+    const char *fields;
+    int r = job_selection_check(&s, err);
+
+    if (r < 0)
+        return r;
+    stateless = s;
+    stateless.states = 0;
+    fields = job_selection_fields(&stateless, "status.finished=false", arena);
+    json_set_string(arena, body, "fieldSelector", fields);
+    if (s.account != NULL)
+        json_set_string(arena, body, "namespace", s.account);
+    if (s.name != NULL)
+        json_set_string(arena, body, "name", s.name);
+    if (s.states != 0) {
+        struct json *states = json_array(arena);
+
+        for (enum job_state state = JOB_STATE_PENDING; state < JOB_STATE_COUNT; state++)
+            if (s.states & JOB_STATE_BIT(state))
+                json_append(arena, states, json_string(arena, job_state_words(state)->name));
+        json_set(arena, body, "states", states);
+    }
+    return cancel(client, o, body, ret_count, ret_status, err);
+}
+
+/* ---- Jobs that are listed first ---- */
+
+static const char *
+annotation(const struct json *job, const char *name)
+{
+    return json_get_text(json_get_path(job, "metadata.annotations"), name);
+}
+
+static bool
+is_text(const char *wanted, const char *text)
+{
+    return wanted == NULL || (text != NULL && strcmp(wanted, text) == 0);
+}
+
+/* The ids that were named; without any, each job. */
+static bool
+is_named(struct slurm_client *client, const char *ids, int64_t id, const char **ret_name)
+{
+    const char *word;
+
+    *ret_name = arena_printf(client->arena, "%" PRId64, id);
+    if (ids == NULL)
+        return true;
+    while ((word = job_words_next(&ids, client->arena)) != NULL)
+        if (atoll(word) == id) {
+            *ret_name = word;
+            return true;
+        }
+    return false;
+}
+
+static bool
+is_chosen(const struct scancel_options *o, const struct json *job)
+{
+    const char *qos = json_path_text(job, "spec.template.spec.priorityClassName");
+
+    return is_text(o->selection.name, annotation(job, ANNOTATION_JOB_NAME))
+           && is_text(o->qos, qos != NULL ? qos : "normal") && o->wckey == NULL
+           && is_text(o->reservation,
+                      json_path_text(job, "spec.template.spec.placement.reservation"));
+}
+
+/* Whether the user wants this job to be ended; anything but y is no. */
+static bool
+is_confirmed(const struct json *job, const char *id)
+{
+    const char *name = annotation(job, ANNOTATION_JOB_NAME);
+    const char *partition = json_path_text(job, "spec.template.spec.placement.partition");
+    char line[16];
+
+    printf("Cancel job_id=%s name=%s partition=%s [y/n]? ", id, name != NULL ? name : "",
+           partition != NULL ? partition : "all");
+    fflush(stdout);
+    return fgets(line, sizeof(line), stdin) != NULL && (line[0] == 'y' || line[0] == 'Y');
+}
+
+/* Adds the jobs of one node, or of all, to the list of ids. */
+static int
+add_listed(struct slurm_client *client, const struct scancel_options *o, const char *ids,
+           const char *node, struct strbuf *out, struct error *err)
+{
+    struct arena *arena = client->arena;
+    struct job_selection s = o->selection;
+    struct client_request request = {.verb = CLIENT_LIST, .kind = &job_kind, .limit = KCTL_PAGE};
+    int r;
+
+    s.name = NULL;
+    s.node = node;
+    r = job_selection_check(&s, err);
+    if (r < 0)
+        return r;
+    request.namespace = job_selection_namespace(&s);
+    request.field_selector = job_selection_fields(&s, "status.finished=false", arena);
+    request.query = job_selection_query(&s, NULL, arena);
+    do {
+        struct json *page = NULL;
+        const struct json *items;
+
+        r = kctl_call(&client->kctl, &request, arena, &page, err);
+        if (r < 0)
+            return r;
+        items = json_get(page, "items");
+        for (uint32_t i = 0; i < json_count(items); i++) {
+            const struct json *job = json_at(items, i);
+            const int64_t id = json_get_int(json_get(job, "status"), "id", 0);
+            const char *name;
+
+            if (id > 0 && is_chosen(o, job) && is_named(client, ids, id, &name)
+                && (!o->interactive || is_confirmed(job, name)))
+                strbuf_printf(out, "%s%s", out->length > 0 ? "," : "", name);
+        }
+        request.continue_token = json_path_text(page, "metadata.continue");
+    } while (request.continue_token != NULL && request.continue_token[0] != '\0');
+    return 0;
+}
+
+static int
+cancel_listed(struct slurm_client *client, const struct scancel_options *o, const char *ids,
+              size_t *ret_count, int *ret_status, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    struct json *body = json_object(client->arena);
+    const char *none[] = {NULL};
+    const char **nodes = none;
+    size_t n_nodes = 1;
+    int r = o->nodes == NULL ? 0 : hostlist_expand(client->arena, o->nodes, &nodes, &n_nodes, err);
+
+    for (size_t i = 0; r == 0 && i < n_nodes; i++)
+        r = add_listed(client, o, ids, nodes[i], &list, err);
+    if (r < 0 || list.length == 0)
+        return r;
+    json_set_string(client->arena, body, "ids", list.text);
+    return cancel(client, o, body, ret_count, ret_status, err);
+}
+
+/* ---- The command ---- */
+
+static int
+cancel_filtered(struct slurm_client *client, const struct scancel_options *o, const char *ids)
+{
+    struct error err = {0};
+    size_t count = 0;
+    int status = 0;
+    int r = is_simple(o, ids) ? cancel_selected(client, o, &count, &status, &err)
+                              : cancel_listed(client, o, ids, &count, &status, &err);
+
+    if (r < 0) {
+        connection_advise(r, &err);
+        fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_client_reason(r, &err));
+        return 1;
+    }
+    if (count == 0)
+        tell_none(client, o);
+    return status;
+}
+
+/* The operands as one list; NULL: there are none. An operand may be a list itself. */
+static int
+read_operands(struct slurm_client *client, int n_operands, char **operands, const char **ret_ids)
+{
+    CLEANUP_STRBUF struct strbuf ids = STRBUF_INIT;
+    int status = 0;
+
+    for (int i = 0; i < n_operands; i++) {
+        const char *rest = operands[i];
+        const char *word;
+
+        while ((word = job_words_next(&rest, client->arena)) != NULL) {
+            if (job_words_is_step(word))
+                slurm_client_error(
+                    client, "Kill job error on job step id %s: Invalid job id specified", word);
+            else if (!job_words_is_job(word))
+                slurm_client_error(client, "Invalid job id %s", word);
+            if (!job_words_is_job(word))
+                status = 1;
+            else
+                strbuf_printf(&ids, "%s%s", ids.length > 0 ? "," : "", word);
+        }
+    }
+    *ret_ids = ids.length > 0 ? arena_strdup(client->arena, ids.text) : NULL;
+    return status;
+}
+
+static bool
+has_filters(const struct scancel_options *o)
+{
+    return !job_selection_is_empty(&o->selection) || o->nodes != NULL || o->qos != NULL
+           || o->reservation != NULL || o->wckey != NULL;
 }
 
 static int
 scancel_run(struct slurm_client *client, int argc, char **argv)
 {
     struct scancel_options o = {0};
-    int status = 0;
+    const int first = slurm_client_options(client, &table, argc, argv, &o);
+    const char *ids;
+    struct error err = {0};
+    int status;
 
-    for (int i = slurm_client_options(client, &table, argc, argv, &o); i < argc; i++)
-        if (cancel_one(client, argv[i]) != 0)
-            status = 1;
+    if (o.me
+        && job_selection_find_own_user(&client->kctl, client->arena, &o.selection.user, &err) < 0)
+        return slurm_client_fail(client, NULL, err.code, &err);
+    status = check_options(client, &o);
+    if (status != 0)
+        return status;
+    status = read_operands(client, argc - first, argv + first, &ids);
+    if (ids == NULL && argc > first)
+        return status;
+    if (ids == NULL && !has_filters(&o)) {
+        slurm_client_error(client, "No job identification provided");
+        return 1;
+    }
+    if (o.wckey == NULL || ids != NULL) {
+        const int ended = has_filters(&o) || o.interactive ? cancel_filtered(client, &o, ids)
+                                                           : cancel_named(client, &o, ids);
+
+        return ended != 0 ? ended : status;
+    }
+    tell_none(client, &o);
     return status;
 }
 

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Slurm's scancel, with real daemons: which jobs it ends, its words and its exit codes as Debian's
+# Slurm 22.05 has them
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+
+cluster_begin
+need jq
+cluster_slurm
+cluster_user kilntest1
+cluster_user kilntest2
+cluster_munge
+cluster_controller
+cluster_agent n1 --topology 'package:2 core:4 pu:1'
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+wait_for 20 admin wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    admin taint node n1 "$key-" >/dev/null
+done
+
+# What a user's command says, on one line: "OUT|ERR|STATUS".
+says() {
+    status=0
+    as kilntest1 timeout 60 "$@" >"$cluster/out" 2>"$cluster/err" </dev/null || status=$?
+    printf '%s|%s|%s\n' "$(tr '\n' '+' <"$cluster/out")" "$(tr '\n' '+' <"$cluster/err")" "$status"
+}
+submit() { as kilntest1 sbatch --parsable -t 10 -o /dev/null --wrap 'sleep 500' "$@"; }
+state() { admin get job "$1" --no-headers -o jsonpath='{.status.state}'; }
+is_cancelled() { [ "$(state "$1")" = Cancelled ]; }
+
+running=$(submit -J 'a b')
+held=$(submit -H -J 'x|y')
+array=$(submit -a '1-5%2')
+other=$(as kilntest2 sbatch --parsable -o /dev/null --wrap 'sleep 500')
+wait_for 20 sh -c "[ \"\$(kctl --server http+unix://$cluster/state/socket get job $running \
+    -o jsonpath='{.status.state}')\" = Running ]" || bail_out "no job runs"
+
+is "without a job it does nothing" "$(says scancel)" \
+    "|scancel: error: No job identification provided+|1"
+is "a job that does not exist is no error" "$(says scancel 99999 99998)" "||0"
+is "with -v it is told" "$(says scancel -v 99999)" \
+    "|scancel: Terminating job 99999+scancel: error: Kill job error on job id 99999: Invalid job id specified+|0"
+is "nor is a task of a job that is no array" "$(says scancel "${held}_9")" "||0"
+is "a word that is no job" "$(says scancel abc)" "|scancel: error: Invalid job id abc+|1"
+is "a task that is no number" "$(says scancel "${array}_x")" \
+    "|scancel: error: Invalid job id ${array}_x+|1"
+is "a step, for jobs have none" "$(says scancel "$running.0")" \
+    "|scancel: error: Kill job error on job step id $running.0: Invalid job id specified+|1"
+is "a user who does not exist" "$(says scancel -u nosuch)" \
+    "|scancel: error: Invalid user name: nosuch+|1"
+is "a state that does not exist" "$(says scancel -t XX)" \
+    "|Invalid job state specified: XX+Valid job states are PENDING, RUNNING, and SUSPENDED+|1"
+is "an unknown signal" "$(says scancel -s FOO "$running")" "|Unknown job signal: FOO+|1"
+like "a signal that Kiln cannot send" "$(says scancel -s USR1 "$running")" 'sends no signal.*\|1$'
+is "a job of another user" "$(says scancel "$other")" \
+    "|scancel: error: Kill job error on job id $other: Access/permission denied+|210"
+is "filters that no job meets" "$(says scancel -v -n nosuch -p all)" \
+    "|scancel: error: No active jobs match ALL job filters, including: job_name=nosuch partition=all +|0"
+is "-i asks, and no answer is no" "$(says scancel -i "$held")" \
+    "Cancel job_id=$held name=x|y partition=all [y/n]? ||0"
+is "the job goes on" "$(state "$held")" Held
+
+is "tasks of an array are ended" "$(says scancel -v "${array}_[4-5]")" \
+    "|scancel: Terminating job ${array}_[4-5]+|0"
+is "a name is exact" "$(says scancel -v -n 'x*')" \
+    "|scancel: error: No active jobs match ALL job filters, including: job_name=x* +|0"
+is "a name may have any characters; PENDING has the held jobs" \
+    "$(says scancel -v --me -t PENDING -n 'x|y')" "|scancel: Terminating job $held+|0"
+is "the held job is cancelled" "$(state "$held")" Cancelled
+is "jobs of a node" "$(says scancel -v --me -w n1 -n 'a b')" "|scancel: Terminating job $running+|0"
+ok "the running job is cancelled" wait_for 20 is_cancelled "$running"
+is "again: it has ended" "$(says scancel -v "$running")" \
+    "|scancel: Terminating job $running+scancel: error: Kill job error on job id $running: Job/step already completing or completed+|0"
+is "several jobs, a name and another, in one list" "$(says scancel "$array,$held" "$running")" "||0"
+ok "the array is cancelled" wait_for 20 is_cancelled "$array"
+is "nobody else's job was ended" "$(state "$other")" Running
+is "a controller that is away" \
+    "$(KILN_SERVER=http://127.0.0.1:1 && export KILN_SERVER && says env KILN_SERVER=$KILN_SERVER scancel 17)" \
+    "|scancel: error: Kill job error on job id 17: Unable to contact slurm controller (connect failure)+|8"
+finish
