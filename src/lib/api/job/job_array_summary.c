@@ -181,6 +181,33 @@ job_array_summary_finish(struct job_array_summary *s, struct arena *arena, const
         s->waiting = without(arena, &s->waiting, &held);
 }
 
+/* The length of the first ids, as far as they fit. */
+static size_t
+cut_list(const struct strbuf *text, size_t most_bytes)
+{
+    size_t length = text->length;
+
+    if (length <= most_bytes)
+        return length;
+    length = most_bytes;
+    while (length > 1 && text->text[length] != ',')
+        length--;
+    return length;
+}
+
+const char *
+job_array_summary_list(struct arena *arena, const struct task_list *tasks, const int64_t *throttle,
+                       size_t most_bytes)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    task_list_format(tasks, &text);
+    strbuf_truncate(&text, cut_list(&text, most_bytes));
+    if (throttle != NULL)
+        strbuf_printf(&text, "%%%" PRId64, *throttle);
+    return arena_strdup(arena, text.text);
+}
+
 static const char *
 format_text(struct arena *arena, int64_t job, const struct task_list *tasks, bool is_cut,
             size_t most_bytes)
@@ -191,13 +218,8 @@ format_text(struct arena *arena, int64_t job, const struct task_list *tasks, boo
     task_list_format(tasks, &text);
     if (tasks->total == 1 && !is_cut)
         return arena_printf(arena, "%" PRId64 "_%s", job, text.text);
-    length = text.length;
-    if (length > most_bytes) {
-        length = most_bytes;
-        while (length > 1 && text.text[length] != ',')
-            length--;
-        is_cut = true;
-    }
+    length = cut_list(&text, most_bytes);
+    is_cut = is_cut || length < text.length;
     return arena_printf(arena, "%" PRId64 "_[%.*s%s]", job, (int)length,
                         length > 0 ? text.text : "", is_cut ? ",..." : "");
 }

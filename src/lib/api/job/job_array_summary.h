@@ -40,6 +40,10 @@ void job_array_summary_add(struct job_array_summary *summary, struct arena *aren
 void job_array_summary_finish(struct job_array_summary *summary, struct arena *arena,
                               const struct job *job);
 
+/* "3-9,12", as many of the ids as fit, or "3-9,12%2" with a throttle (or NULL). */
+const char *job_array_summary_list(struct arena *arena, const struct task_list *tasks,
+                                   const int64_t *throttle, size_t most_bytes);
+
 /* "1042_7" or "1042_[3-9]", cut at about most_bytes: "1042_[1,3,5,...]". */
 const char *job_array_summary_text(struct arena *arena, int64_t job, const struct task_list *tasks,
                                    size_t most_bytes);

@@ -11,6 +11,7 @@
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_array_summary.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_table_nodes.h"
 #include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
@@ -26,9 +27,10 @@
 #include "lib/json/record.h"
 
 #define SECOND_US 1000000
-#define MAX_NAME  40 /* bytes of a name; the object has all */
-#define MAX_TASKS 24 /* bytes of a task list */
-#define MAX_ROWS  64 /* tasks of an array; the rest share one row */
+#define MAX_NAME  40   /* bytes of a name; the object has all */
+#define MAX_TASKS 24   /* bytes of a task list */
+#define MAX_LIST  1000 /* bytes of a task list for programs */
+#define MAX_ROWS  64   /* tasks of an array; the rest share one row */
 
 /* How the pod runs or ran; for a pod that is gone, the job's record of its last
  * run.
@@ -53,11 +55,13 @@ struct summary {
     const char *id;       /* "1042_[57-999]"; NULL: the job's number */
     enum job_state state; /* NONE: the job's state */
     struct job_array_summary *tasks;
+    const struct task_list *waiting; /* the tasks that the row covers; NULL: none that wait */
     struct table_row *row;
 
     /* For a job of several pods at a time that is no array */
     int64_t width; /* how many; 0: one */
     struct job_table_nodes nodes;
+    size_t n_nodes; /* how many nodes these are */
 };
 
 static bool
@@ -87,7 +91,7 @@ find_width(const struct job *job)
 static void
 list_nodes(struct summary *s)
 {
-    const char *nodes = job_table_nodes_take(&s->nodes, s->row);
+    const char *nodes = job_table_nodes_take(&s->nodes, s->row, &s->n_nodes);
 
     if (nodes != NULL)
         s->run.node_name = nodes;
@@ -149,6 +153,7 @@ summarize_waiting(const struct table_row *row, struct summary *s)
     if (tasks->waiting.total == 0)
         return;
     s->id = job_array_summary_waiting_text(row->arena, s->job->status.id, tasks, MAX_TASKS);
+    s->waiting = &tasks->waiting;
     s->pod = tasks->first_waiting;
     s->run = (struct run){0};
     s->state = is_held ? JOB_STATE_HELD : JOB_STATE_PENDING;
@@ -408,6 +413,28 @@ add_start(struct table_row *row)
     table_cell(row, is_assumed ? text : text + 1);
 }
 
+/* Each pod of a gang that waits counts as a node, as ksub -N has them. */
+static void
+add_nodes(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+    const int64_t least = job_gang_least(s->job);
+
+    table_cell_int(row, s->n_nodes > 0 ? (int64_t)s->n_nodes : least > 1 ? least : 1);
+}
+
+/* For programs: "3-9,12%2", longer than in the id. */
+static void
+add_waiting(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell(row, s->waiting == NULL
+                        ? ""
+                        : job_array_summary_list(row->arena, s->waiting,
+                                                 s->job->spec.array->throttle, MAX_LIST));
+}
+
 static void
 add_exit(struct table_row *row)
 {
@@ -457,6 +484,8 @@ static const struct table_column columns[] = {
         "When it may start; ~ if running jobs have no time limit.", WIDE),
     COLUMN("Object", table_add_name, "Its name in the API.",
         FORMAT("name"), WIDE),
+    COLUMN("Nodes", add_nodes, "How many nodes it has, or needs at a time.", INTEGER, WIDE),
+    COLUMN("Waiting", add_waiting, "The tasks of an array that wait, and its throttle.", WIDE),
 };
 /* clang-format on */
 
@@ -494,6 +523,7 @@ add_held(struct table_row *row, const struct summary *s)
                       .tasks = s->tasks,
                       .id = job_array_summary_text(row->arena, s->job->status.id, &s->tasks->held,
                                                    MAX_TASKS),
+                      .waiting = &s->tasks->held,
                       .state = JOB_STATE_HELD,
                       .reason = JOB_REASON_HELD_USER,
                       .words = "held",

@@ -59,7 +59,7 @@ read_recorded(const struct table_row *row, const char ***ret_names)
 }
 
 const char *
-job_table_nodes_take(struct job_table_nodes *nodes, const struct table_row *row)
+job_table_nodes_take(struct job_table_nodes *nodes, const struct table_row *row, size_t *ret_count)
 {
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     const size_t count = remove_equal(nodes->names, nodes->count);
@@ -70,6 +70,7 @@ job_table_nodes_take(struct job_table_nodes *nodes, const struct table_row *row)
         hostlist_format(recorded, n_recorded, MOST_BYTES, &list);
     else if (count > 0)
         hostlist_format(nodes->names, count, MOST_BYTES, &list);
+    *ret_count = n_recorded > count ? n_recorded : count;
     free(nodes->names);
     *nodes = (struct job_table_nodes){.names = NULL};
     return list.length > 0 ? arena_strdup(row->arena, list.text) : NULL;

@@ -25,6 +25,7 @@ void job_table_nodes_add(struct job_table_nodes *nodes, const struct job *job,
                          const struct pod *pod);
 
 /* The short form, each once: "n[1-3]", in the arena of the job's row; NULL:
- * none are known. Frees the list.
+ * none are known. Count: how many they are. Frees the list.
  */
-const char *job_table_nodes_take(struct job_table_nodes *nodes, const struct table_row *row);
+const char *job_table_nodes_take(struct job_table_nodes *nodes, const struct table_row *row,
+                                 size_t *ret_count);

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/slurm_tables/queue_row.h"
+
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/slurm_tables/slurm_time.h"
+#include "cli/slurm_tables/slurm_words.h"
+#include "lib/api/job/job_nodes.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/value/quantity.h"
+#include "lib/api/value/task_list.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define SECOND_US INT64_C(1000000)
+
+/* Slurm's $SLURM_BITSTR_LEN: so many bytes of a list of tasks, 0 for all. */
+#define MOST_TASK_BYTES 64
+
+bool
+queue_row_is_waiting(const struct queue_row *row)
+{
+    return row->state == JOB_STATE_NONE
+           || (job_state_words(row->state)->class == JOB_STATE_WAITS
+               && row->state != JOB_STATE_STARTING);
+}
+
+bool
+queue_row_is_ended(const struct queue_row *row)
+{
+    return job_state_is_ended(row->state);
+}
+
+/* ---- Ids ---- */
+
+static size_t
+most_task_bytes(void)
+{
+    const char *text = getenv("SLURM_BITSTR_LEN");
+    const long n = text != NULL && text[0] != '\0' ? atol(text) : MOST_TASK_BYTES;
+
+    return n > 0 ? (size_t)n : SIZE_MAX;
+}
+
+/* Slurm writes a step only for a list that is nothing else, and is long: "1-199:2", but "5,7,9".
+ * The list is cut after `most` bytes.
+ */
+static void
+add_list(const struct task_list *list, size_t most, struct strbuf *out)
+{
+    const size_t start = out->length;
+
+    if (list->count == 1 && list->ranges[0].step > 1 && list->total > 2
+        && list->ranges[0].last - list->ranges[0].first > 10) {
+        task_list_format(list, out);
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const struct task_range *r = &list->ranges[i];
+
+        if (r->step == 1 && r->last > r->first) {
+            strbuf_printf(out, "%s%" PRId64 "-%" PRId64, out->length > start ? "," : "", r->first,
+                          r->last);
+            continue;
+        }
+        for (int64_t id = r->first; id <= r->last && out->length - start <= most; id += r->step)
+            strbuf_printf(out, "%s%" PRId64, out->length > start ? "," : "", id);
+    }
+    if (out->length - start > most) {
+        strbuf_truncate(out, start + (most > 4 ? most - 4 : 0));
+        strbuf_add_text(out, "...");
+    }
+}
+
+void
+queue_row_add_tasks(const struct queue_row *row, struct strbuf *out)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    struct task_list list;
+
+    if (row->tasks == NULL) {
+        if (row->task >= 0)
+            strbuf_add_int(out, row->task);
+        else
+            strbuf_add_text(out, "N/A");
+        return;
+    }
+    arena = arena_new(0);
+    if (task_list_parse(arena, row->tasks, &list, NULL) == 0)
+        add_list(&list, most_task_bytes(), out);
+    else
+        strbuf_add_text(out, row->tasks);
+    if (row->throttle > 0)
+        strbuf_printf(out, "%%%" PRId64, row->throttle);
+}
+
+void
+queue_row_add_id(const struct queue_row *row, struct strbuf *out)
+{
+    strbuf_add_int(out, row->id);
+    if (row->tasks != NULL) {
+        strbuf_add_text(out, "_[");
+        queue_row_add_tasks(row, out);
+        strbuf_add_char(out, ']');
+    } else if (row->task >= 0)
+        strbuf_printf(out, "_%" PRId64, row->task);
+    if (row->steps != NULL)
+        strbuf_printf(out, ".%s", row->steps);
+}
+
+/* ---- Times ---- */
+
+int64_t
+queue_row_end_us(const struct queue_row *row)
+{
+    if (queue_row_is_ended(row))
+        return row->end_us;
+    if (row->start_us == 0 || row->limit_s == 0)
+        return 0;
+    return clock_real_us(&clock_system) + (row->limit_s - row->elapsed_s) * SECOND_US;
+}
+
+void
+queue_row_add_time_left(const struct queue_row *row, struct strbuf *out)
+{
+    if (row->limit_s == 0)
+        strbuf_add_text(out, "UNLIMITED");
+    else
+        slurm_time_add_length(row->limit_s - row->elapsed_s, out);
+}
+
+/* ---- Reasons ---- */
+
+void
+queue_row_add_reason_or_nodes(const struct queue_row *row, struct strbuf *out)
+{
+    switch (row->state) {
+    case JOB_STATE_FAILED:
+    case JOB_STATE_TIMED_OUT:
+    case JOB_STATE_OUT_OF_MEMORY:
+    case JOB_STATE_DEADLINE:
+        strbuf_printf(out, "(%s)", row->reason);
+        break;
+    default:
+        if (queue_row_is_waiting(row))
+            strbuf_printf(out, "(%s)", row->reason);
+        else
+            strbuf_add_text(out, row->node);
+    }
+}
+
+/* ---- What the Job asks for ---- */
+
+static const struct json *
+template_of(const struct queue_row *row)
+{
+    return json_get_path(row->object, "spec.template");
+}
+
+const char *
+queue_row_pod_text(const struct queue_row *row, const char *path)
+{
+    return json_path_text(json_get(template_of(row), "spec"), path);
+}
+
+const char *
+queue_row_annotation(const struct queue_row *row, const char *name)
+{
+    const char *text = json_get_text(json_get_path(row->object, "metadata.annotations"), name);
+
+    return text != NULL
+               ? text
+               : json_get_text(json_get_path(template_of(row), "metadata.annotations"), name);
+}
+
+int64_t
+queue_row_tasks_asked(const struct queue_row *row)
+{
+    const char *text = queue_row_annotation(row, ANNOTATION_TASKS);
+    const int64_t n = text != NULL ? strtoll(text, NULL, 10) : 1;
+
+    return (n > 0 ? n : 1) * (row->nodes > 0 ? row->nodes : 1);
+}
+
+int64_t
+queue_row_uid(const struct queue_row *row)
+{
+    const char *text = queue_row_annotation(row, ANNOTATION_UID);
+    const struct passwd *user = text == NULL ? getpwnam(row->user) : NULL;
+
+    return text != NULL ? strtoll(text, NULL, 10) : user != NULL ? (int64_t)user->pw_uid : -1;
+}
+
+int64_t
+queue_row_gid(const struct queue_row *row)
+{
+    const int64_t gid =
+        json_get_int(json_get_path(template_of(row), "spec.securityContext"), "runAsGroup", -1);
+    const struct passwd *user = gid < 0 ? getpwnam(row->user) : NULL;
+
+    return user != NULL ? (int64_t)user->pw_gid : gid;
+}
+
+/* A held job has none, as in Slurm. */
+int64_t
+queue_row_priority(const struct queue_row *row)
+{
+    return row->state == JOB_STATE_HELD || row->priority < 0 ? 0 : row->priority;
+}
+
+int64_t
+queue_row_start_us(const struct queue_row *row)
+{
+    if (queue_row_is_waiting(row))
+        return row->expected_us;
+    return row->start_us != 0 ? row->start_us : row->end_us;
+}
+
+int64_t
+queue_row_cpus_per_task(const struct queue_row *row)
+{
+    const int64_t tasks = queue_row_tasks_asked(row);
+
+    return tasks > 0 && row->cpus >= tasks ? row->cpus / tasks : row->cpus;
+}
+
+const char *
+queue_row_qos(const struct queue_row *row)
+{
+    const char *class = queue_row_pod_text(row, "priorityClassName");
+
+    return class != NULL && class[0] != '\0' ? class : "normal";
+}
+
+static const struct json *
+requests_of(const struct queue_row *row)
+{
+    const struct json *containers = json_get_path(template_of(row), "spec.containers");
+
+    return json_get_path(json_at(containers, 0), "resources.requests");
+}
+
+int64_t
+queue_row_memory(const struct queue_row *row)
+{
+    const char *text = json_get_text(requests_of(row), "memory");
+
+    return text != NULL ? quantity_text_value(text) : 0;
+}
+
+int64_t
+queue_row_gpus(const struct queue_row *row, const char **ret_model)
+{
+    const struct json *requests = requests_of(row);
+    const char *model = json_get_text(json_get_path(template_of(row), "spec.placement"), "gpuType");
+    const char *count = json_get_text(requests, "kiln.hpc/gpu");
+
+    *ret_model = model;
+    return count != NULL ? quantity_text_value(count) : 0;
+}
+
+const char *
+queue_row_features(const struct queue_row *row, struct arena *arena)
+{
+    return job_nodes_features(arena, json_get(template_of(row), "spec"));
+}
+
+const char *
+queue_row_nodes_named(const struct queue_row *row, bool is_exclusion, struct arena *arena)
+{
+    return job_nodes_names(arena, json_get(template_of(row), "spec"), is_exclusion);
+}
+
+void
+queue_row_add_tres(const struct queue_row *row, struct strbuf *out)
+{
+    const int64_t memory = queue_row_memory(row);
+    const int64_t nodes = row->nodes > 0 ? row->nodes : 1;
+    const char *model;
+    const int64_t gpus = queue_row_gpus(row, &model);
+
+    strbuf_printf(out, "cpu=%" PRId64, row->cpus);
+    if (memory > 0) {
+        strbuf_add_text(out, ",mem=");
+        slurm_words_add_memory(memory * nodes, 0, out);
+    }
+    strbuf_printf(out, ",node=%" PRId64 ",billing=%" PRId64, nodes, row->cpus);
+    if (gpus > 0)
+        strbuf_printf(out, ",gres/gpu=%" PRId64, gpus * nodes);
+}
+
+/* "afterok:1(unfulfilled),afterany:2_*(unfulfilled)" */
+void
+queue_row_add_dependency(const struct queue_row *row, struct strbuf *out)
+{
+    const struct json *all = json_get_path(row->object, "spec.dependencies");
+    const char *require = json_get_text(all, "require");
+    const struct json *jobs = json_get(all, "jobs");
+    const char separator = require != NULL && strcmp(require, "Any") == 0 ? '?' : ',';
+
+    if (json_count(jobs) == 0 || !queue_row_is_waiting(row)) {
+        strbuf_add_text(out, "(null)");
+        return;
+    }
+    for (uint32_t i = 0; i < json_count(jobs); i++) {
+        const struct json *d = json_at(jobs, i);
+        const char *type = json_get_text(d, "type");
+        const char *tasks = json_get_text(d, "tasks");
+        const int64_t delay_s = json_get_int(d, "delaySeconds", 0);
+
+        if (i > 0)
+            strbuf_add_char(out, separator);
+        strbuf_add_text(out, type != NULL ? type : "");
+        if (json_get(d, "job") != NULL)
+            strbuf_printf(out, ":%" PRId64, json_get_int(d, "job", 0));
+        if (tasks != NULL)
+            strbuf_printf(out, strpbrk(tasks, ",-:") != NULL ? "_[%s]" : "_%s", tasks);
+        if (delay_s > 0)
+            strbuf_printf(out, "+%" PRId64, delay_s / 60);
+        strbuf_add_text(out, "(unfulfilled)");
+    }
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/slurm_tables/queue_sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/slurm_tables/field_format.h"
+#include "cli/slurm_tables/queue_fields.h"
+#include "cli/slurm_tables/queue_row.h"
+#include "lib/base/strbuf.h"
+
+static int
+compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int64_t
+number_of(char letter, const struct queue_row *row)
+{
+    switch (letter) {
+    case 'C':
+        return row->cpus;
+    case 'D':
+        return row->nodes;
+    case 'e':
+        return queue_row_end_us(row);
+    case 'L':
+        return row->limit_s > 0 ? row->limit_s - row->elapsed_s : INT64_MAX;
+    case 'l':
+        return row->limit_s > 0 ? row->limit_s : INT64_MAX;
+    case 'M':
+        return row->elapsed_s;
+    case 'm':
+        return queue_row_memory(row);
+    case 'p':
+    case 'Q':
+        return queue_row_priority(row);
+    case 'S':
+        return queue_row_start_us(row) != 0 ? queue_row_start_us(row) : INT64_MAX;
+    case 'U':
+        return queue_row_uid(row);
+    case 'V':
+        return row->submit_us;
+    default: /* i, A, F: as the ids are */
+        return row->id;
+    }
+}
+
+static int
+compare_field(char letter, const struct queue_row *a, const struct queue_row *b)
+{
+    const struct output_column *column = field_format_letter(&queue_fields, letter);
+    char room_a[128], room_b[128];
+    struct strbuf text_a, text_b;
+    int r;
+
+    if (strchr("iAFCDeLlMmpQSUV", letter) != NULL)
+        return compare_numbers(number_of(letter, a), number_of(letter, b));
+    if (column == NULL)
+        return 0;
+    strbuf_init_in(&text_a, room_a, sizeof(room_a));
+    strbuf_init_in(&text_b, room_b, sizeof(room_b));
+    column->add(a, &text_a);
+    column->add(b, &text_b);
+    r = strcmp(text_a.text, text_b.text);
+    strbuf_fini(&text_a);
+    strbuf_fini(&text_b);
+    return r;
+}
+
+static const char *order; /* of -S, for qsort */
+
+static int
+compare(const void *a, const void *b)
+{
+    const struct queue_row *x = a, *y = b;
+    int sign = 1;
+
+    for (const char *at = order; *at != '\0'; at++) {
+        int r;
+
+        if (*at == ',' || *at == '#' || *at == '+' || *at == '-') {
+            sign = *at == '-' ? -1 : 1;
+            continue;
+        }
+        r = compare_field(*at, x, y);
+        if (r != 0)
+            return sign * r;
+        sign = 1;
+    }
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+void
+queue_sort_rows(struct queue_row *rows, size_t count, const char *letters)
+{
+    order = letters;
+    if (count > 1)
+        qsort(rows, count, sizeof(*rows), compare);
+}
+
+char
+queue_sort_find_unknown(const char *letters)
+{
+    for (; *letters != '\0'; letters++)
+        if (strchr("+-,#", *letters) == NULL
+            && field_format_letter(&queue_fields, *letters) == NULL)
+            return *letters;
+    return '\0';
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slurm_cluster.h - the cluster's name, for -M and for output that has it
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct slurm_client;
+
+/* `cluster` of client.yaml; otherwise "kiln". Never NULL, for as long as the program runs. */
+const char *slurm_cluster_name(void);
+
+/* Whether a list of -M ("kiln", "all") names this cluster; otherwise prints Slurm's
+ * error. NULL is this cluster.
+ */
+bool slurm_cluster_is_this(const struct slurm_client *client, const char *list);

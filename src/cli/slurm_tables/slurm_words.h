@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slurm_words.h - Slurm's words for Kiln's states and reasons
+ *
+ * Thread: any; pure functions.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/api/job/job_state.h"
+
+struct error;
+struct strbuf;
+
+/* "PENDING", or "PD". */
+const char *slurm_words_state(enum job_state state, bool is_compact);
+
+/* The code of Slurm for a reason of kiln-reasons(7); "None" for NULL and for
+ * what Slurm has no code for.
+ */
+const char *slurm_words_reason(const char *code);
+
+/* The states that a list such as "PD,running" of -t or -s selects: bits of
+ * JOB_STATE_BIT; "all" selects all. Returns false for a word that is no state of Slurm's, which
+ * is then at *ret_bad, up to the next comma.
+ */
+bool slurm_words_parse_states(const char *list, uint32_t *ret_states, const char **ret_bad);
+
+/* "PENDING,RUNNING,...": the words of Slurm's message. */
+extern const char slurm_words_valid_states[];
+
+/* "2G", "1500M": memory that was asked for, and "1500K": memory that was used. 0 is "0". The unit
+ * is 'K' to 'P', with two decimals if it needs them; 0: the largest unit that needs none.
+ */
+void slurm_words_add_memory(int64_t bytes, char unit, struct strbuf *out);
+void slurm_words_add_usage(int64_t bytes, char unit, struct strbuf *out);

@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Slurm's squeue, with real daemons: the output as Debian's Slurm 22.05 has it
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+
+cluster_begin
+need jq
+cluster_slurm
+cluster_user kilntest1
+cluster_user kilntest2
+cluster_munge
+cluster_controller
+cluster_agent n1 --topology 'package:2 core:4 pu:1'
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+wait_for 20 admin wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    admin taint node n1 "$key-" >/dev/null
+done
+q() { as kilntest1 squeue "$@" 2>&1; }
+is_in_state() { [ "$(q -h -t all -j "$1" -o %t | sort -u)" = "$2" ]; }
+
+script=$cluster/a.sh
+cat >"$script" <<'S'
+#!/bin/sh
+sleep 600
+S
+chmod 755 "$script"
+run=$(as kilntest1 sbatch --parsable -J 'a b|c' -c 4 --mem 200 -t 10 --comment 'my note' "$script")
+array=$(as kilntest1 sbatch --parsable -J arr -a 1-9:2%2 -t 1:00:00 "$script")
+after=$(as kilntest1 sbatch --parsable -J dep -d "afterok:$run" -t 5 "$script")
+held=$(as kilntest2 sbatch --parsable -J held -H -t 1-2:03:04 "$script")
+later=$(as kilntest1 sbatch --parsable -J later -b now+1hour -t 5 "$script")
+fail=$(as kilntest1 sbatch --parsable -J fail -t 5 --wrap 'exit 3')
+wait_for 20 is_in_state "$run" R
+wait_for 20 is_in_state "$fail" F
+wait_for 20 is_in_state "$array" 'PD
+R'
+
+is "the default columns are Slurm's" "$(q -j "$run" | sed 's/ 0:[0-9][0-9] / 0:07 /')" \
+    "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
+$(printf '%18s' "$run")       all    a b|c kilntest  R       0:07      1 n1"
+is "waiting tasks of an array share a line" "$(q -h -j "$array" -o '%i|%t|%K|%R')" \
+    "${array}_[5,7,9%2]|PD|5,7,9%2|(JobArrayTaskLimit)
+${array}_1|R|1|n1
+${array}_3|R|3|n1"
+is "-r has a line for each" "$(q -h -r -j "$array" -S K -o %i | tr '\n' ' ')" \
+    "${array}_1 ${array}_3 ${array}_5 ${array}_7 ${array}_9 "
+is "a task is found by its name" "$(q -h -j "${array}_7,${array}_3" -o '%i %t' | tr '\n' ' ')" \
+    "${array}_7 PD ${array}_3 R "
+is "-l has a date, long states and the limit" \
+    "$(q -l -j "$held" | sed 1d | tail -n 1 | tr -s ' ')" \
+    " $held all held kilntest PENDING 0:00 1-02:04:0 1 (JobHeldUser)"
+is "reasons are Slurm's codes" \
+    "$(q -h -j "$after,$held,$later" -S i -o '%j=%r' | tr '\n' ' ')" \
+    "dep=Dependency held=JobHeldUser later=BeginTime "
+is "the fields of a running job" \
+    "$(q -h -j "$run" -o '%j,%u,%a,%P,%T,%C,%D,%m,%l,%k,%N,%B,%q,%E,%Z,%z,%X')" \
+    "a b|c,kilntest1,default,all,RUNNING,4,1,200M,10:00,my note,n1,n1,normal,(null),$(as kilntest1 pwd),*:*:*,N/A"
+is "names, widths and delimiters of -O" \
+    "$(q -j "$run" -O "JobID:|,Name:^,State:.9,NumCPUs:3x")" "JOBID|NAME^    STATECPUx
+$run|a b|c^  RUNNING4  x"
+is "an unusual delimiter" "$(q -h -j "$run" -O "$(printf 'JobID:\037,Name:\037')")" \
+    "$(printf '%s\037a b|c\037' "$run")"
+is "a job that has ended is not shown" "$(q -h -j "$fail")" ""
+is "unless all states are asked for" "$(q -h -t all -j "$fail" -o '%i %t %R')" \
+    "$fail F (NonZeroExitCode)"
+is "a job that there is not" "$(q -j 4711; echo $?)" \
+    "slurm_load_jobs error: Invalid job id specified
+1"
+is "of several jobs, one that there is not is left out" "$(q -h -j "4711,$run" -o %i; echo $?)" "$run
+0"
+is "what is no job" "$(q -j abc; echo $?)" "squeue: error: Invalid job id: abc
+1"
+is "what is no state" "$(q -t foo | head -n 1)" "squeue: error: Invalid job state specified: foo"
+is "an unknown field is said, and the rest is shown" "$(q -h -j "$run" -O foo,JobID:)" \
+    "squeue: error: Invalid job format specification: foo
+$run"
+is "selected by user" "$(q -h -u kilntest2 -o %i)" "$held"
+is "and by uid" "$(q -h -u 1002 -o %i)" "$held"
+is "--me" "$(as kilntest2 squeue -h --me -o %i)" "$held"
+is "selected by name, state and node" "$(q -h -n 'a b|c,held' -t R -w n1 -o %i)" "$run"
+is "another node has none" "$(q -h -w 'n[2-3]')" ""
+is "the order is chosen" "$(q -h -S -j -n dep,held,later -o %j | tr '\n' ' ')" "later held dep "
+is "-s shows the steps of running jobs" "$(q -h -s -j "$run" -o '%i %j %N')" \
+    "$run.batch batch n1
+$run.extern extern n1"
+is "one of them" "$(q -h "-s$run.batch" -o %i)" "$run.batch"
+is "--start shows when the job may begin" "$(q -h --start -j "$later" -O StartTime: | cut -c1-13)" \
+    "$(date -d '+1 hour' +%Y-%m-%dT%H)"
+is "times have the form of SLURM_TIME_FORMAT" \
+    "$(as kilntest1 env SLURM_TIME_FORMAT=%Y squeue -h -j "$run" -o '%V %S')" "$(date +%Y) $(date +%Y)"
+is "SQUEUE_FORMAT" "$(as kilntest1 env SQUEUE_FORMAT=%i/%j squeue -h -j "$run")" "$run/a b|c"
+is "-M takes this cluster's name" "$(q -h -M test -j "$run" -o %i; q -M all -h -j "$run" -o %i | tail -n 1)" \
+    "CLUSTER: test
+$run
+$run"
+like "and no other" "$(q -M moon)" "squeue: error: No cluster 'moon' known by database."
+is "JSON has Slurm's shape" \
+    "$(q --json -j "$run" | jq -r '.meta.Slurm.release, (.jobs[] | .job_id, .job_state, .name, .cpus, .time_limit, .nodes)' | tr '\n' ' ')" \
+    "22.05.8 $run RUNNING a b|c 4 10 n1 "
+
+# Names of other people must not look like lines of their own.
+evil=$(as kilntest1 sbatch --parsable -H -J "$(printf 'x\n999 R\033[1m')" "$script")
+is "a name with a newline makes one line" "$(q -h -j "$evil" -o '%i %j|')" "$evil x?999 R?[1m|"
+is "a name of Unicode is whole" \
+    "$(u=$(as kilntest1 sbatch --parsable -H -J 'größe €' "$script"); q -h -j "$u" -o '%j|%.4j|')" \
+    "größe €|grö|"
+
+# As tools ask and read.
+is "Nextflow" "$(q --noheader -o '%i %t' -t all -u kilntest1 | grep -c "^$fail F\$")" 1
+is "aiida" "$(as kilntest1 env SLURM_TIME_FORMAT=standard squeue --noheader \
+    -o '%i^^^%t^^^%r^^^%B^^^%u^^^%D^^^%C^^^%R^^^%P^^^%l^^^%j' "--jobs=$run,$run")" \
+    "$run^^^R^^^None^^^n1^^^kilntest1^^^1^^^4^^^n1^^^all^^^10:00^^^a b|c"
+is "batchtools" "$(q --user=kilntest1 --states=R,S,CG,RS,SI,SO,ST --noheader --format=%i -r -n arr | tr '\n' ' ')" \
+    "${array}_1 ${array}_3 "
+is "psij" "$(q --me -o %i -h -r -t all -n arr | wc -l)" 5
+is "fireworks" "$(q -o %u -u kilntest2 -h | wc -l)" 1
+
+stop controller
+is "a controller that is away" "$(as kilntest1 timeout 60 squeue 2>&1; echo $?)" \
+    "slurm_load_jobs error: Unable to contact slurm controller (connect failure)
+1"
+finish
