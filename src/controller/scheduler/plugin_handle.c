@@ -24,6 +24,7 @@
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/pod_groups.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/api/node/node.h"
@@ -320,6 +321,26 @@ handle_evict(void *owner, struct pod_view *victim, struct pod_view *preemptor,
 }
 
 static bool
+handle_is_of_gang(void *owner, const struct pod_view *pod)
+{
+    const struct scheduler *s = owner;
+
+    return pod->pod->spec.scheduling_group != NULL
+           && pod_groups_is_gang(s->pod_groups, pod->object);
+}
+
+static void
+handle_visit_gang(void *owner, const struct pod_view *pod, handle_visit_gang_fn *visit,
+                  void *context)
+{
+    const struct scheduler *s = owner;
+
+    if (pod->pod->spec.scheduling_group != NULL
+        && pod_groups_ends_together(s->pod_groups, pod->object))
+        cache_visit_group(s->cache, pod, visit, context);
+}
+
+static bool
 handle_refuses_to_yield(void *owner, const struct pod_view *pod)
 {
     const struct scheduler *s = owner;
@@ -431,6 +452,8 @@ scheduler_make_handle(struct scheduler *s)
         .visit_waiting = host_visit_waiting,
         .resume = handle_resume,
         .evict = handle_evict,
+        .is_of_gang = handle_is_of_gang,
+        .visit_gang = handle_visit_gang,
         .refuses_to_yield = handle_refuses_to_yield,
         .is_evicting = handle_is_evicting,
         .propose = set->extenders != NULL && set->extenders->count > 0 ? handle_propose : NULL,

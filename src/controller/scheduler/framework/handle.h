@@ -37,6 +37,9 @@ struct timeline;
 struct volume_book;
 struct volume_plan;
 
+typedef void handle_visit_gang_fn(struct pod_view *member, const struct node_view *node,
+                                  void *context);
+
 /* Looks up an object by the name of its kind and its key. Borrowed. */
 typedef const struct object *handle_find_fn(void *owner, const char *kind, const char *key);
 typedef bool handle_visit_fn(const struct object *object, void *context);
@@ -106,6 +109,14 @@ struct handle {
      * NULL: no pod is ever asked.
      */
     bool (*refuses_to_yield)(void *owner, const struct pod_view *pod);
+    /* The gangs of pods that have a node. Is of gang: the pod is placed together with
+     * others, so it is not suspended by itself. Visit gang: the pods that end together
+     * with this one (disruptionMode all), itself included, with their nodes; none: it
+     * ends by itself. NULL: there are no gangs.
+     */
+    bool (*is_of_gang)(void *owner, const struct pod_view *pod);
+    void (*visit_gang)(void *owner, const struct pod_view *pod, handle_visit_gang_fn *visit,
+                       void *context);
     /* Whether some victims of this preemptor have not been asked to end yet.
      * NULL: evict acts at once.
      */

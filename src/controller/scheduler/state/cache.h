@@ -91,6 +91,14 @@ void cache_open_nodes(struct cache *cache);
 bool cache_has_of_group(const struct cache *cache, const struct pod_view *like,
                         const struct node_view *node);
 
+/* The pods with a node that name the PodGroup of `like` and have its owner. The visitor
+ * must not change the cache.
+ */
+void cache_visit_group(const struct cache *cache, const struct pod_view *like,
+                       void (*visit)(struct pod_view *pod, const struct node_view *node,
+                                     void *context),
+                       void *context);
+
 /* The API's state of bound pods. Set adds, confirms or updates a pod, and moves
  * one that was assumed on another node. Remove returns false if the pod was not
  * there.

@@ -119,6 +119,23 @@ cache_close_nodes_of_group(struct cache *cache, const struct pod_view *like)
 }
 
 void
+cache_visit_group(const struct cache *cache, const struct pod_view *like,
+                  void (*visit)(struct pod_view *pod, const struct node_view *node, void *context),
+                  void *context)
+{
+    const struct list *pods = find_pods(cache, like);
+
+    if (pods == NULL)
+        return;
+    list_foreach(link, pods)
+    {
+        const struct cached_pod *p = container_of(link, struct cached_pod, of_group);
+
+        visit(p->pod, p->node, context);
+    }
+}
+
+void
 cache_open_nodes(struct cache *cache)
 {
     while (!list_is_empty(&cache->closed)) {

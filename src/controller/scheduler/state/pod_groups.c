@@ -34,8 +34,9 @@ struct owner_pods {
 struct named_group {
     char *key;                   /* "namespace/name" */
     const struct object *object; /* NULL: pods name it, but it does not exist */
-    struct map *owners;          /* by their keys */
-    struct list changed;         /* of pod_groups.changed, or of none */
+    bool ends_together;
+    struct map *owners;  /* by their keys */
+    struct list changed; /* of pod_groups.changed, or of none */
 };
 
 struct pod_groups {
@@ -185,6 +186,7 @@ pod_groups_changed(struct pod_groups *g, const struct object *old_group,
     group = make_group(g, key);
     object_unref(group->object);
     group->object = new_group != NULL ? object_ref(new_group) : NULL;
+    group->ends_together = new_group != NULL && pod_group_ends_together(new_group);
     note_changed(g, group);
     tidy(g, group, NULL);
 }
@@ -248,6 +250,39 @@ pod_groups_terms(const struct pod_groups *g, const struct object *pod,
         ret_terms->wanted = count_wanted(group, find_owner(group, owner_of(pod)));
         ret_terms->is_one_per_node = pod_group_is_one_per_node(group->object);
     }
+}
+
+/* The group of the pod, if it exists and is of the same owner. */
+static const struct named_group *
+find_own_group(const struct pod_groups *g, const struct object *pod)
+{
+    const char *name = pod_group_named_by(pod);
+    const struct named_group *group;
+    char key[OBJECT_KEY_SIZE];
+
+    if (name == NULL)
+        return NULL;
+    format_key(pod->meta->namespace, name, key);
+    group = map_find(g->groups, key);
+    return group != NULL && group->object != NULL && object_owner_is_same(group->object, pod)
+               ? group
+               : NULL;
+}
+
+bool
+pod_groups_is_gang(const struct pod_groups *g, const struct object *pod)
+{
+    const struct named_group *group = find_own_group(g, pod);
+
+    return group != NULL && pod_group_least(group->object) > 1;
+}
+
+bool
+pod_groups_ends_together(const struct pod_groups *g, const struct object *pod)
+{
+    const struct named_group *group = find_own_group(g, pod);
+
+    return group != NULL && group->ends_together;
 }
 
 bool

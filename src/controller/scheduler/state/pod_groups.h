@@ -36,6 +36,11 @@ void pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
  */
 void pod_groups_terms(const struct pod_groups *g, const struct object *pod,
                       struct group_terms *ret_terms);
+/* Is gang: the pod is of a group of which several pods are placed together. Ends
+ * together: of a group whose pods are preempted together (disruptionMode all).
+ */
+bool pod_groups_is_gang(const struct pod_groups *g, const struct object *pod);
+bool pod_groups_ends_together(const struct pod_groups *g, const struct object *pod);
 bool pod_groups_have_changed(const struct pod_groups *g);
 void pod_groups_visit_changed(struct pod_groups *g,
                               void (*each)(const struct object *pod, void *context), void *context);

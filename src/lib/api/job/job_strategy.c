@@ -330,8 +330,7 @@ job_warn(struct causes *c, const struct json *job, const struct json *old)
                     "might not be able to track completedIndexes when a big "
                     "number of indexes fail");
     at = causes_enter(c, "spec.scheduling");
-    group_scheduling_warn(c, json_get(spec, "scheduling"),
-                          json_get_path(spec, "template.spec.execution.runs") != NULL);
+    group_scheduling_warn(c, json_get(spec, "scheduling"));
     causes_leave(c, at);
     at = causes_enter(c, "spec.template");
     pod_warn(c, json_get(spec, "template"));

@@ -150,12 +150,10 @@ group_scheduling_check(struct causes *c, const struct json *spec, bool needs_cou
 }
 
 void
-group_scheduling_warn(struct causes *c, const struct json *spec, bool ends_together)
+group_scheduling_warn(struct causes *c, const struct json *spec)
 {
     if (json_count(json_get(spec, "resourceClaims")) > 0)
         causes_warn(c, "resourceClaims", "is stored only; no devices are claimed");
     if (json_count(json_get_path(spec, "schedulingConstraints.topology")) > 0)
         causes_warn(c, "schedulingConstraints", "is stored only; the pods may be anywhere");
-    if (check_is_set(json_get(spec, "disruptionMode"), "all") && !ends_together)
-        causes_warn(c, "disruptionMode", "is stored only; pods are evicted one by one");
 }

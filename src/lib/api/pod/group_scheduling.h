@@ -32,8 +32,7 @@ extern const struct record disruption_mode_record;
 extern const struct record group_claim_record;
 
 /* Checks these members of `spec`. Needs count: a gang must say its minCount.
- * Warn: for those that are stored, but that no code acts on yet. Ends together: the
- * job controller ends all pods with the first of them (execution.runs).
+ * Warn: for those that are stored, but that no code acts on yet.
  */
 void group_scheduling_check(struct causes *c, const struct json *spec, bool needs_count);
-void group_scheduling_warn(struct causes *c, const struct json *spec, bool ends_together);
+void group_scheduling_warn(struct causes *c, const struct json *spec);

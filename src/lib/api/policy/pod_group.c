@@ -13,6 +13,7 @@
 #include "lib/api/value/hostlist.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -113,6 +114,14 @@ pod_group_least(const struct object *object)
     const struct gang_policy *gang = pod_group_of(object)->spec.policy.gang;
 
     return gang != NULL ? gang->min_count : 0;
+}
+
+bool
+pod_group_ends_together(const struct object *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return json_get_path(object_tree(object, arena), "spec.disruptionMode.all") != NULL;
 }
 
 bool
@@ -293,7 +302,7 @@ warn(struct causes *c, const struct json *group, const struct json *old)
     unsigned at = causes_enter(c, "spec");
 
     (void)old;
-    group_scheduling_warn(c, spec, false);
+    group_scheduling_warn(c, spec);
     if (*check_text(spec, "priorityClassName") != '\0' || check_is_set(spec, "priority")
         || check_is_set(spec, "preemptionPolicy"))
         causes_warn(c, "priorityClassName", "is stored only; the class of the pods decides");

@@ -67,6 +67,7 @@ int64_t pod_group_started_us(const struct object *object);
 /* How many pods must be placed together; 1 or less: each by itself. */
 int64_t pod_group_least(const struct object *object);
 bool pod_group_is_one_per_node(const struct object *object);
+bool pod_group_ends_together(const struct object *object); /* disruptionMode all */
 
 /* The condition that at least that many had a node at one time; it never goes
  * back.

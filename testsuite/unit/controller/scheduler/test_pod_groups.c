@@ -713,7 +713,97 @@ START_TEST(indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes)
 }
 END_TEST
 
-SUITE("PodGroups", indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes,
+/* ---- Preemption ---- */
+
+static bool
+is_there(const struct world *w, const char *name)
+{
+    return fake_client_find(w->api, &pod_kind, "default", name) != NULL;
+}
+
+/* A gang on n1 and n2, and a pod of the same priority on n3. */
+static struct world *
+world_of_gang(const char *mode)
+{
+    struct world *w = world_new(NULL);
+
+    for (unsigned i = 1; i <= 3; i++)
+        world_add_node(w, (char[3]){'n', (char)('0' + i), '\0'}, 4);
+    put_group(w, "\"gang\":{\"minCount\":2}", 1001, mode);
+    put_pod_of(w, "x", 1001, "n1", "Running");
+    put_pod_of(w, "y", 1001, "n2", "Running");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"s\",\"namespace\":\"default\"},\"spec\":{"
+                    "\"nodeName\":\"n3\",\"securityContext\":{\"runAsUser\":1001},"
+                    "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+                    "\"requests\":{\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{"
+                    "\"phase\":\"Running\"}}");
+    world_settle(w);
+    return w;
+}
+
+static void
+preempt(struct world *w, const char *name)
+{
+    world_add_pod(w, name, "4", "1Gi", ",\"priority\":10");
+    for (unsigned i = 0; i < 5; i++)
+        world_advance(w, 1000);
+}
+
+START_TEST(a_gang_is_weighed_as_a_whole_and_preempted_as_a_whole)
+{
+    for (unsigned i = 0; i < 8; i++) { /* the first node is drawn by lot */
+        struct world *w = world_of_gang(",\"disruptionMode\":{\"all\":{}}");
+
+        preempt(w, "p");
+        ck_assert(!is_there(w, "s"));
+        ck_assert(is_there(w, "x") && is_there(w, "y"));
+        ck_assert_str_eq(world_node_of(w, "p"), "n3");
+
+        preempt(w, "q");
+        ck_assert(!is_there(w, "x") && !is_there(w, "y"));
+        ck_assert_ptr_nonnull(world_pod(w, "q")->spec.node_name);
+        world_free(w);
+    }
+}
+END_TEST
+
+START_TEST(the_pods_of_a_group_that_end_one_by_one_are_preempted_one_by_one)
+{
+    struct world *w = world_of_gang(",\"disruptionMode\":{\"single\":{}}");
+
+    preempt(w, "p");
+    preempt(w, "q");
+    ck_assert_uint_eq(is_there(w, "x") + is_there(w, "y") + is_there(w, "s"), 1);
+    world_free(w);
+}
+END_TEST
+
+/* One of them is too important: then none of them is preempted. */
+START_TEST(a_gang_has_the_priority_of_its_most_important_pod)
+{
+    struct world *w = world_of_gang(",\"disruptionMode\":{\"all\":{}}");
+
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"y\",\"namespace\":\"default\"},\"spec\":{"
+                    "\"schedulingGroup\":{\"podGroupName\":\"g\"},\"nodeName\":\"n2\","
+                    "\"priority\":20,\"securityContext\":{\"runAsUser\":1001},"
+                    "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+                    "\"requests\":{\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{"
+                    "\"phase\":\"Running\"}}");
+    world_settle(w);
+    preempt(w, "p");
+    preempt(w, "q");
+    ck_assert(is_there(w, "x") && is_there(w, "y"));
+    ck_assert_ptr_null(world_pod(w, "q")->spec.node_name);
+    world_free(w);
+}
+END_TEST
+
+SUITE("PodGroups", a_gang_is_weighed_as_a_whole_and_preempted_as_a_whole,
+      the_pods_of_a_group_that_end_one_by_one_are_preempted_one_by_one,
+      a_gang_has_the_priority_of_its_most_important_pod,
+      indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes,
       pods_wait_for_their_group_whichever_comes_first, a_gang_waits_until_enough_pods_are_there,
       a_gang_without_room_for_enough_gets_none, pods_beyond_the_least_number_start_as_they_fit,
       pods_of_a_basic_group_are_placed_one_by_one, pods_that_have_succeeded_count,

@@ -200,18 +200,50 @@ clear_lower(const struct preemption *me, const struct cycle *c, const struct nod
     }
 }
 
-/* Evictions change the node, so references keep the victims alive until all are
+/* The pods to be evicted: the victims, and the others of their gangs. */
+struct eviction_list {
+    struct pod_view **pods;
+    const struct node_view **nodes;
+    unsigned count, capacity;
+};
+
+static void
+add_eviction(struct pod_view *pod, const struct node_view *node, void *context)
+{
+    struct eviction_list *l = context;
+
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->pods[i] == pod)
+            return;
+    if (l->count == l->capacity) {
+        l->capacity = l->capacity > 0 ? l->capacity * 2 : 16;
+        l->pods = xrealloc_array(l->pods, l->capacity, sizeof(struct pod_view *));
+        l->nodes = xrealloc_array(l->nodes, l->capacity, sizeof(struct node_view *));
+    }
+    pod_view_ref(pod);
+    l->pods[l->count] = pod;
+    l->nodes[l->count++] = node;
+}
+
+/* Evictions change the nodes, so references keep the victims alive until all are
  * evicted.
  */
 static void
 act(const struct preemption *me, struct cycle *c, const struct victims *best)
 {
-    for (unsigned i = 0; i < best->count; i++)
-        pod_view_ref(best->pods[i]);
+    struct eviction_list l = {0};
+
     for (unsigned i = 0; i < best->count; i++) {
-        me->handle->evict(me->handle->owner, best->pods[i], c->pod, best->node->name);
-        pod_view_unref(best->pods[i]);
+        add_eviction(best->pods[i], best->node, &l);
+        if (me->handle->visit_gang != NULL)
+            me->handle->visit_gang(me->handle->owner, best->pods[i], add_eviction, &l);
     }
+    for (unsigned i = 0; i < l.count; i++) {
+        me->handle->evict(me->handle->owner, l.pods[i], c->pod, l.nodes[i]->name);
+        pod_view_unref(l.pods[i]);
+    }
+    free(l.pods);
+    free(l.nodes);
     clear_lower(me, c, best->node);
 }
 

@@ -33,6 +33,7 @@ can_be_suspended(const struct profile *p, const struct node_view *node,
 
     return a != NULL && a->cpus != NULL && preemptor->demand->is_exclusive
            && node_has_feature(node->node, NODE_FEATURE_YIELD) && !pod_cannot_freeze(victim->pod)
+           && (p->handle->is_of_gang == NULL || !p->handle->is_of_gang(p->handle->owner, victim))
            && (p->handle->refuses_to_yield == NULL
                || !p->handle->refuses_to_yield(p->handle->owner, victim));
 }

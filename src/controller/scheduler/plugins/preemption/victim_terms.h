@@ -25,7 +25,8 @@ struct victim_terms {
  * plugin Partition, which upstream's profile lacks. Without a node, or where
  * objects cannot be looked up, the terms are those of a pod without partition
  * and class. Suspend becomes Off where it does not help: the victim or the
- * preemptor has no cores of its own, or the victim cannot be frozen. A victim
+ * preemptor has no cores of its own, or the victim cannot be frozen or is one
+ * pod of a gang, whose others would wait for it in vain. A victim
  * that is already terminating need not be suspended.
  */
 struct victim_terms victim_terms_find(const struct profile *profile, const struct node_view *node,

@@ -99,6 +99,88 @@ sort_by_importance(struct pod_view **pods, unsigned count)
     }
 }
 
+/* ---- Gangs that end together ---- */
+
+static bool
+is_same_gang(const struct pod_view *a, const struct pod_view *b)
+{
+    const struct scheduling_group *x = a->pod->spec.scheduling_group;
+    const struct scheduling_group *y = b->pod->spec.scheduling_group;
+
+    return x != NULL && y != NULL && a->owner == b->owner
+           && strcmp(x->pod_group_name, y->pod_group_name) == 0
+           && strcmp(a->namespace, b->namespace) == 0;
+}
+
+/* Whether no pod before it in the list is of its gang. */
+static bool
+is_first_of_gang(struct pod_view *const *pods, unsigned at)
+{
+    for (unsigned i = 0; i < at; i++)
+        if (is_same_gang(pods[i], pods[at]))
+            return false;
+    return true;
+}
+
+/* A visit to the gang of one pod. */
+struct gang_visit {
+    const struct pod_view *pod;
+    int64_t highest_priority;
+    struct victims *victims; /* to be weighed; or NULL */
+    struct budgets *budgets; /* or NULL */
+    bool violates;
+};
+
+static void
+visit_member(struct pod_view *member, const struct node_view *node, void *context)
+{
+    struct gang_visit *g = context;
+
+    (void)node;
+    if (member->priority > g->highest_priority)
+        g->highest_priority = member->priority;
+    if (pod_view_is_same(member, g->pod))
+        return;
+    if (g->budgets != NULL)
+        g->violates |= budgets_violate(g->budgets, member);
+    if (g->victims == NULL)
+        return;
+    g->victims->sum_of_priorities += (double)member->priority + 2147483648.0;
+    g->victims->n_ended++;
+}
+
+static void
+visit_gang(const struct profile *p, struct gang_visit *g)
+{
+    const struct handle *handle = p != NULL ? p->handle : NULL;
+
+    g->highest_priority = g->pod->priority;
+    if (handle != NULL && handle->visit_gang != NULL)
+        handle->visit_gang(handle->owner, g->pod, visit_member, g);
+}
+
+static int64_t
+gang_priority(const struct profile *p, const struct pod_view *pod)
+{
+    struct gang_visit g = {.pod = pod};
+
+    visit_gang(p, &g);
+    return g.highest_priority;
+}
+
+static bool
+violates_budgets(const struct profile *p, struct budgets *budgets, struct pod_view *const *pods,
+                 unsigned at)
+{
+    struct gang_visit g = {.pod = pods[at], .budgets = budgets};
+
+    if (!is_first_of_gang(pods, at))
+        return false; /* counted with the first */
+    g.violates = budgets_violate(budgets, pods[at]);
+    visit_gang(p, &g);
+    return g.violates;
+}
+
 static bool
 has_potential(const struct cycle *c, const struct node_view *node)
 {
@@ -109,7 +191,7 @@ static bool
 may_be_victim(const struct profile *p, const struct cycle *c, const struct node_view *node,
               const struct pod_view *pod)
 {
-    return pod->priority < c->pod->priority
+    return pod->priority < c->pod->priority && gang_priority(p, pod) < c->pod->priority
            && victim_terms_find(p, node, pod, c->pod).mode != PREEMPTION_IS_OFF;
 }
 
@@ -145,14 +227,20 @@ reprieve(struct trial_run *t, struct pod_view *const *pods, const bool *violates
 }
 
 static void
-weigh(struct victims *v)
+weigh(const struct profile *p, struct victims *v)
 {
     v->highest_priority = v->pods[0]->priority;
     v->earliest_start_us = INT64_MAX;
     for (unsigned i = 0; i < v->count; i++) {
         const struct pod_view *pod = v->pods[i];
 
-        v->sum_of_priorities += (double)pod->priority + 2147483648.0;
+        if (is_first_of_gang(v->pods, i)) {
+            struct gang_visit g = {.pod = pod, .victims = v};
+
+            v->sum_of_priorities += (double)pod->priority + 2147483648.0;
+            v->n_ended++;
+            visit_gang(p, &g);
+        }
         if (pod->priority == v->highest_priority && pod_view_start_us(pod) < v->earliest_start_us)
             v->earliest_start_us = pod_view_start_us(pod);
     }
@@ -173,13 +261,13 @@ find_on(struct trial_run *t, struct pod_view **pods, unsigned count, struct budg
     sort_by_importance(pods, count);
     budgets_reset(budgets);
     for (unsigned i = 0; i < count; i++)
-        violates[i] = budgets_violate(budgets, pods[i]);
+        violates[i] = violates_budgets(t->profile, budgets, pods, i);
     v->pods = xnew_array(struct pod_view *, count);
     reprieve(t, pods, violates, count, true, v);
     reprieve(t, pods, violates, count, false, v);
     sort_by_importance(v->pods, v->count);
     if (v->count > 0)
-        weigh(v);
+        weigh(t->profile, v);
     return ANSWER_OK;
 }
 
@@ -259,7 +347,7 @@ victims_choose(const struct profile *p, const struct cycle *c, struct node_view 
         return false;
     }
     sort_by_importance(v.pods, v.count);
-    weigh(&v);
+    weigh(p, &v);
     *ret_victims = v;
     return true;
 }
@@ -288,7 +376,7 @@ victims_compare(const struct victims *a, const struct victims *b)
     if (by == 0)
         by = order(a->sum_of_priorities, b->sum_of_priorities);
     if (by == 0)
-        by = order(a->count, b->count);
+        by = order(a->n_ended, b->n_ended);
     if (by == 0)
         by = (a->earliest_start_us < b->earliest_start_us)
              - (a->earliest_start_us > b->earliest_start_us);

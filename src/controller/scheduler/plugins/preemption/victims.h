@@ -6,6 +6,9 @@
  * back as many as possible: first those that a budget protects, and the most
  * important ones first. The set is minimal, not optimal.
  *
+ * A pod that ends together with its gang (handle.h, visit_gang) stands for all of
+ * it: it is a victim only if all of its gang may be, and is weighed as all of it.
+ *
  * Thread: the scheduler's.
  * Source: kube-scheduler, DefaultPreemption.SelectVictimsOnNode.
  */
@@ -32,6 +35,7 @@ struct victims {
     /* The criteria of the choice between nodes. */
     int64_t highest_priority;
     double sum_of_priorities;  /* each priority plus 2^31, as upstream */
+    unsigned n_ended;          /* with the pods of their gangs on other nodes */
     int64_t earliest_start_us; /* among those of the highest priority */
 };
 
