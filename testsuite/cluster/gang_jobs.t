@@ -68,7 +68,7 @@ is "the script has run once" "$(cat "$home/out")" "on
 0 of 3"
 is "kctl logs shows its output" "$(as kilntest1 kctl logs "$id" 2>&1)" "on
 0 of 3"
-free() { for name in n1 n2 n3; do free_of $name 4/4 || return 1; done; }
+free() { for name in n1 n2 n3; do free_of "$name" 4/4 || return 1; done; }
 ok "the cores are free again" wait_for 10 free
 
 ok "ksub -W waits for it" as kilntest1 ksub -D "$home" -t 5 -W -N 3 --wrap 'sleep 0.2'

@@ -14,7 +14,7 @@ cluster_begin
 need munged kiln-controller kiln-agent kctl jq curl
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
-controller() { cluster_controller --socket "$cluster/socket" "$@"; }
+controller() { cluster_controller --socket "$cluster/socket"; }
 controller
 
 # The prolog of a node takes as long as slow-NODE exists, and fails while broken-NODE does.
@@ -66,7 +66,7 @@ prepared() {
         .type == "Prepared" and .status == "True"))')" = "$2" ]
 }
 marked() { members "$1" 'select(.metadata.annotations["kiln.hpc/gang-started"])'; }
-ran() { cat "$home/$1" 2>/dev/null | wc -l | tr -d ' '; }
+ran() { if [ -f "$home/$1" ]; then wc -l <"$home/$1" | tr -d ' '; else echo 0; fi; }
 ends() { [ "$(field job "$1" '.status.conditions[]? | select(.type == "'"$2"'").status')" = True ]; }
 lives() { find "$cluster/$1/run/pods" -name live 2>/dev/null; }
 agents() { for n in n1 n2 n3; do "$@" $n; done; }

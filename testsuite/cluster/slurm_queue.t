@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Slurm's squeue, with real daemons: the output as Debian's Slurm 22.05 has it
 
+# shellcheck disable=SC2119,SC2154 # cluster.sh
+
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"

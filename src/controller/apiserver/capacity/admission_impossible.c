@@ -87,19 +87,19 @@ is_over_quota(struct request *q, const struct json *spec, struct strbuf *why)
 /* ---- Pods that are placed together ---- */
 
 static const struct json *
-gang_of(const struct kind *kind, const struct json *tree)
+gang_of(const struct json *tree)
 {
-    const struct json *spec =
-        json_get_path(tree, kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
+    const struct json *of_cron = json_get_path(tree, "spec.jobTemplate.spec");
+    const struct json *spec = of_cron != NULL ? of_cron : json_get_path(tree, "spec");
 
     return json_get_path(spec, "scheduling.schedulingPolicy.gang") != NULL ? spec : NULL;
 }
 
 /* How many; 0: each by itself. */
 static unsigned
-count_together(const struct kind *kind, const struct json *tree)
+count_together(const struct json *tree)
 {
-    const struct json *spec = gang_of(kind, tree);
+    const struct json *spec = gang_of(tree);
     const int64_t all = json_get_int(spec, "parallelism", 1);
     const int64_t least =
         json_get_int(json_get_path(spec, "scheduling.schedulingPolicy.gang"), "minCount", all);
@@ -116,8 +116,7 @@ is_asked_again(struct request *q, struct json *tree, const struct object *old_ob
         return false;
     return (old_object->kind == &job_kind && job_is_finished(job_of(old_object)))
            || (json_equals(admission_pod_spec(q, tree), admission_old_pod_spec(q, old_object))
-               && count_together(old_object->kind, tree)
-                      == count_together(old_object->kind, object_tree(old_object, q->arena)));
+               && count_together(tree) == count_together(object_tree(old_object, q->arena)));
 }
 
 bool
@@ -139,9 +138,9 @@ impossible_admit(struct request *q, struct json *tree, const struct object *old_
                 .spec = &view,
                 .find = find,
                 .owner = q,
-                .together = count_together(q->route.kind, tree),
-                .is_one_per_node = json_is_true(
-                    json_get_path(gang_of(q->route.kind, tree), "scheduling.onePerNode")),
+                .together = count_together(tree),
+                .is_one_per_node =
+                    json_is_true(json_get_path(gang_of(tree), "scheduling.onePerNode")),
             },
             &why)
         && !is_over_quota(q, spec, &why))
