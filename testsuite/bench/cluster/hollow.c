@@ -9,7 +9,7 @@
  *
  * With --trace, the program appends one line for each event of a pod:
  *     KIND MICROSECONDS JOB-ID INDEX UID NODE EXIT-CODE BOUND
- * KIND is s (started), e (ended), d (its deletion was seen), g (the object is
+ * KIND is b (a pod of a gang was seen, and is prepared at once), s (started), e (ended), d (its deletion was seen), g (the object is
  * gone); BOUND is the second in which the pod got its node. testsuite/chaos compares what was asked and answered with this trace.
  */
 #include <errno.h>
@@ -262,6 +262,40 @@ run(struct hollow *node, const struct object *pod)
     patch_status(r, arena, status_patch_make_running(arena, pod, &report), on_running);
 }
 
+static void
+on_prepared(const struct client_reply *reply, void *context)
+{
+    struct running *r = context;
+
+    if (reply->code != 200 && may_succeed_later(reply->code))
+        timer_start(r->timer, AGAIN_MS);
+    else
+        free_running(r);
+}
+
+static void
+send_prepared(void *context)
+{
+    struct running *r = context;
+    struct arena *arena = arena_new(0);
+
+    patch_status(r, arena, status_patch_make_prepared(arena, r->pod, clock_real_us(&clock_system)),
+                 on_prepared);
+}
+
+/* It runs when the others of its gang are prepared as well. */
+static void
+prepare(struct hollow *node, const struct object *pod)
+{
+    struct running *r = xnew(struct running);
+
+    r->node = node;
+    r->pod = object_ref(pod);
+    r->timer = timer_new(node->pool->loop, send_prepared, r);
+    trace(node, 'b', pod, 0);
+    send_prepared(r);
+}
+
 struct confirmation {
     struct hollow *node;
     const struct object *pod;
@@ -328,7 +362,14 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
         && (old_object == NULL || old_object->meta->deleted_at_us == 0)) {
         trace(node, 'd', new_object, 0);
         confirm_deletion(node, new_object);
-    } else if (old_object == NULL && !pod_is_finished(pod_of(new_object))) {
+    } else if (pod_is_finished(pod_of(new_object))) {
+        return;
+    } else if (old_object == NULL) {
+        if (pod_awaits_start(pod_of(new_object)))
+            prepare(node, new_object);
+        else
+            run(node, new_object);
+    } else if (pod_awaits_start(pod_of(old_object)) && !pod_awaits_start(pod_of(new_object))) {
         run(node, new_object);
     }
 }
