@@ -126,4 +126,31 @@ ok "tasks for which there are too few nodes are told" says "can never run" ||
     note "$(cat "$cluster/said")"
 as kilntest1 kctl cancel "$id" >/dev/null
 
+# --- history -----------------------------------------------------------------------
+
+history() { as kilntest1 kctl history --no-headers "$@"; }
+id=$(submit -N 3 -n 6 --mem 100M --wrap 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done')
+ok "a job of three nodes ends" ends "$id"
+one_row() { [ "$(history -j "$id" | wc -l)" = 1 ]; }
+ok "it is one row of history" wait_for 20 one_row || note "$(history -j "$id")"
+is "... with all nodes, their CPUs and the end of its script" \
+    "$(history -j "$id" -o id,state,cpus,node,exit,memory | tr -s ' ' | sed 's/ *$//')" \
+    "$id Completed 6 n[2,9-10] 0 300Mi"
+is "--nodes shows each of them" "$(history -j "$id" --nodes -o id,state,cpus,node |
+    tr -s ' ' | sed 's/ *$//' | sort | tr '\n' ';')" \
+    "${id}_0 Completed 2 n2;${id}_1 Cancelled 2 n9;${id}_2 Cancelled 2 n10;"
+is "... and --node one" "$(history -j "$id" --node n9 -o id,cpus | tr -s ' ' | sed 's/ *$//')" \
+    "${id}_1 2"
+efficiency() { as kilntest1 kctl efficiency "$id"; }
+ok "kctl efficiency is about the whole job" sh -c 'printf "%s" "$1" | grep -q "^CPUs: *6$"' _ \
+    "$(efficiency)" || note "$(efficiency)"
+id=$(submit -N 2 --per-node --wrap '[ "$KILN_NODEID" = 0 ] || exit 7; sleep 60')
+ok "a job that fails on one of its nodes ends" ends "$id" Failed
+ok "it is one row of history" wait_for 20 one_row || note "$(history -j "$id")"
+is "... with the code of that node" "$(history -j "$id" -o state,exit | tr -s ' ' | sed 's/ *$//')" \
+    "Failed 7"
+id=$(submit -N 2 --hold --wrap true)
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "one that never started is one row, too" wait_for 20 one_row || note "$(history -j "$id")"
+
 finish

@@ -72,8 +72,11 @@ daily_usage_of(const struct history_row *row, unsigned n, struct daily_usage *u)
     double seconds, part;
 
     *u = (struct daily_usage){.day = last - (days - 1) + n};
-    if (n + 1 == days)
+    /* An attempt of several nodes is one end, of which each node has used a part. */
+    if (n + 1 == days && row->member == 0)
         add_end(row, u);
+    if (row->nodes > 0 && row->member == 0)
+        return;
     if (row->start_at_us == 0 || row->start_at_us >= row->end_at_us)
         return;
     from = u->day * DAY_US;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "controller/history/attempt_sum.h"
 #include "controller/history/history_schema.h"
 #include "controller/history/history_sums.h"
 #include "controller/history/history_timeline.h"
@@ -16,9 +17,12 @@
 #include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define WORDS_CACHED 100000
 #define CHECK_BYTES  (INT64_C(64) << 20) /* a larger file is not checked */
@@ -28,6 +32,7 @@ struct history_file {
     sqlite3 *db;
     sqlite3_stmt *insert, *confirm, *add_word, *find_word, *add_user;
     sqlite3_stmt *mark, *drop;
+    sqlite3_stmt *find_open, *put_open, *drop_open;
     struct map *words; /* word to its number, as a pointer */
     struct map *users; /* "USER UID" pairs that are in the file */
     struct history_sums *sums;
@@ -37,8 +42,9 @@ struct history_file {
 static void
 close_db(struct history_file *f)
 {
-    sqlite3_stmt **const all[] = {&f->insert,   &f->confirm, &f->add_word, &f->find_word,
-                                  &f->add_user, &f->mark,    &f->drop};
+    sqlite3_stmt **const all[] = {&f->insert,   &f->confirm,  &f->add_word, &f->find_word,
+                                  &f->add_user, &f->mark,     &f->drop,     &f->find_open,
+                                  &f->put_open, &f->drop_open};
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
         (void)sqlite3_finalize(*all[i]);
@@ -75,11 +81,11 @@ prepare(struct history_file *f, struct error *err)
                      " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
                      " reason, message, script, revision, lost, task,"
                      " frozen_us, tasks, read_bytes, written_bytes, rss, cache,"
-                     " gpus, gpu_milli, gpu_peak, gpu_memory) VALUES (?1, ?2, ?3,"
+                     " gpus, gpu_milli, gpu_peak, gpu_memory, nodes, member) VALUES (?1, ?2, ?3,"
                      " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
                      " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
                      " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
-                     " ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42)"
+                     " ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44)"
                      " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm, "UPDATE attempts SET lost = 0, revision = ?2"
                       " WHERE key = ?1 AND lost = 1"},
@@ -90,6 +96,10 @@ prepare(struct history_file *f, struct error *err)
         {&f->mark, "UPDATE watermark SET revision = max(revision, ?1) WHERE id = 1"},
         {&f->drop, "DELETE FROM attempts WHERE id IN (SELECT id FROM attempts"
                    " WHERE end_at < ?1 ORDER BY end_at LIMIT ?2)"},
+        {&f->find_open, "SELECT ended, row FROM open_attempts WHERE key = ?1"},
+        {&f->put_open, "INSERT INTO open_attempts VALUES (?1, ?2, ?3)"
+                       " ON CONFLICT DO UPDATE SET ended = ?2, row = ?3"},
+        {&f->drop_open, "DELETE FROM open_attempts WHERE key = ?1"},
     };
     int r = 0;
 
@@ -329,6 +339,8 @@ bind_row(sqlite3_stmt *s, const struct history_row *row, const int64_t ids[WORD_
     history_bind_number(s, 40, row->gpu_milli);
     history_bind_number(s, 41, row->gpu_peak_bytes);
     history_bind_number(s, 42, row->gpu_memory_bytes);
+    history_bind_number(s, 43, row->nodes > 0 ? &row->nodes : NULL);
+    history_bind_number(s, 44, row->member > 0 ? &row->member : NULL);
 }
 
 /* The attempt ended in a timeline that the store has lost, and has ended again
@@ -368,8 +380,8 @@ history_file_begin(struct history_file *f, struct error *err)
     return sql_exec(f->db, "BEGIN IMMEDIATE", err);
 }
 
-int
-history_file_add(struct history_file *f, const struct history_row *row, struct error *err)
+static int
+add_row(struct history_file *f, const struct history_row *row, struct error *err)
 {
     int64_t ids[WORD_COUNT];
     int r = find_words(f, row, ids, err);
@@ -387,6 +399,93 @@ history_file_add(struct history_file *f, const struct history_row *row, struct e
         return r;
     history_sums_add(f->sums, row, ids[WORD_ACCOUNT], ids[WORD_USER], ids[WORD_PARTITION]);
     return 1;
+}
+
+/* ---- Attempts of several nodes ---- */
+
+/* The sum so far, and of how many pods. */
+static int64_t
+read_open(struct history_file *f, const char *key, struct arena *arena, struct history_row *sum)
+{
+    struct json *tree = NULL;
+    int64_t ended = 0;
+
+    history_bind_text(f->find_open, 1, key);
+    if (sqlite3_step(f->find_open) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(f->find_open, 1);
+
+        ended = sqlite3_column_int64(f->find_open, 0);
+        tree = text != NULL ? json_parse(arena, arena_strdup(arena, text), strlen(text), NULL, NULL)
+                            : NULL;
+    }
+    (void)sqlite3_reset(f->find_open);
+    if (tree == NULL || record_normalize(&history_row_record, arena, tree, NULL, NULL) < 0)
+        return 0;
+    record_decode(&history_row_record, arena, tree, sum);
+    return ended;
+}
+
+static int
+write_open(struct history_file *f, const char *key, int64_t ended, struct arena *arena,
+           const struct history_row *sum, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(record_encode(&history_row_record, arena, sum), &text);
+    history_bind_text(f->put_open, 1, key);
+    (void)sqlite3_bind_int64(f->put_open, 2, ended);
+    history_bind_text(f->put_open, 3, text.text);
+    return sql_run(f->put_open, err);
+}
+
+/* The row of a pod was added. When all pods of its attempt have one, the attempt
+ * gets its own, in the same transaction.
+ */
+static int
+add_to_attempt(struct history_file *f, const struct history_row *row, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *key =
+        arena_printf(arena, "%s" HISTORY_ATTEMPT_KEY "%" PRId64, row->job_uid, row->attempt);
+    struct history_row sum = {0};
+    const int64_t ended = read_open(f, key, arena, &sum) + 1;
+    int r;
+
+    attempt_sum_add(&sum, arena, row);
+    if (ended < row->nodes)
+        return write_open(f, key, ended, arena, &sum, err);
+    history_bind_text(f->drop_open, 1, key);
+    r = sql_run(f->drop_open, err);
+    if (r < 0)
+        return r;
+    attempt_sum_finish(&sum, arena);
+    return add_row(f, &sum, err);
+}
+
+/* Its pods have ended again in the present timeline. */
+static int
+confirm_attempt(struct history_file *f, const struct history_row *row, struct error *err)
+{
+    CLEANUP_FREE char *key =
+        xasprintf("%s" HISTORY_ATTEMPT_KEY "%" PRId64, row->job_uid, row->attempt);
+    struct history_row whole = *row;
+
+    whole.pod_uid = key;
+    return confirm(f, &whole, err);
+}
+
+int
+history_file_add(struct history_file *f, const struct history_row *row, struct error *err)
+{
+    int r = add_row(f, row, err);
+
+    if (r == 0 && row->member > 0 && row->job_uid != NULL)
+        return confirm_attempt(f, row, err);
+    if (r == 1 && row->member > 0 && row->job_uid != NULL) {
+        r = add_to_attempt(f, row, err);
+        r = r < 0 ? r : 1;
+    }
+    return r;
 }
 
 int

@@ -37,6 +37,24 @@ find_states(struct history_reader *r, struct history_filter *f)
     f->is_nothing = f->is_nothing || (f->question->states != 0 && f->n_states == 0);
 }
 
+/* Most files have no such row, and then no row needs its last columns read. */
+static bool
+has_members(struct history_reader *r)
+{
+    sqlite3_stmt *s = NULL;
+    bool found;
+
+    if (history_reader_prepare(r,
+                               "SELECT 1 FROM attempts INDEXED BY by_member"
+                               " WHERE member > 0 LIMIT 1",
+                               &s, NULL)
+        < 0)
+        return false;
+    found = sqlite3_step(s) == SQLITE_ROW;
+    history_reader_release(r, s);
+    return found;
+}
+
 static void
 find_columns(struct history_filter *f)
 {
@@ -44,6 +62,8 @@ find_columns(struct history_filter *f)
 
     f->columns = COLUMN_BIT(COLUMN_ID) | COLUMN_BIT(COLUMN_END) | COLUMN_BIT(COLUMN_UID)
                  | COLUMN_BIT(COLUMN_ACCOUNT);
+    if (f->has_members)
+        f->columns |= COLUMN_BIT(COLUMN_NODES) | COLUMN_BIT(COLUMN_MEMBER);
     if (f->user != 0)
         f->columns |= COLUMN_BIT(COLUMN_USER);
     if (f->partition != 0)
@@ -73,6 +93,7 @@ history_filter_make(struct history_reader *r, const struct history_question *q, 
     f->accounts = arena_new_array(arena, int64_t, q->rights.n_accounts + 1);
     for (size_t i = 0; i < q->rights.n_accounts; i++)
         f->accounts[i] = history_reader_find_word(r, q->rights.accounts[i]);
+    f->has_members = has_members(r);
     find_columns(f);
 }
 
@@ -166,6 +187,20 @@ is_of_index(const struct history_question *q, sqlite3_stmt *s)
                && is_between(sqlite3_column_int64(s, COLUMN_INDEX), q->index, q->last_index));
 }
 
+/* An attempt of several nodes is shown as a whole, unless it is asked for nodes or
+ * pods.
+ */
+static bool
+is_whole_enough(const struct history_filter *f, sqlite3_stmt *s)
+{
+    const struct history_question *q = f->question;
+
+    if (!f->has_members || sqlite3_column_type(s, COLUMN_NODES) == SQLITE_NULL)
+        return true;
+    return (sqlite3_column_int64(s, COLUMN_MEMBER) > 0)
+           == (q->with_members || q->node != NULL || q->has_index || q->tasks != NULL);
+}
+
 bool
 history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
 {
@@ -178,5 +213,5 @@ history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
            && (q->tasks == NULL || is_task(s, q->tasks) || has_tasks(s, q->tasks))
            && (f->n_states == 0
                || is_among(sqlite3_column_int64(s, COLUMN_STATE), f->states, f->n_states))
-           && is_readable(f, s) && has_name(f, s);
+           && is_readable(f, s) && has_name(f, s) && is_whole_enough(f, s);
 }

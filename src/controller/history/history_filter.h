@@ -30,6 +30,7 @@ struct history_filter {
     int64_t *accounts; /* of the asker's rights */
     uint64_t columns;  /* needed for the comparison */
     bool is_nothing;   /* no row can match */
+    bool has_members;  /* the file has attempts of several nodes */
 };
 
 void history_filter_make(struct history_reader *reader, const struct history_question *question,

@@ -5,6 +5,7 @@
 
 #include "controller/history/history_reader_state.h"
 #include "controller/history/history_values.h"
+#include "lib/api/job/history_row.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -63,6 +64,8 @@ static const char *const names[COLUMN_COUNT] = {
     [COLUMN_GPU_MILLI] = "gpu_milli",
     [COLUMN_GPU_PEAK] = "gpu_peak",
     [COLUMN_GPU_MEMORY] = "gpu_memory",
+    [COLUMN_NODES] = "nodes",
+    [COLUMN_MEMBER] = "member",
 };
 
 enum form {
@@ -135,6 +138,8 @@ static const struct member {
     MEMBER("script", DIGEST, COLUMN_SCRIPT),
     MEMBER("revision", NUMBER, COLUMN_REVISION),
     MEMBER("lost", FLAG, COLUMN_LOST),
+    MEMBER("nodes", NUMBER, COLUMN_NODES),
+    MEMBER("member", NUMBER, COLUMN_MEMBER),
 };
 
 /* ---- The statement ---- */
@@ -354,6 +359,14 @@ add_packed(sqlite3_stmt *s, int column, size_t bytes, const char *prefix, struct
     return true;
 }
 
+/* The key of an attempt of several nodes is no pod's uid. */
+static bool
+is_of_attempt(sqlite3_stmt *s, int column)
+{
+    return sqlite3_column_type(s, column) == SQLITE_TEXT
+           && strstr(text_of(s, column), HISTORY_ATTEMPT_KEY) != NULL;
+}
+
 static bool
 add_uid(sqlite3_stmt *s, int column, struct row_text *t)
 {
@@ -402,7 +415,8 @@ add_value(struct history_reader *r, sqlite3_stmt *s, const struct member *m, boo
     case FORM_POD:
         return add_pod(s, t);
     case FORM_POD_UID:
-        return sqlite3_column_type(s, COLUMN_POD) != SQLITE_NULL && add_uid(s, column, t);
+        return sqlite3_column_type(s, COLUMN_POD) != SQLITE_NULL && !is_of_attempt(s, column)
+               && add_uid(s, column, t);
     case FORM_FLAG:
         if (sqlite3_column_int64(s, column) == 0)
             return false;

@@ -62,6 +62,8 @@ enum history_column {
     COLUMN_GPU_MILLI,
     COLUMN_GPU_PEAK,
     COLUMN_GPU_MEMORY,
+    COLUMN_NODES,
+    COLUMN_MEMBER,
     COLUMN_COUNT
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))

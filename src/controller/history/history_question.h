@@ -54,6 +54,7 @@ struct history_question {
     int64_t until_s;               /* ended before; 0: any */
     int64_t after_end_s, after_id; /* the last row of the page before */
     int64_t limit;
+    bool with_members;   /* the rows of single nodes of an attempt, and not its own */
     uint64_t members;    /* bits, in history_row_record's order; 0: all */
     enum history_sum by; /* sums of days instead of rows */
 };

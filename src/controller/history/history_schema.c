@@ -127,6 +127,17 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
      "ALTER TABLE attempts ADD COLUMN gpu_milli INTEGER;"
      "ALTER TABLE attempts ADD COLUMN gpu_peak INTEGER;"
      "ALTER TABLE attempts ADD COLUMN gpu_memory INTEGER;"),
+    /* Of an attempt of several nodes, how many, and for the row of each, which is
+     * beside the attempt's, that it is one. The sums of attempts of which not all
+     * have ended, as JSON.
+     */
+    ("ALTER TABLE attempts ADD COLUMN nodes INTEGER;"
+     "ALTER TABLE attempts ADD COLUMN member INTEGER;"
+     "CREATE INDEX by_member ON attempts (member) WHERE member > 0;"
+     "CREATE TABLE open_attempts ("
+     " key TEXT PRIMARY KEY,"
+     " ended INTEGER NOT NULL,"
+     " row TEXT NOT NULL) WITHOUT ROWID;"),
 };
 
 static const struct schema_steps schema = {

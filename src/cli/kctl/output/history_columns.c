@@ -372,6 +372,8 @@ members_of(const struct column *c)
         return "signal,exitCode";
     case FORM_GPUS:
         return "gpus,gpuMillis";
+    case FORM_MILLI:
+        return "cpuMillis,startTime";
     default:
         return c->member;
     }

@@ -191,6 +191,11 @@ take(struct history_inquiry *i, const struct parameter *p, bool is_report)
     if (is_report && strcmp(p->name, "by") == 0)
         return take_sum(i, p);
     if (!is_report) {
+        if (strcmp(p->name, "nodes") == 0) {
+            question->with_members = strcmp(p->value, "true") == 0;
+            return question->with_members || strcmp(p->value, "false") == 0
+                   || refuse(i->q, p->name, p->value);
+        }
         if (strcmp(p->name, "node") == 0)
             return take_text(i, p, &question->node);
         if (strcmp(p->name, "name") == 0)

@@ -137,6 +137,8 @@ annotate_for_agent(struct arena *arena, struct json *meta, const struct job *job
     }
     number(arena, meta, ANNOTATION_JOB_ID, job->status.id);
     number(arena, meta, ANNOTATION_ATTEMPT, attempt);
+    if (job_gang_size(job) > 1)
+        number(arena, meta, ANNOTATION_GANG_SIZE, job_gang_size(job));
     if (is_pause)
         return;
     if (job->spec.script != NULL && job->spec.script->digest != NULL)

@@ -10,6 +10,7 @@
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_end.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_wait.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -98,6 +99,11 @@ static const struct field history_row_fields[] = {
         HELP("The store's revision at its end.")),
     BOOL("lost", history_row, is_lost, 0,
         HELP("The store was restored to a state before its end.")),
+    INT64("nodes", history_row, nodes, 0,
+        HELP("How many nodes the attempt had, if several.")),
+    INT64("member", history_row, member, 0,
+        HELP("Set for what ran on one of these nodes: 1 if the script ran on the first, "
+             "2 if on each.")),
 };
 RECORD(history_row, history_row, "hpc.kiln.v1.HistoryRow",
        HELP("One attempt of a job that has ended."));
@@ -465,6 +471,14 @@ history_row_of_pod(struct history_row *row, struct arena *arena, const struct ob
     take_run(row, arena, pod, now_us);
     take_end(row, arena, pod, job, deleted_by, now_us);
     row->revision = object->revision;
+    row->nodes = number_of(annotation(meta, ANNOTATION_GANG_SIZE), 0);
+    if (row->nodes < 2 || row->nodes > JOB_GANG_MAX || row->job_uid == NULL)
+        row->nodes = 0;
+    else
+        row->member = pod->spec.execution != NULL && pod->spec.execution->runs != NULL
+                              && strcmp(pod->spec.execution->runs, EXECUTION_RUNS_EACH) == 0
+                          ? HISTORY_MEMBER_EACH
+                          : HISTORY_MEMBER_FIRST;
 }
 
 /* Tasks that never ran have no end of their own, and the end of the last task

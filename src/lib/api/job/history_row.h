@@ -18,6 +18,13 @@ struct arena;
 struct object;
 struct record;
 
+/* The script runs on the first node of the attempt, or on each. */
+#define HISTORY_MEMBER_FIRST 1
+#define HISTORY_MEMBER_EACH  2
+
+/* In the podUid of the row of an attempt of several nodes, before its number. */
+#define HISTORY_ATTEMPT_KEY "/"
+
 struct history_row {
     int64_t id; /* of the row; 0: none yet */
     const char *user;
@@ -61,6 +68,8 @@ struct history_row {
     const char *message;
     const char *script; /* digest */
     int64_t revision;   /* of the store, at the end */
+    int64_t nodes;      /* of the attempt of a job of several; 0: it has one */
+    int64_t member;     /* it is the row of one of these nodes: HISTORY_MEMBER_ */
     bool is_lost;       /* the store was restored to before its end */
 };
 

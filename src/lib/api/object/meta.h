@@ -179,6 +179,8 @@ void meta_remove_reserved(struct json *map);
  * ANNOTATION_TASKS is then what the first nodes have.
  */
 #define ANNOTATION_TOTAL_TASKS     "kiln.hpc/total-tasks"
+/* On pods of a Job whose attempts are whole: how many each attempt has. */
+#define ANNOTATION_GANG_SIZE       "kiln.hpc/gang-size"
 #define ANNOTATION_CPUS_PER_TASK   "kiln.hpc/cpus-per-task"
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
 /* On Jobs and pods: the uids of the Partitions (separated by commas, in the order

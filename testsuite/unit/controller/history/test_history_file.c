@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -250,6 +251,162 @@ START_TEST(how_long_it_stood_still_is_kept)
 }
 END_TEST
 
+/* Node `index` of three of job 7. */
+static struct history_row
+member_of(struct place *p, int64_t index, int64_t member)
+{
+    static const int64_t cpu_time = INT64_C(1800000000);
+    struct history_row row = row_of(p, 7);
+
+    row.pod = arena_printf(p->arena, "job-7-%lld", (long long)index);
+    row.pod_uid =
+        arena_printf(p->arena, "11111111-0000-4000-8000-0000000007%02lld", (long long)index);
+    row.index = arena_memdup(p->arena, &index, sizeof(index));
+    row.node = arena_printf(p->arena, "n%lld", (long long)(8 + index));
+    row.devices = "kiln.hpc/gpu=2";
+    row.memory_bytes = 1000;
+    row.cpu_time_us = &cpu_time;
+    row.nodes = 3;
+    row.member = member;
+    if (index > 0) {
+        static const int64_t killed = 143;
+
+        row.state = "Cancelled";
+        row.exit_code = &killed;
+        row.signal = 15;
+    }
+    return row;
+}
+
+static const struct json *
+report_all(struct place *p)
+{
+    struct history_question report = everything;
+
+    report.by = HISTORY_BY_ALL;
+    return json_at(ask(p, &report, NULL), 0);
+}
+
+START_TEST(an_attempt_of_several_nodes_is_one_row_with_their_sums)
+{
+    struct history_question nodes = everything, of_one = everything;
+    struct place p;
+    const struct json *items, *row;
+
+    nodes.with_members = true;
+    of_one.node = "n9";
+    place_init(&p);
+    for (int64_t i = 2; i >= 0; i--) {
+        struct history_row member = member_of(&p, i, HISTORY_MEMBER_FIRST);
+
+        ck_assert_uint_eq(json_count(ask(&p, &everything, NULL)), 0);
+        ck_assert_int_eq(add(&p, &member, 110 - i), 1);
+        ck_assert_int_eq(add(&p, &member, 110 - i), 0); /* twice */
+        if (i == 1)
+            ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0); /* restarted */
+    }
+    items = ask(&p, &everything, NULL);
+    row = json_at(items, 0);
+    ck_assert_uint_eq(json_count(items), 1);
+    ck_assert_str_eq(json_get_text(row, "node"), "n[8-10]");
+    ck_assert_str_eq(json_get_text(row, "state"), "Completed");
+    ck_assert_str_eq(json_get_text(row, "devices"), "kiln.hpc/gpu=6");
+    ck_assert_int_eq(json_get_int(row, "exitCode", -1), 0);
+    ck_assert_int_eq(json_get_int(row, "nodes", 0), 3);
+    ck_assert_int_eq(json_get_int(row, "cpuMillis", 0), 6000);
+    ck_assert_int_eq(json_get_int(row, "memoryBytes", 0), 3000);
+    ck_assert_int_eq(json_get_int(row, "cpuTimeMicros", 0), INT64_C(5400000000));
+    ck_assert_ptr_null(json_get(row, "index"));
+    ck_assert_ptr_null(json_get(row, "podUid"));
+    ck_assert_ptr_null(json_get(row, "member"));
+    items = ask(&p, &nodes, NULL);
+    ck_assert_uint_eq(json_count(items), 3);
+    ck_assert_str_eq(json_get_text(json_at(items, 0), "node"), "n10");
+    items = ask(&p, &of_one, NULL);
+    ck_assert_uint_eq(json_count(items), 1);
+    ck_assert_int_eq(json_get_int(json_at(items, 0), "index", 0), 1);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(an_attempt_of_several_nodes_is_one_end_in_reports)
+{
+    struct place p;
+    const struct json *sum;
+
+    place_init(&p);
+    for (int64_t i = 0; i < 3; i++) {
+        struct history_row member = member_of(&p, i, HISTORY_MEMBER_FIRST);
+
+        add(&p, &member, 110 + i);
+        sum = report_all(&p);
+        ck_assert_int_eq(json_get_int(sum, "ended", 0), i == 2);
+    }
+    ck_assert_int_eq(json_get_int(sum, "completed", 0), 1);
+    ck_assert_int_eq(json_get_int(sum, "stopped", 0), 0);
+    ck_assert_double_eq_tol(atof(json_get(sum, "cpuSeconds")->text), 3 * 2 * (1800 + 7), 1);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_node_that_fails_decides_how_the_attempt_ended)
+{
+    static const int64_t three = 3, five = 5, zero = 0;
+    static const struct {
+        int64_t member;
+        const char *states[3];
+        const int64_t *codes[3];
+        const char *state;
+        int64_t code;
+    } cases[] = {
+        {HISTORY_MEMBER_EACH,
+         {"Completed", "Failed", "Failed"},
+         {&zero, &three, &five},
+         "Failed",
+         5},
+        {HISTORY_MEMBER_EACH,
+         {"Cancelled", "Failed", "Cancelled"},
+         {NULL, &three, NULL},
+         "Failed",
+         3},
+        {HISTORY_MEMBER_EACH,
+         {"Completed", "Completed", "Completed"},
+         {&zero, &zero, &zero},
+         "Completed",
+         0},
+        {HISTORY_MEMBER_FIRST,
+         {"Cancelled", "NodeFailed", "Cancelled"},
+         {NULL, NULL, NULL},
+         "NodeFailed",
+         -1},
+        {HISTORY_MEMBER_FIRST,
+         {"Completed", "NodeFailed", "Cancelled"},
+         {&zero, NULL, NULL},
+         "Completed",
+         0},
+    };
+
+    for (size_t c = 0; c < 2 * ARRAY_SIZE(cases); c++) {
+        struct place p;
+        const struct json *row;
+
+        place_init(&p);
+        for (int64_t k = 0; k < 3; k++) {
+            const int64_t i = c % 2 == 0 ? k : 2 - k;
+            struct history_row member = member_of(&p, i, cases[c / 2].member);
+
+            member.state = cases[c / 2].states[i];
+            member.exit_code = cases[c / 2].codes[i];
+            add(&p, &member, 110 + k);
+        }
+        row = json_at(ask(&p, &everything, NULL), 0);
+        ck_assert_str_eq(json_get_text(row, "state"), cases[c / 2].state);
+        ck_assert_int_eq(json_get_int(row, "exitCode", -1), cases[c / 2].code);
+        place_fini(&p);
+    }
+}
+END_TEST
+
 START_TEST(a_file_of_before_arrays_gets_their_tasks)
 {
     static const int64_t index = 3, task = 22;
@@ -278,6 +435,9 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
                               "ALTER TABLE attempts DROP COLUMN gpu_milli;"
                               "ALTER TABLE attempts DROP COLUMN gpu_peak;"
                               "ALTER TABLE attempts DROP COLUMN gpu_memory;"
+                              "DROP INDEX by_member; DROP TABLE open_attempts;"
+                              "ALTER TABLE attempts DROP COLUMN nodes;"
+                              "ALTER TABLE attempts DROP COLUMN member;"
                               "ALTER TABLE attempts DROP COLUMN task;"
                               "ALTER TABLE attempts DROP COLUMN frozen_us;"
                               "ALTER TABLE attempts DROP COLUMN tasks",
@@ -500,9 +660,11 @@ SUITE("history_file", a_row_comes_back_as_it_was,
       rows_of_a_lost_timeline_stay_and_say_so, an_older_store_put_in_place_by_hand_is_noticed_too,
       an_attempt_that_ends_again_is_lost_no_more, the_file_of_another_cluster_is_set_aside,
       a_file_that_is_no_database_is_set_aside, a_file_of_a_later_version_is_refused_in_words,
-      how_long_it_stood_still_is_kept, a_file_of_before_arrays_gets_their_tasks,
-      what_runs_over_midnight_counts_for_both_days, the_oldest_rows_go_first_and_their_sums_stay,
-      a_clock_that_was_set_back_makes_no_usage_less,
+      an_attempt_of_several_nodes_is_one_row_with_their_sums,
+      an_attempt_of_several_nodes_is_one_end_in_reports,
+      a_node_that_fails_decides_how_the_attempt_ended, how_long_it_stood_still_is_kept,
+      a_file_of_before_arrays_gets_their_tasks, what_runs_over_midnight_counts_for_both_days,
+      the_oldest_rows_go_first_and_their_sums_stay, a_clock_that_was_set_back_makes_no_usage_less,
       a_job_that_ran_for_a_leap_of_the_clock_counts_for_a_year_at_most,
       a_file_that_is_too_large_loses_its_oldest_rows_and_no_more,
       pages_have_each_row_once_in_the_order_of_the_end,

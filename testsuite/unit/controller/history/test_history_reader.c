@@ -233,6 +233,9 @@ START_TEST(a_file_of_before_months_gets_their_sums)
                               "ALTER TABLE attempts DROP COLUMN gpu_milli;"
                               "ALTER TABLE attempts DROP COLUMN gpu_peak;"
                               "ALTER TABLE attempts DROP COLUMN gpu_memory;"
+                              "DROP INDEX by_member; DROP TABLE open_attempts;"
+                              "ALTER TABLE attempts DROP COLUMN nodes;"
+                              "ALTER TABLE attempts DROP COLUMN member;"
                               "PRAGMA user_version = 3",
                               NULL),
                      0);

@@ -39,6 +39,7 @@ struct history_options {
     struct job_selection selection;
     const char *form;
     const char *node;
+    bool nodes;
     const char *job;
     const char *since;
     const char *until;
@@ -82,6 +83,10 @@ static const struct option_spec rows[] = {
      .help = "only attempts that ran on this node",
      .type = OPTION_TEXT,
      PLACE(node)},
+    {.name = "nodes",
+     .help = "of attempts of several nodes, what ran on each",
+     .type = OPTION_FLAG,
+     PLACE(nodes)},
     {.name = "output",
      .letter = 'o',
      .argument = "FORM",
@@ -240,6 +245,8 @@ make_query(struct kctl *kctl, const struct history_options *o, struct arena *are
     history_query_add(query, "account", account);
     history_query_add(query, "partition", selection.partition);
     history_query_add(query, "node", o->node);
+    if (o->nodes)
+        history_query_add(query, "nodes", "true");
     history_query_add(query, "name", selection.name);
     add_states(selection.states, query);
     (void)snprintf(limit, sizeof(limit), "%" PRId64,
