@@ -32,7 +32,7 @@ decides(const struct history_row *row, const struct history_row *until_now)
     const bool was_bad = class_of(until_now) == JOB_STATE_BAD_END;
     const bool is_first = number_of(row->index) == 0, was_first = number_of(until_now->index) == 0;
 
-    /* What ends after the script has completed on the first node says nothing. */
+    /* Once the script has completed on the first node, the other ends say nothing. */
     if (row->member == HISTORY_MEMBER_FIRST && was_first
         && class_of(until_now) == JOB_STATE_GOOD_END)
         return false;
