@@ -282,6 +282,12 @@ fill_context(struct agent *a)
 
     a->output_program =
         xasprintf("%.*skiln-output", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    a->slurm_commands =
+        xasprintf("%.*sslurm", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    if (access(a->slurm_commands, X_OK) < 0) {
+        free(a->slurm_commands);
+        a->slurm_commands = NULL;
+    }
 
     a->context = (struct agent_context){
         .ask_if_forgotten = on_forgotten_pod,
@@ -290,6 +296,7 @@ fill_context(struct agent *a)
         .ask_context = a,
         .find_label = agent_find_label,
         .cluster = s->cluster,
+        .slurm_commands = a->slurm_commands,
         .loop = a->loop,
         .workers = a->workers,
         .client = a->connection.client,
@@ -557,5 +564,6 @@ agent_free(struct agent *a)
     sigwatch_free(a->on_hup);
     loop_free(a->loop);
     free(a->output_program);
+    free(a->slurm_commands);
     free(a);
 }

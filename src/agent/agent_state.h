@@ -45,6 +45,7 @@ struct agent {
     struct node_resources resources;
     struct node_description description;
     char *output_program; /* path of kiln-output, beside the shepherd */
+    char *slurm_commands; /* the folder of Slurm's commands beside it; NULL: not installed */
     struct volumes *volumes;
 
     struct api_connection connection;

@@ -51,11 +51,11 @@ cluster_begin() {
 # Puts Slurm's commands first in $PATH: links to kiln-slurm.
 cluster_slurm() {
     cp "${top_builddir:-.}/kiln-slurm" "$cluster/bin/" || bail_out "kiln-slurm is not built"
-    directory "$cluster/slurm" 755
+    directory "$cluster/bin/slurm" 755
     for cluster_program in $(slurm_commands "$cluster/bin/kiln-slurm"); do
-        ln -sf ../bin/kiln-slurm "$cluster/slurm/$cluster_program"
+        ln -sf ../kiln-slurm "$cluster/bin/slurm/$cluster_program"
     done
-    PATH=$cluster/slurm:$PATH
+    PATH=$cluster/bin/slurm:$PATH
 }
 
 # The commands of PROGRAM, kiln-slurm, that are not refused.

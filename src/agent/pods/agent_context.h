@@ -66,6 +66,7 @@ struct agent_context {
     void (*note_start)(const char *failure, void *context);
     void *start_context;
     const char *shepherd;            /* path of the program */
+    const char *slurm_commands;      /* a folder for PATH of scripts for Slurm, or NULL */
     struct fork_server *fork_server; /* of the shepherd, or NULL */
 
     /* Programs of the site that run before and after each job, or NULL.

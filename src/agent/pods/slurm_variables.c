@@ -9,6 +9,7 @@
 #include "agent/pods/files/task_layout.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/variables.h"
+#include "agent/shepherd/prepared_job.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/meta.h"
@@ -16,6 +17,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -192,6 +194,22 @@ add_classes(struct variables *v, const struct pod_spec *spec)
         variables_set(v, "SLURM_JOB_RESERVATION", p->reservation);
 }
 
+/* Slurm's commands come first, before those of a Slurm that this machine may have, too. A job that
+ * a job has submitted brings them along.
+ */
+static void
+add_path(struct variables *v, const char *folder)
+{
+    const char *path = variables_find(v, "PATH");
+    const size_t length = strlen(folder);
+
+    if (path == NULL)
+        path = PREPARED_JOB_PATH;
+    if (strncmp(path, folder, length) == 0 && (path[length] == ':' || path[length] == '\0'))
+        return;
+    variables_set(v, "PATH", arena_printf(v->arena, "%s:%s", folder, path));
+}
+
 void
 slurm_variables_add(struct variables *v, const struct pod_order_input *in)
 {
@@ -218,4 +236,6 @@ slurm_variables_add(struct variables *v, const struct pod_order_input *in)
     add_memory(v);
     add_classes(v, &pod->spec);
     add_gpus(v, in);
+    if (in->agent->slurm_commands != NULL)
+        add_path(v, in->agent->slurm_commands);
 }

@@ -17,7 +17,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
+static const char default_path[] = PREPARED_JOB_PATH;
 
 void
 prepared_job_fini(struct prepared_job *t)

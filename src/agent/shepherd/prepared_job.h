@@ -8,6 +8,9 @@
  */
 #pragma once
 
+/* The PATH of a job whose submission had none. */
+#define PREPARED_JOB_PATH "/usr/local/bin:/usr/bin:/bin"
+
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -521,12 +521,55 @@ submitted(const char *environment, size_t length, const char *name)
 /* Only with the annotation, because MPI libraries take the variables for the
  * presence of Slurm.
  */
+/* The environment of a job that another job submitted has the folder. */
+START_TEST(the_path_of_a_script_of_slurms_has_their_commands_once)
+{
+    static const struct {
+        const char *submitted, *expected;
+    } cases[] = {
+        {"A=1", "/k/slurm:/usr/local/bin:/usr/bin:/bin"},
+        {"PATH=/bin", "/k/slurm:/bin"},
+        {"PATH=/k/slurm:/bin", "/k/slurm:/bin"},
+        {"PATH=/k/slurms:/bin", "/k/slurm:/k/slurms:/bin"},
+        {"PATH=", "/k/slurm:"},
+    };
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *const whole = WHOLE_POD;
+    const char *at = strstr(whole, "\"annotations\":{");
+    struct agent_context named = agent;
+
+    named.slurm_commands = "/k/slurm";
+    strbuf_add(&text, whole, (size_t)(at - whole));
+    strbuf_printf(&text, "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",%s",
+                  at + strlen("\"annotations\":{"));
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(text.text);
+        struct pod_order_input in = {
+            .agent = &named,
+            .topology = &here,
+            .pod = pod,
+            .script = "#!/bin/sh\n",
+            .script_length = 10,
+            .environment = cases[i].submitted,
+            .environment_length = strlen(cases[i].submitted) + 1,
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        ck_assert_pstr_eq(variable(&o, "PATH"), cases[i].expected);
+        object_unref(pod);
+    }
+}
+END_TEST
+
 START_TEST(a_script_of_slurms_finds_its_variables)
 {
     static const char environment[] =
         "KILN_NTASKS=2\0SLURM_NTASKS=2\0SLURM_NTASKS_PER_NODE=2\0"
         "KILN_CPUS_PER_TASK=1\0KILN_SUBMIT_DIR=/w\0"
-        "KILN_SUBMIT_HOST=login\0KILN_JOB_PARTITION=a,b\0SLURM_JOB_ID=99";
+        "KILN_SUBMIT_HOST=login\0KILN_JOB_PARTITION=a,b\0SLURM_JOB_ID=99\0"
+        "PATH=/bin:/home/ann/bin";
     static const char annotation[] = "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",";
     static const struct {
         const char *name, *value;
@@ -560,6 +603,7 @@ START_TEST(a_script_of_slurms_finds_its_variables)
         {"SLURM_PROCID", "0"},
         {"SLURM_LOCALID", "0"},
         {"OMPI_MCA_plm", "rsh"},
+        {"PATH", "/usr/lib/kiln/slurm:/bin:/home/ann/bin"},
     };
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *const whole = WHOLE_POD;
@@ -567,6 +611,7 @@ START_TEST(a_script_of_slurms_finds_its_variables)
     struct agent_context named = agent;
 
     named.cluster = "c";
+    named.slurm_commands = "/usr/lib/kiln/slurm";
     strbuf_add(&text, whole, (size_t)(at - whole));
     strbuf_printf(&text, "%s%s", annotation, at + strlen("\"annotations\":{"));
     for (int with = 0; with < 2; with++) {
@@ -768,6 +813,7 @@ SUITE("pod_order", an_order_says_all_that_the_pod_says, a_later_attempt_appends,
       what_this_node_does_not_have_is_refused, what_this_node_must_not_run_is_refused,
       the_user_that_runs_the_controller_has_no_jobs_here,
       a_rootless_agent_runs_its_own_users_pods_alone, a_script_of_slurms_finds_its_variables,
+      the_path_of_a_script_of_slurms_has_their_commands_once,
       a_pod_of_a_group_knows_the_nodes_of_the_others,
       a_pod_of_several_nodes_knows_its_number_and_how_many_there_are,
       the_blobs_of_the_owning_job_are_asked_for)

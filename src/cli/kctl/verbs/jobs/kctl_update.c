@@ -9,6 +9,7 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
+#include "cli/kctl/verbs/jobs/update_field.h"
 #include "cli/values/gpu_request.h"
 #include "cli/values/memory_size.h"
 #include "cli/values/output_path.h"
@@ -394,9 +395,9 @@ refuse_field(const char *name, struct error *err)
     }
     near = spelling_nearest(name, names, ARRAY_SIZE(names));
     if (near != NULL)
-        return error_set(err, -EINVAL, "'%s' is not a field of a job (did you mean '%s'?)", name,
+        return error_set(err, -ENOKEY, "'%s' is not a field of a job (did you mean '%s'?)", name,
                          near);
-    return error_set(err, -EINVAL,
+    return error_set(err, -ENOKEY,
                      "'%s' is not a field of a job that can be changed; these "
                      "can: %s",
                      name, all.text);
@@ -404,8 +405,8 @@ refuse_field(const char *name, struct error *err)
 
 /* ---- The command ---- */
 
-static int
-read_field(const char *operand, struct json *update, struct arena *arena, struct error *err)
+int
+update_field_read(const char *operand, struct json *update, struct arena *arena, struct error *err)
 {
     const char *equals = strchr(operand, '=');
     const char *name = arena_strndup(arena, operand, (size_t)(equals - operand));
@@ -441,14 +442,14 @@ read_operands(struct job_choice *choice, int n_operands, char **operands, struct
         if (strncasecmp(operands[i], id, strlen(id)) == 0)
             choice->operands[choice->n_operands++] = operands[i] + strlen(id);
         else if (strchr(operands[i], '=') != NULL)
-            r = read_field(operands[i], update, arena, err);
+            r = update_field_read(operands[i], update, arena, err);
         else
             choice->operands[choice->n_operands++] = operands[i];
     if (r == 0 && json_count(update) == 0)
         return error_set(err, -EINVAL,
                          "nothing to change; give fields such as "
                          "time=2:00:00 or partition=gpu");
-    return r;
+    return r == -ENOKEY ? -EINVAL : r; /* wrong usage */
 }
 
 static int

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control_jobs.c - keywords of scontrol that change jobs, wait for one, or write its script */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/connect/connection.h"
+#include "cli/connect/inquiry.h"
+#include "cli/kctl/client/job_content.h"
+#include "cli/kctl/client/wait_condition.h"
+#include "cli/kctl/input/job_selection.h"
+#include "cli/kctl/input/resource.h"
+#include "cli/kctl/verbs/jobs/update_field.h"
+#include "cli/slurm/job_words.h"
+#include "cli/slurm/slurm_client.h"
+#include "cli/slurm_control/scontrol.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/sync_call.h"
+#include "lib/json/json.h"
+
+/* ---- One request for all jobs of a keyword ---- */
+
+/* How a keyword changes jobs, and what Slurm prints after the lines of the jobs that failed. */
+struct job_keyword {
+    const char *action;  /* of /kiln/v1/jobs/ACTION */
+    const char *summary; /* "slurm_suspend error: %s"; NULL: nothing */
+    bool is_idle_fine;   /* nothing to do is no error, for a job that has not ended */
+};
+
+/* Slurm's text for a job that was not changed; NULL: it is none of Slurm's errors. */
+static const char *
+reason_of(const struct job_keyword *change, const struct json *result)
+{
+    static const struct {
+        const char *ours, *slurms;
+    } texts[] = {
+        {"has ended already", "Job has already finished"},
+        {"has ended as a whole", "Job has already finished"},
+        {"has not started yet", "Job is pending execution"},
+        {"does not run", "Job is pending execution"},
+        {"is suspended already", "Job is already suspended"},
+        {"is not suspended", "Job is not suspended"},
+        {"cannot change it", "Access/permission denied"},
+        {"cannot", "Access/permission denied"},
+        {"operators", "Access/permission denied"},
+        {"not a job array", "Invalid job id specified"},
+        {"there is no partition", "Invalid partition name specified"},
+        {"there is no reservation", "Requested reservation is invalid"},
+    };
+    const char *outcome = json_get_text(result, "outcome");
+    const char *message = json_get_text(result, "message");
+
+    if (outcome == NULL || strcmp(outcome, "Done") == 0)
+        return NULL;
+    if (strcmp(outcome, "NotFound") == 0 || strcmp(outcome, "TaskNotFound") == 0)
+        return "Invalid job id specified";
+    if (message == NULL)
+        message = "Unspecified error";
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (strstr(message, texts[i].ours) != NULL)
+            return strcmp(outcome, "Nothing") == 0 && change->is_idle_fine
+                           && strcmp(texts[i].slurms, "Job has already finished") != 0
+                       ? NULL
+                       : texts[i].slurms;
+    return strcmp(outcome, "Nothing") == 0 ? NULL : message;
+}
+
+static const char *
+job_of_result(struct control *c, const struct json *result, const char *given)
+{
+    const char *tasks = json_get_text(result, "tasks");
+    const int64_t id = json_get_int(result, "id", 0);
+
+    if (id == 0)
+        return given;
+    if (tasks == NULL)
+        return arena_printf(c->client->arena, "%" PRId64, id);
+    return tasks[strspn(tasks, "0123456789")] == '\0'
+               ? arena_printf(c->client->arena, "%" PRId64 "_%s", id, tasks)
+               : arena_printf(c->client->arena, "%" PRId64 "_[%s]", id, tasks);
+}
+
+static int
+fail(struct control *c, const struct job_keyword *change, const char *job, const char *reason)
+{
+    if (!c->is_quiet) {
+        fprintf(stderr, "%s for job %s\n", reason, job);
+        if (change->summary != NULL)
+            fprintf(stderr, "%s: %s\n", change->summary, reason);
+    }
+    return 1;
+}
+
+/* Sends the body for one word of a user; the exit status. */
+static int
+send(struct control *c, const struct job_keyword *change, const char *given, struct json *body)
+{
+    struct error err = {0};
+    const char *next = "";
+    int status = 0;
+    int r = kctl_open(&c->client->kctl, &err);
+
+    while (r == 0 && next != NULL) {
+        struct json *answer = NULL;
+        const struct json *jobs;
+
+        if (next[0] != '\0')
+            json_set_string(c->client->arena, body, "continue", next);
+        r = inquiry_run(c->client->kctl.connection, HTTP_POST,
+                        arena_printf(c->client->arena, "/kiln/v1/jobs/%s", change->action), body,
+                        c->client->arena, &answer, &err);
+        if (r < 0)
+            break;
+        jobs = json_get(answer, "jobs");
+        for (uint32_t i = 0; i < json_count(jobs); i++) {
+            const char *reason = reason_of(change, json_at(jobs, i));
+
+            if (reason != NULL)
+                status = fail(c, change, job_of_result(c, json_at(jobs, i), given), reason);
+        }
+        next = json_get_text(answer, "continue");
+    }
+    if (r == 0)
+        return status;
+    connection_advise(r, &err);
+    return fail(c, change, given, slurm_client_reason(r, &err));
+}
+
+/* A word is a job, "JobId=17", or "name=NAME" or "jobname=NAME": the user's jobs of that name. */
+static int
+change_word(struct control *c, const struct job_keyword *change, const char *word,
+            struct json *update)
+{
+    struct arena *arena = c->client->arena;
+    struct json *body = json_object(arena);
+    struct error err = {0};
+    const char *user = NULL;
+    const char *equals = strchr(word, '=');
+
+    if (update != NULL)
+        json_set(arena, body, "update", update);
+    if (equals != NULL && strncasecmp(word, "job", 3) == 0 && strncasecmp(word, "jobname", 7) != 0)
+        word = equals + 1;
+    else if (equals != NULL) {
+        if (job_selection_find_own_user(&c->client->kctl, arena, &user, &err) < 0)
+            return slurm_client_fail(c->client, NULL, err.code, &err);
+        json_set_string(arena, body, "fieldSelector",
+                        job_selection_fields(&(struct job_selection){.user = user},
+                                             "status.finished=false", arena));
+        json_set_string(arena, body, "name", equals + 1);
+        return send(c, change, word, body);
+    }
+    if (!job_words_is_job(word))
+        return fail(c, change, word, "Invalid job id specified");
+    json_set_string(arena, body, "ids", word);
+    return send(c, change, word, body);
+}
+
+static int
+change_words(struct control *c, const struct job_keyword *change, const char *keyword, int n_words,
+             char **words)
+{
+    int status = 0;
+
+    if (n_words == 0) {
+        fprintf(stderr, "too few arguments for keyword:%s\n", keyword);
+        return 1;
+    }
+    for (int i = 0; i < n_words; i++) {
+        const char *list = words[i];
+        const char *word;
+
+        while ((word = job_words_next(&list, c->client->arena)) != NULL)
+            if (change_word(c, change, word, NULL) != 0)
+                status = 1;
+    }
+    return status;
+}
+
+int
+control_hold(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {"hold", "slurm_suspend error", true};
+
+    return change_words(c, &change, "hold", n_words, words);
+}
+
+int
+control_uhold(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {"hold", "slurm_suspend error", true};
+
+    return change_words(c, &change, "uhold", n_words, words);
+}
+
+int
+control_release(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {"release", "slurm_suspend error", true};
+
+    return change_words(c, &change, "release", n_words, words);
+}
+
+int
+control_requeue(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {"requeue", NULL, false};
+
+    return change_words(c, &change, "requeue", n_words, words);
+}
+
+/* Slurm's first word may say how the job's state is called: "Incomplete", "State=SpecialExit". */
+int
+control_requeue_hold(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {"requeueAndHold", NULL, false};
+
+    while (
+        n_words > 0
+        && (strcasecmp(words[0], "incomplete") == 0 || strncasecmp(words[0], "state=", 6) == 0)) {
+        words++;
+        n_words--;
+    }
+    return change_words(c, &change, "requeuehold", n_words, words);
+}
+
+int
+control_suspend(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {"suspend", NULL, false};
+
+    return change_words(c, &change, "suspend", n_words, words);
+}
+
+int
+control_resume(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {"resume", NULL, false};
+
+    return change_words(c, &change, "resume", n_words, words);
+}
+
+/* Slurm moves the job in front of the user's others by their nice values, which Kiln does not have. */
+int
+control_top(struct control *c, UNUSED int n_words, UNUSED char **words)
+{
+    slurm_client_error(c->client,
+                       "Kiln does not reorder a user's jobs: 'scontrol hold' the others, or give "
+                       "this one a class: scontrol update JobId=N Priority=CLASS");
+    return 1;
+}
+
+/* ---- update ---- */
+
+/* Slurm's other names of fields, and those that mean nothing here. */
+static const char *
+own_name(struct control *c, const char *word)
+{
+    static const struct {
+        const char *slurms, *ours;
+    } names[] = {
+        {"Name=", "JobName="},
+        {"NodeList=", "ReqNodeList="},
+        {"MinMemory=", "MinMemoryNode="},
+        {"EligibleTime=", "StartTime="},
+        {"Gres=gpu:", "gpus="},
+        {"Reservation=", "ReservationName="},
+        {"NumCPUs=", "NumTasks="},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strncasecmp(word, names[i].slurms, strlen(names[i].slurms)) == 0)
+            return arena_printf(c->client->arena, "%s%s", names[i].ours,
+                                word + strlen(names[i].slurms));
+    return word;
+}
+
+static int
+read_field(struct control *c, const char *word, struct json *update)
+{
+    struct error err = {0};
+    int r = update_field_read(own_name(c, word), update, c->client->arena, &err);
+
+    if (r == 0)
+        return 0;
+    if (r == -ENOKEY)
+        fprintf(stderr, "Update of this parameter is not supported: %s\n", word);
+    else
+        slurm_client_error(c->client, "Invalid %.*s value: %s", (int)strcspn(word, "="), word,
+                           err.text);
+    if (r == -ENOKEY)
+        fputs("Request aborted\n", stderr);
+    return 1;
+}
+
+int
+control_update_job(struct control *c, int n_words, char **words)
+{
+    static const struct job_keyword change = {.action = "update"};
+    struct json *update = json_object(c->client->arena);
+    const char *jobs = NULL;
+    const char *job;
+    int status = 0;
+
+    for (int i = 0; i < n_words; i++) {
+        const char *equals = strchr(words[i], '=');
+
+        if (equals != NULL && strncasecmp(words[i], "jobid=", 6) == 0)
+            jobs = equals + 1;
+        else if (equals == NULL)
+            jobs = words[i];
+        else if (jobs == NULL && strncasecmp(words[i], "jobname=", 8) == 0)
+            jobs = words[i];
+        else if (read_field(c, words[i], update) != 0)
+            return 1;
+    }
+    if (json_count(update) == 0) {
+        fputs("No changes specified\n", stderr);
+        return 1;
+    }
+    while (jobs != NULL && (job = job_words_next(&jobs, c->client->arena)) != NULL)
+        if (change_word(c, &change, job, update) != 0)
+            status = 1;
+    return status;
+}
+
+/* ---- wait_job ---- */
+
+/* Finds the Job of an id, or of a task: its array. */
+static int
+find_job(struct control *c, const char *word, struct target_object *ret_job, struct error *err)
+{
+    char *id = arena_strndup(c->client->arena, word, strcspn(word, "_"));
+
+    return resource_parse_one(&c->client->kctl, &job_kind, 1, &id, c->client->arena, ret_job, err);
+}
+
+/* The state of the job that is waited for. */
+struct readiness {
+    bool has_ended;
+};
+
+static bool
+has_started(const struct json *job, void *context)
+{
+    struct readiness *ready = context;
+    const char *state = json_path_text(job, "status.state");
+
+    ready->has_ended = job == NULL || json_path_text(job, "status.completionTime") != NULL
+                       || (state != NULL && strcmp(state, "Cancelled") == 0)
+                       || (state != NULL && strcmp(state, "Failed") == 0);
+    return ready->has_ended
+           || (state != NULL && (strcmp(state, "Running") == 0 || strcmp(state, "Frozen") == 0));
+}
+
+int
+control_wait_job(struct control *c, int n_words, char **words)
+{
+    struct readiness ready = {0};
+    struct target_object job;
+    struct error err = {0};
+    int r;
+
+    if (n_words == 0) {
+        fputs("too few arguments for keyword:wait_job\n", stderr);
+        return 1;
+    }
+    if (!job_words_is_job(words[0])) {
+        fprintf(stderr, "Invalid job_id %s\n", words[0]);
+        return 1;
+    }
+    r = find_job(c, words[0], &job, &err);
+    if (r == 0)
+        r = wait_for_condition(&c->client->kctl, &job, 0, has_started, &ready, &err);
+    if (r == -ENOENT || (r == 0 && ready.has_ended)) {
+        fprintf(stderr, "scontrol: Problem running job %s\n", words[0]);
+        return 1;
+    }
+    if (r < 0)
+        return slurm_client_fail(c->client, NULL, r, &err);
+    if (!c->is_quiet)
+        fprintf(stderr, "scontrol: Nodes are ready for job %s\n", words[0]);
+    return 0;
+}
+
+/* ---- write batch_script ---- */
+
+static int
+write_script(struct control *c, const char *word, const char *path)
+{
+    CLEANUP_SYNC_CALL struct sync_call content = {0};
+    CLEANUP_FD int fd = -1;
+    struct target_object job;
+    struct error err = {0};
+    int r = find_job(c, word, &job, &err);
+
+    if (r == 0)
+        r = job_content_fetch(&c->client->kctl, &job, "script", &content, &err);
+    if (r < 0) {
+        fprintf(stderr, "job script retrieval failed: %s\n",
+                r == -ENOENT ? "Invalid job id specified" : slurm_client_reason(r, &err));
+        return 1;
+    }
+    if (strcmp(path, "-") == 0) {
+        fwrite(content.text, 1, content.length, stdout);
+        if (content.length == 0 || content.text[content.length - 1] != '\n')
+            putchar('\n');
+        return 0;
+    }
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        fprintf(stderr, "failed to open file `%s`: %s\n", path, strerror(errno));
+        return 1;
+    }
+    r = fd_write_all(fd, content.text, content.length);
+    if (r < 0)
+        return slurm_client_fail(c->client, path, r, NULL);
+    printf("batch script for job %s written to %s\n", word, path);
+    return 0;
+}
+
+int
+control_write(struct control *c, int n_words, char **words)
+{
+    if (n_words < 1 || !control_is(words[0], "batch_script", 5)) {
+        fprintf(stderr, "invalid write argument:%s\n", n_words < 1 ? "" : words[0]);
+        return 1;
+    }
+    if (n_words < 2) {
+        fputs("too few arguments for keyword:write batch_script\n", stderr);
+        return 1;
+    }
+    return write_script(c, words[1],
+                        n_words > 2 ? words[2]
+                                    : arena_printf(c->client->arena, "slurm-%s.sh", words[1]));
+}

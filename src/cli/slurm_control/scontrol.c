@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scontrol - shows and changes jobs, nodes, partitions and reservations */
+#include "cli/slurm_control/scontrol.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/connect/client_settings.h"
+#include "cli/connect/connection.h"
+#include "cli/ksub/job_script.h"
+#include "cli/slurm/slurm_client.h"
+#include "cli/slurm/slurm_command.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/program/option.h"
+
+struct scontrol_options {
+    struct slurm_common_options common;
+    const char *clusters, *uid;
+    bool all, details, federation, future, hide, local, oneline, quiet, sibling, verbose;
+};
+
+#define PLACE(member) .offset = offsetof(struct scontrol_options, member)
+#define FLAG(member)  .type = OPTION_FLAG, PLACE(member)
+
+static const struct option_spec rows[] = {
+    {.name = "all", .letter = 'a', .help = "no effect: nothing is hidden", FLAG(all)},
+    {.name = "clusters",
+     .letter = 'M',
+     .argument = "CLUSTER",
+     .help = "this cluster, by its name",
+     .type = OPTION_TEXT,
+     PLACE(clusters)},
+    {.name = "details", .letter = 'd', .help = "show more of a record", FLAG(details)},
+    {.name = "federation", .help = "no effect: there is no federation", FLAG(federation)},
+    {.name = "future", .letter = 'F', .help = "no effect", FLAG(future)},
+    {.name = "hide", .help = "no effect: nothing is hidden", FLAG(hide)},
+    {.name = "local", .help = "no effect: there is one cluster", FLAG(local)},
+    {.name = "oneliner", .letter = 'o', .help = "a line for each record", FLAG(oneline)},
+    {.name = "quiet", .letter = 'Q', .help = "print no messages but results", FLAG(quiet)},
+    {.name = "sibling", .help = "no effect: there is no federation", FLAG(sibling)},
+    {.name = "uid",
+     .letter = 'u',
+     .argument = "USER",
+     .help = "change jobs with the rights of this user (administrators)",
+     .type = OPTION_TEXT,
+     PLACE(uid)},
+    {.name = "verbose", .letter = 'v', .help = "no effect", FLAG(verbose)},
+    SLURM_COMMON_OPTIONS,
+};
+
+static const struct option_table table = {
+    .name = "scontrol",
+    .usage = "[OPTION]... [KEYWORD [ARGUMENT]...]",
+    .summary = "Show and change jobs, nodes, partitions and reservations. Without a keyword, "
+               "commands are read from standard input.",
+    OPTION_ROWS(rows),
+    .more = "Keywords:\n"
+            "  show job|node|partition|reservation|config [NAME]\n"
+            "  show hostnames|hostlist|hostlistsorted [LIST]\n"
+            "  update JobId=N|NodeName=N|PartitionName=N|ReservationName=N FIELD=VALUE...\n"
+            "  hold, uhold, release, requeue, requeuehold, suspend, resume JOB...\n"
+            "  create reservation FIELD=VALUE..., delete reservation NAME\n"
+            "  wait_job JOB, write batch_script JOB [FILE|-], listpids [JOB], ping, version",
+};
+
+bool
+control_is(const char *text, const char *keyword, size_t least)
+{
+    const size_t length = strlen(text);
+
+    return length >= least && strncasecmp(text, keyword, length) == 0;
+}
+
+/* ---- Small keywords ---- */
+
+static int
+version(UNUSED struct control *c, UNUSED int n_words, UNUSED char **words)
+{
+    slurm_client_print_version();
+    return 0;
+}
+
+/* Slurm asks once and does not wait. */
+static int
+ping(struct control *c, UNUSED int n_words, UNUSED char **words)
+{
+    struct json *answer = NULL;
+    struct error err = {0};
+    const char *server;
+    int r;
+
+    c->client->kctl.no_wait = true;
+    r = kctl_ask(&c->client->kctl, "/version", c->client->arena, &answer, &err);
+    server =
+        c->client->kctl.connection != NULL ? connection_server(c->client->kctl.connection) : "";
+    printf("Slurmctld(primary) at %s is %s\n", server, r == 0 ? "UP" : "DOWN");
+    return r == 0 ? 0 : 1;
+}
+
+static int
+refuse(struct control *c, const char *words)
+{
+    slurm_client_error(c->client, "%s", words);
+    return 1;
+}
+
+static int
+reboot(struct control *c, UNUSED int n_words, UNUSED char **words)
+{
+    return refuse(c,
+                  "Kiln does not reboot nodes: 'kctl drain --wait NODE', and reboot it yourself");
+}
+
+static int
+daemons(struct control *c, UNUSED int n_words, UNUSED char **words)
+{
+    return refuse(c, "Kiln's daemons are controlled on their hosts: systemctl reload or restart "
+                     "kiln-controller, kiln-agent");
+}
+
+static int
+notify(struct control *c, UNUSED int n_words, UNUSED char **words)
+{
+    return refuse(c, "Kiln sends no messages to jobs; sbatch --signal warns a job before its end");
+}
+
+static int
+nothing(UNUSED struct control *c, UNUSED int n_words, UNUSED char **words)
+{
+    return 0;
+}
+
+/* ---- Keywords with an object ---- */
+
+#define NO_SUCH_KEYWORD (-1)
+
+struct keyword {
+    const char *name;
+    size_t least; /* letters that are enough */
+    control_fn *run;
+};
+
+static int
+run_keyword(struct control *c, const struct keyword *keywords, size_t count, int n_words,
+            char **words)
+{
+    for (size_t i = 0; i < count; i++)
+        if (control_is(words[0], keywords[i].name, keywords[i].least))
+            return keywords[i].run(c, n_words - 1, words + 1);
+    return NO_SUCH_KEYWORD;
+}
+
+static int
+show(struct control *c, int n_words, char **words)
+{
+    static const struct keyword keywords[] = {
+        {"daemons", 3, nothing},
+        {"hostlistsorted", 9, control_show_hostlist_sorted},
+        {"hostlist", 5, control_show_hostlist},
+        {"hostnames", 5, control_show_hostnames},
+    };
+    int status;
+
+    if (n_words == 0) {
+        fputs("too few arguments for keyword:show\n", stderr);
+        return 1;
+    }
+    status = run_keyword(c, keywords, ARRAY_SIZE(keywords), n_words, words);
+    if (status != NO_SUCH_KEYWORD)
+        return status;
+    fprintf(stderr, "invalid entity:%s for keyword:show \n", words[0]);
+    return 1;
+}
+
+static int
+update(struct control *c, int n_words, char **words)
+{
+    if (n_words == 0) {
+        fputs("too few arguments for update keyword\n", stderr);
+        return 1;
+    }
+    for (int i = 0; i < n_words; i++)
+        if (strncasecmp(words[i], "jobid=", 6) == 0 || strncasecmp(words[i], "jobname=", 8) == 0)
+            return control_update_job(c, n_words, words);
+    if (n_words > 1 && (control_is(words[0], "jobid", 3)))
+        return control_update_job(c, n_words - 1, words + 1);
+    fputs("No valid entity in update command\n"
+          "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\" or "
+          "\"SlurmctldDebug\"\n",
+          stderr);
+    return 1;
+}
+
+/* ---- The command ---- */
+
+static const struct keyword keywords[] = {
+    {"abort", 5, daemons},
+    {"all", 3, nothing},
+    {"cancel_reboot", 3, reboot},
+    {"completing", 3, nothing},
+    {"details", 3, nothing},
+    {"hide", 3, nothing},
+    {"hold", 3, control_hold},
+    {"holdu", 5, control_uhold},
+    {"notify", 1, notify},
+    {"oneliner", 1, nothing},
+    {"ping", 3, ping},
+    {"quiet", 4, nothing},
+    {"reboot", 3, reboot},
+    {"reconfigure", 3, daemons},
+    {"release", 3, control_release},
+    {"requeuehold", 8, control_requeue_hold},
+    {"requeue", 3, control_requeue},
+    {"resume", 3, control_resume},
+    {"setdebug", 5, daemons},
+    {"setdebugflags", 9, daemons},
+    {"show", 2, show},
+    {"shutdown", 8, daemons},
+    {"suspend", 2, control_suspend},
+    {"takeover", 8, daemons},
+    {"top", 3, control_top},
+    {"uhold", 5, control_uhold},
+    {"update", 1, update},
+    {"verbose", 4, nothing},
+    {"version", 4, version},
+    {"wait_job", 2, control_wait_job},
+    {"write", 5, control_write},
+};
+
+static int
+run_words(struct control *c, int n_words, char **words)
+{
+    const int status = run_keyword(c, keywords, ARRAY_SIZE(keywords), n_words, words);
+
+    if (status != NO_SUCH_KEYWORD)
+        return status;
+    fprintf(stderr, "invalid keyword: %s\n", words[0]);
+    return 1;
+}
+
+/* Commands of standard input, until its end, or "exit" or "quit". */
+static int
+run_lines(struct control *c)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    int status = 0;
+
+    for (;;) {
+        char **words = NULL;
+        size_t count = 0;
+        struct error err = {0};
+
+        fputs("scontrol: ", stdout);
+        fflush(stdout);
+        if (getline(&line, &capacity, stdin) < 0)
+            break;
+        line[strcspn(line, "\n")] = '\0';
+        if (job_script_split(line, c->client->arena, &words, &count, &err) < 0) {
+            fprintf(stderr, "%s\n", err.text);
+            status = 1;
+            continue;
+        }
+        if (count == 0)
+            continue;
+        if (control_is(words[0], "exit", 1) || control_is(words[0], "quit", 4))
+            break;
+        status = run_words(c, (int)count, words);
+    }
+    free(line);
+    return status;
+}
+
+static int
+scontrol_run(struct slurm_client *client, int argc, char **argv)
+{
+    struct scontrol_options o = {0};
+    const int first = slurm_client_options(client, &table, argc, argv, &o);
+    struct control c = {
+        .client = client,
+        .is_oneline = o.oneline,
+        .has_details = o.details,
+        .is_quiet = o.quiet,
+    };
+    struct error err = {0};
+    int status;
+
+    if (o.clusters != NULL && client_settings_check_clusters(o.clusters, &err) < 0) {
+        slurm_client_error(
+            client,
+            "'%s' can't be reached now, or it is an invalid entry for --cluster.  Use "
+            "'sacctmgr list clusters' to see available clusters.",
+            o.clusters);
+        return 1;
+    }
+    client->kctl.as_user = o.uid;
+    status = first < argc ? run_words(&c, argc - first, argv + first) : run_lines(&c);
+    return status != 0 ? status : slurm_client_end(client);
+}
+
+const struct slurm_command scontrol_slurm_command = {
+    .name = "scontrol",
+    .summary = "show and change jobs, nodes, partitions and reservations",
+    .run = scontrol_run,
+};

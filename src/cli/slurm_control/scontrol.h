@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scontrol.h - a keyword of scontrol: what its function gets
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct slurm_client;
+
+struct control {
+    struct slurm_client *client;
+    bool is_oneline;  /* -o */
+    bool has_details; /* -d */
+    bool is_quiet;    /* -Q */
+};
+
+/* The function of a keyword: the exit status. The words follow the keyword. */
+typedef int control_fn(struct control *control, int n_words, char **words);
+
+/* Whether the text is the keyword or begins it with at least so many letters, in any case. */
+bool control_is(const char *text, const char *keyword, size_t least);
+
+/* control_hosts.c: show hostnames, hostlist, hostlistsorted */
+control_fn control_show_hostnames, control_show_hostlist, control_show_hostlist_sorted;
+
+/* control_jobs.c */
+control_fn control_hold, control_uhold, control_release, control_requeue, control_requeue_hold,
+    control_suspend, control_resume, control_top, control_update_job, control_wait_job,
+    control_write;
