@@ -84,6 +84,72 @@ as kilntest1 kctl update job "$job" partition=special >/dev/null
 ok "kctl update admits the job to the new one, and it runs" \
     wait_for 30 state_is "$job" Completed
 
+# --- a priority class ----------------------------------------------------------
+class() { # VALUE USER
+    root delete priorityclass urgent >/dev/null 2>&1
+    root apply -f - >/dev/null <<TXT
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent, annotations: {kiln.hpc/allowed-users: $2}}
+value: $1
+TXT
+}
+priority_is() { field root "$pods/job-$1-0" .spec.priority | grep -qx "$2"; }
+class 500 kilntest1
+ok "a user holds jobs in a priority class" wait_for 10 held --priority urgent
+job=$(held --priority urgent)
+given=$(held --priority urgent)
+root update job "$given" priority=urgent >/dev/null
+root annotate priorityclass urgent kiln.hpc/allowed-users=kilntest2 --overwrite >/dev/null
+root release "$job" "$given" >/dev/null
+ok "when one is released, the class is another user's, and kctl why says so" \
+    wait_for 20 says "$job" 'priority class urgent is no longer for user kilntest1'
+ok "the job waits for that reason" wait_for 10 code_is "$job" NotAllowed
+ok "a job whose class an operator has set runs" wait_for 30 state_is "$given" Completed
+api kilntest1 PATCH "$pods/job-$job-0" \
+    '{"metadata":{"annotations":{"kiln.hpc/priority-class-uid":null}}}' $merge >/dev/null
+ok "a user cannot take the mark of the class from the pod" \
+    sh -c "! printf '%s' '$(field root "$pods/job-$job-0" \
+        '.metadata.annotations["kiln.hpc/priority-class-uid"] // "none"')' | grep -qx none"
+root annotate priorityclass urgent kiln.hpc/allowed-users=kilntest1 --overwrite >/dev/null
+ok "it runs when the class is the user's again" wait_for 30 state_is "$job" Completed
+
+job=$(held --priority urgent)
+root cordon n1 >/dev/null
+waits() { as kilntest1 ksub --parsable -t 1:00 --wrap true --priority urgent; }
+waiting=$(waits)
+usual=$(waits)
+ok "jobs wait for a node" wait_for 10 priority_is "$usual" 500
+root delete priorityclass urgent >/dev/null
+ok "a job does not start with the number of a class that was deleted" \
+    wait_for 20 says "$waiting" 'priority class urgent no longer exists'
+root release "$job" >/dev/null
+ok "nor does a held one" \
+    wait_for 20 says "$job" 'no PriorityClass with name urgent was found'
+class 5 kilntest1
+ok "nor when there is a new one of the same name" \
+    wait_for 20 says "$waiting" 'priority class urgent is not the one that the job was submitted to'
+ok "and a held one neither" \
+    wait_for 20 says "$job" 'priority class urgent is not the one that the job was submitted to'
+ok "it still has the old number" priority_is "$waiting" 500
+root uncordon n1 >/dev/null
+as kilntest1 kctl update job "$waiting" priority=urgent >/dev/null
+ok "kctl update admits the job to the new one, and it runs" \
+    wait_for 30 state_is "$waiting" Completed
+ok "with the number of the new one" priority_is "$waiting" 5
+class 0 root
+ok "a higher number than everybody's needs the class, whatever the new one is" \
+    wait_for 20 says "$usual" 'is not the one that the job was submitted to'
+root apply -f - >/dev/null <<TXT
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: usual}
+globalDefault: true
+value: 500
+TXT
+ok "a number that everybody has needs none" wait_for 30 state_is "$usual" Completed
+root delete priorityclass usual urgent >/dev/null
+
 # --- the account --------------------------------------------------------------
 root create namespace chem >/dev/null
 root annotate namespace chem kiln.hpc/members=kilntest1 >/dev/null

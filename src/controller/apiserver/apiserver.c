@@ -84,6 +84,7 @@ apiserver_new(const struct apiserver_settings *settings)
         .accounts = server->membership,
         .partitions = server->partition_users,
         .reservations = server->reservation_users,
+        .classes = server->class_users,
     });
     if (settings->counts == NULL)
         server->own_counts = user_counts_new(server->clock);

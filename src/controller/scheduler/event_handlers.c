@@ -456,6 +456,7 @@ scheduler_class_changed(struct scheduler *s, const struct object *old_object,
                         const struct object *new_object)
 {
     scheduler_object_changed(s, old_object, new_object);
+    queue_event(s->queue, &event_priority_class, old_object, new_object);
     s->has_mode_changed |= has_other_mode(mode_of_class(old_object), mode_of_class(new_object));
 }
 

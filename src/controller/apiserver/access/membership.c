@@ -12,6 +12,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/policy/node_reservation.h"
 #include "lib/api/policy/partition.h"
+#include "lib/api/policy/priority_class.h"
 #include "lib/auth/user.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -37,6 +38,7 @@ struct membership {
     pthread_mutex_t lock; /* guards `places`; only the loop changes them */
     struct map *places;   /* by name of the namespace */
     struct list troubled; /* places with unknown names */
+    int64_t usual;        /* of classes: the priority of pods without one */
 };
 
 struct namespace_members {
@@ -46,7 +48,10 @@ struct namespace_members {
     bool is_resolving; /* `people` are those of earlier names */
     char *names;       /* as annotated */
     char *uid;         /* of the object */
-    char *accounts;    /* of a Partition or Reservation: ",a,b,"; NULL: all */
+    char *accounts;    /* ",a,b,"; of a Partition or Reservation the only ones
+                        * (NULL: all), of a class those of which everybody may
+                        * use it
+                        */
     struct policy_people people;
 };
 
@@ -191,6 +196,19 @@ names_of_class(const struct object *object)
     return names.length > 0 ? xstrdup(names.text) : NULL;
 }
 
+/* ",*," if the class is for all accounts. */
+static char *
+accounts_of_class(const struct object *object)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    strbuf_add_char(&names, ',');
+    if (add_names(&names,
+                  string_map_find(&object->meta->annotations, ANNOTATION_ALLOWED_NAMESPACES), ""))
+        strbuf_add_text(&names, "*,");
+    return names.length > 1 ? xstrdup(names.text) : NULL;
+}
+
 static char *
 names_of_partition(const struct object *object)
 {
@@ -225,6 +243,8 @@ accounts_of(const struct object *object)
     const char *const *items = NULL;
     unsigned count = 0;
 
+    if (object->kind == &priority_class_kind)
+        return accounts_of_class(object);
     if (object->kind == &partition_kind) {
         items = partition_of(object)->spec.allowed_accounts.items;
         count = partition_of(object)->spec.allowed_accounts.count;
@@ -241,6 +261,14 @@ static bool
 is_same(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Called with the lock. A class is the default before or after a change. */
+static void
+note_usual(struct membership *m, const struct object *object, bool is_gone)
+{
+    if (object->kind == &priority_class_kind && priority_class_of(object)->global_default)
+        m->usual = is_gone ? 0 : priority_class_of(object)->value;
 }
 
 static void
@@ -276,6 +304,7 @@ note(struct membership *m, const struct object *object)
 static bool
 visit(const struct object *object, void *context)
 {
+    note_usual(context, object, false);
     note(context, object);
     return true;
 }
@@ -285,6 +314,12 @@ changed(const struct store_change *change, void *context)
 {
     struct membership *m = context;
 
+    pthread_mutex_lock(&m->lock);
+    if (change->old_object != NULL)
+        note_usual(m, change->old_object, true);
+    if (change->new_object != NULL)
+        note_usual(m, change->new_object, false);
+    pthread_mutex_unlock(&m->lock);
     if (change->new_object != NULL)
         note(m, change->new_object);
     else {
@@ -387,22 +422,35 @@ has_account(const char *accounts, const char *account)
 }
 
 /* Called with the lock. */
+static bool
+is_for_account(const struct membership *m, const struct namespace_members *place,
+               const struct membership_question *q)
+{
+    return m->kind == &priority_class_kind && place->accounts != NULL
+           && (has_account(place->accounts, "*") || has_account(place->accounts, q->account));
+}
+
+/* Called with the lock. */
 static enum membership_answer
 check_place(const struct membership *m, const struct namespace_members *place,
             const struct membership_question *q, struct strbuf *why)
 {
-    const char *kind = m->kind == &namespace_kind ? "account" : m->kind->singular;
+    const char *kind = m->kind == &namespace_kind        ? "account"
+                       : m->kind == &priority_class_kind ? "priority class"
+                                                         : m->kind->singular;
 
     if (q->uid != NULL && !is_same(place->uid, q->uid)) {
         strbuf_printf(why,
                       "%s %s is not the one that the job was submitted to, which was deleted; "
                       "'kctl update job' with %s=%s asks for the new one",
-                      kind, q->place, kind, q->place);
+                      kind, q->place, m->kind == &priority_class_kind ? "priority" : kind,
+                      q->place);
         return MEMBERSHIP_NO;
     }
-    if (q->skips_people)
+    if (q->skips_people || is_for_account(m, place, q))
         return MEMBERSHIP_YES;
-    if (place->accounts != NULL && !has_account(place->accounts, q->account)) {
+    if (m->kind != &priority_class_kind && place->accounts != NULL
+        && !has_account(place->accounts, q->account)) {
         strbuf_printf(why, "%s %s is no longer for account %s", kind, q->place, q->account);
         return MEMBERSHIP_NO;
     }
@@ -424,8 +472,17 @@ membership_check(struct membership *m, const struct membership_question *q, stru
 
     pthread_mutex_lock(&m->lock);
     place = map_find(m->places, q->place);
-    if (place != NULL)
+    if (m->kind == &priority_class_kind && q->priority <= m->usual)
+        ; /* for everybody, whatever the class is */
+    else if (place != NULL)
         answer = check_place(m, place, q, why);
+    else if (m->kind == &priority_class_kind) {
+        strbuf_printf(why,
+                      "priority class %s no longer exists; 'kctl update job' with priority=CLASS "
+                      "asks for another",
+                      q->place);
+        answer = MEMBERSHIP_NO;
+    }
     pthread_mutex_unlock(&m->lock);
     return answer;
 }

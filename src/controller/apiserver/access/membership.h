@@ -6,7 +6,7 @@
  * "@group"s, or "*" for everybody. Without it, everybody belongs to `default`
  * and only administrators to any other. A worker resolves the names when the
  * annotation changes, so that a request only looks them up. A PriorityClass has
- * two annotations, kiln.hpc/allowed-users and kiln.hpc/allowed-groups, with
+ * the annotations kiln.hpc/allowed-users, -groups and -namespaces, with
  * names or "*"; without them it is for administrators. Partitions and
  * Reservations have them in their spec; without both they are for everybody.
  *
@@ -16,6 +16,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -27,9 +28,10 @@ struct strbuf;
 struct user;
 struct workers;
 
-#define ANNOTATION_MEMBERS        "kiln.hpc/members"
-#define ANNOTATION_ALLOWED_USERS  "kiln.hpc/allowed-users"
-#define ANNOTATION_ALLOWED_GROUPS "kiln.hpc/allowed-groups"
+#define ANNOTATION_MEMBERS            "kiln.hpc/members"
+#define ANNOTATION_ALLOWED_USERS      "kiln.hpc/allowed-users"
+#define ANNOTATION_ALLOWED_GROUPS     "kiln.hpc/allowed-groups"
+#define ANNOTATION_ALLOWED_NAMESPACES "kiln.hpc/allowed-namespaces"
 
 /* Life. Stop before the store is closed. Free after the workers' `done`s have
  * run.
@@ -49,7 +51,8 @@ struct membership *membership_new_of_reservations(struct loop *loop, struct stor
     OWNED_BY(membership_free);
 
 /* For a start, of any thread: whether the object has the uid, and the user and
- * account may use it. Unknown: the names are being looked up. Writes why not.
+ * account may use it. Unknown: the names are being looked up. Writes why not. A
+ * priority class must exist; of the others somebody else says that.
  */
 enum membership_answer { MEMBERSHIP_YES, MEMBERSHIP_NO, MEMBERSHIP_UNKNOWN };
 struct membership_question {
@@ -58,6 +61,7 @@ struct membership_question {
     bool skips_people;       /* an administrator has admitted it */
     const struct user *user; /* NULL: not known yet */
     const char *account;
+    int64_t priority; /* of a class: everybody has those of pods without one */
 };
 enum membership_answer membership_check(struct membership *membership,
                                         const struct membership_question *question,

@@ -310,6 +310,29 @@ ask_account(struct start_rights *r, const struct pod *pod, const struct user *us
                             why);
 }
 
+/* A pod without a mark has the default class, or is of an earlier release. */
+static enum membership_answer
+ask_class(struct start_rights *r, const struct pod *pod, const struct user *user,
+          struct strbuf *why)
+{
+    const char *mark = string_map_find(&pod->meta.annotations, ANNOTATION_CLASS_UID);
+    char uid[UID_LENGTH];
+
+    if (mark == NULL || pod->spec.priority_class_name == NULL || pod->spec.priority == NULL)
+        return MEMBERSHIP_YES;
+    return membership_check(r->settings.classes,
+                            &(struct membership_question){
+                                .place = pod->spec.priority_class_name,
+                                .uid = find_uid(mark, 0, uid) ? uid : NULL,
+                                .user = user,
+                                .skips_people = strstr(mark, ADMITTED_BY_ADMINISTRATOR) != NULL
+                                                || (user != NULL && is_administrator(r, user)),
+                                .account = pod->meta.namespace,
+                                .priority = *pod->spec.priority,
+                            },
+                            why);
+}
+
 /* ---- Decisions ---- */
 
 bool
@@ -325,9 +348,9 @@ start_rights_refuse(struct start_rights *r, const struct pod *pod, const struct 
         return false;
     user = find_user(r, uid, &is_owner_fresh);
     if (kind == NULL)
-        is_refused =
-            user != NULL
-            && (refuse_owner(user, owner, why) || ask_account(r, pod, user, why) == MEMBERSHIP_NO);
+        is_refused = (user != NULL && refuse_owner(user, owner, why))
+                     || ask_account(r, pod, user, why) == MEMBERSHIP_NO
+                     || ask_class(r, pod, user, why) == MEMBERSHIP_NO;
     else
         is_refused = ask(r, pod, user, kind, name, why) == MEMBERSHIP_NO;
     user_unref(user);
@@ -367,6 +390,8 @@ ask_all(struct start_rights *r, const struct pod *pod, const struct user *user, 
     const struct placement *p = pod->spec.placement;
     enum membership_answer answer = ask_account(r, pod, user, why);
 
+    if (answer == MEMBERSHIP_YES)
+        answer = ask_class(r, pod, user, why);
     if (answer == MEMBERSHIP_YES && p != NULL && p->partition != NULL && p->partition[0] != '\0')
         answer = ask_partitions(r, pod, user, why);
     if (answer == MEMBERSHIP_YES && p != NULL && p->reservation != NULL

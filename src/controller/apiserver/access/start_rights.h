@@ -3,8 +3,8 @@
  *
  * A pod may wait for weeks after its submission was admitted. When it would
  * start, its owner must still be the user of that name and belong to its account
- * (the namespace), and its Partition and
- * Reservation must be the objects that it was admitted to and be for that user.
+ * (the namespace), and its Partition, Reservation and PriorityClass must be the
+ * objects that it was admitted to and be for that user.
  * The scheduler asks first, so that the pod waits with the cause; the API asks
  * again before it binds the pod.
  *
@@ -43,6 +43,7 @@ struct start_rights_settings {
     struct membership *accounts;                         /* namespaces */
     struct membership *partitions;
     struct membership *reservations;
+    struct membership *classes; /* of priorities */
 };
 
 /* Life. Free after the workers' `done`s have run. */
@@ -50,7 +51,8 @@ void start_rights_free(struct start_rights *r);
 struct start_rights *start_rights_new(const struct start_rights_settings *settings)
     OWNED_BY(start_rights_free);
 
-/* Whether the pod may not start: because of its owner (`kind` NULL), or in the
+/* Whether the pod may not start: because of its owner and the owner's right to
+ * the priority (`kind` NULL), or in the
  * Partition or Reservation of that name. Writes why. A right that is not known
  * yet is no refusal here; start_rights_bind decides that.
  */

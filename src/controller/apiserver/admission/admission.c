@@ -104,7 +104,7 @@ static const struct admission_rule {
     {"SystemPriority", &job_kind, ON_CREATE | ON_UPDATE | KILN, system_class_admit},
     {"SystemPriority", &pod_kind, ON_CREATE | KILN, system_class_admit},
     {"PriorityClassUse", &job_kind, ON_CREATE | ON_UPDATE | KILN, class_use_admit},
-    {"PriorityClassUse", &pod_kind, ON_CREATE | KILN, class_use_admit},
+    {"PriorityClassUse", &pod_kind, ON_CREATE | ON_UPDATE | KILN, class_use_admit},
     {"JobUpdate", &pod_kind, ON_UPDATE | KILN, pod_update_admit},
     {"Priority", &pod_kind, ON_CREATE | ON_UPDATE, priority_admit},
     {"Priority", &job_kind, ON_CREATE | ON_UPDATE | KILN, job_priority_admit},

@@ -5,7 +5,8 @@
  * Everybody may use classes at or below the value of pods without a class. The
  * annotations of a higher class say who may use it: users, groups, or everybody
  * in some namespaces. The rule checks only requests of users that set the
- * class, so existing objects keep theirs, and the pods of a Job follow the Job.
+ * class, and notes in the object which class that was: the right to it is
+ * checked again when a pod would start (start_rights.h).
  */
 #include <string.h>
 
@@ -20,11 +21,11 @@
 #include "lib/api/object/object.h"
 #include "lib/api/policy/priority_class.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define ANNOTATION_ALLOWED_NAMESPACES "kiln.hpc/allowed-namespaces"
-#define MOST_NAMED                    20u
+#define MOST_NAMED 20u
 
 static bool
 first(const struct object *object, void *context)
@@ -102,28 +103,50 @@ refuse(struct request *q, const struct json *tree, const char *class, int64_t li
     return false;
 }
 
+/* The Job as before keeps its class. An update of its owner that takes away the
+ * mark is admitted again.
+ */
 static bool
-is_as_before(struct request *q, const char *name, const struct object *old)
+is_as_before(struct request *q, struct json *tree, const char *name, const struct object *old)
 {
     const char *before =
         old != NULL ? json_get_text(admission_old_pod_spec(q, old), "priorityClassName") : NULL;
 
-    return before != NULL && strcmp(name, before) == 0;
+    return before != NULL && strcmp(name, before) == 0
+           && admission_keep_uids(q, tree, ANNOTATION_CLASS_UID, old);
 }
 
 bool
 class_use_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *name = json_get_text(admission_pod_spec(q, tree), "priorityClassName");
+    bool is_user = q->principal->type == PRINCIPAL_USER;
     const struct object *class;
     int64_t limit;
 
-    if (name == NULL || q->principal->type != PRINCIPAL_USER || is_as_before(q, name, old_object))
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    if (old_object != NULL && q->route.kind == &pod_kind) { /* its priority stays as well */
+        admission_note_uids(q, tree, ANNOTATION_CLASS_UID,
+                            string_map_find(&old_object->meta->annotations, ANNOTATION_CLASS_UID));
+        return true;
+    }
+    if (name == NULL) {
+        admission_note_uids(q, tree, ANNOTATION_CLASS_UID, NULL);
+        return true;
+    }
+    if (is_as_before(q, tree, name, old_object))
         return true;
     class = store_find(q->server->store, STORE_PENDING, &priority_class_kind, NULL, name);
     limit = default_value(q);
-    return class == NULL /* the rule Priority refuses an unknown class */
-           || may_use(q, class, limit) || refuse(q, tree, name, limit);
+    if (class == NULL) /* the rule Priority refuses an unknown class */
+        return true;
+    if (is_user && !may_use(q, class, limit))
+        return refuse(q, tree, name, limit);
+    admission_note_uids(
+        q, tree, ANNOTATION_CLASS_UID,
+        arena_printf(q->arena, "%s%s", class->meta->uid, is_user ? "" : ADMITTED_BY_ADMINISTRATOR));
+    return true;
 }
 
 bool

@@ -24,6 +24,7 @@
 
 /* Reserved annotations that other rules admit or sign. */
 static const char *const annotations_of_other_rules[] = {
+    ANNOTATION_CLASS_UID,
     ANNOTATION_PARTITION_UID,
     ANNOTATION_RESERVATION_UID,
     ANNOTATION_DEFAULTED,

@@ -45,7 +45,8 @@ is_same_text(const char *a, const char *b)
 static bool
 has_other_terms(const struct json *tree, const struct json *old)
 {
-    static const char *const names[] = {ANNOTATION_PARTITION_UID, ANNOTATION_RESERVATION_UID};
+    static const char *const names[] = {ANNOTATION_CLASS_UID, ANNOTATION_PARTITION_UID,
+                                        ANNOTATION_RESERVATION_UID};
     const struct json *is = json_get_path(tree, "metadata.annotations");
     const struct json *was = json_get_path(old, "metadata.annotations");
 

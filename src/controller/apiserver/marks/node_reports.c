@@ -2,6 +2,7 @@
 #include "controller/apiserver/marks/node_reports.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/scheduling_pause.h"
@@ -102,6 +103,19 @@ on_time_out(void *arg)
     end_wait(w, true);
 }
 
+/* What an agent of an ordinary user says, or does not say, decides nothing for
+ * others. The user that runs the controller, and administrators by name, are the
+ * site.
+ */
+static bool
+is_of_site(const struct node_reports *w, const struct object *node)
+{
+    uid_t uid;
+
+    return !node_find_owner(node_of(node), &uid) || uid == 0 || uid == geteuid()
+           || policy_people_has(&w->server->policy->administrators, uid, NULL, 0);
+}
+
 /* Only an agent that has enrolled has a secret here; a Node that something else
  * has created reports nothing.
  */
@@ -111,7 +125,7 @@ expect_node(const struct object *object, void *context)
     struct node_reports *w = context;
     struct arena *arena = arena_new(0);
 
-    if (node_is_ready(node_of(object))
+    if (node_is_ready(node_of(object)) && is_of_site(w, object)
         && store_find_secret(w->server->store, node_secret_name(arena, object->meta->name)) != NULL)
         map_put(w->missing, object->meta->name, &present);
     arena_free(arena);
@@ -160,8 +174,12 @@ void
 node_reports_note(struct node_reports *w, const char *node, enum node_report report)
 {
     int64_t left_ms = w->until_ms - loop_now_ms();
+    const struct object *object;
 
     if (!w->are_awaited)
+        return;
+    object = store_find(w->server->store, STORE_PENDING, &node_kind, NULL, node);
+    if (object == NULL || !is_of_site(w, object))
         return;
     map_remove(w->missing, node);
     if (report == NODE_REPORT_OTHER)

@@ -4,10 +4,11 @@
  * The store may be older than the cluster. Its nodes know that: their marks say
  * how far revisions and job ids had come. So no job id is issued until the nodes
  * that were Ready have reported, and meanwhile agents end no pod that is missing
- * here, and no pod is bound, since it may run on a node already. After an ordinary restart this takes a moment: if what one node knows is
- * the store's own past, the others are waited for only shortly, and not at all
- * if the last controller ended in good order. Without such a node it takes
- * `wait_ms` at most.
+ * here, and no pod is bound, since it may run on a node already. After an
+ * ordinary restart this takes a moment: if what one node knows is the store's own
+ * past, the others are waited for only shortly, and not at all if the last
+ * controller ended in good order. Without such a node it takes `wait_ms` at most.
+ * Nodes of ordinary users are neither waited for nor believed here.
  *
  * Owns:    the list of what waits.
  * Thread:  the loop's.

@@ -432,6 +432,8 @@ edit_job(const struct template_edit *e, struct json *job)
         annotate(e->arena, job, ANNOTATION_TIME_LIMIT,
                  json_get(e->spec, LIMIT) == NULL ? TIME_LIMIT_NONE : NULL);
     /* Admitted again, also to a new one of the same name. */
+    if (has(e, "priorityClassName"))
+        annotate(e->arena, job, ANNOTATION_CLASS_UID, NULL);
     if (has(e, "partition"))
         annotate(e->arena, job, ANNOTATION_PARTITION_UID, NULL);
     if (has(e, "reservation"))

@@ -118,6 +118,7 @@ make_meta(struct arena *arena, struct json *template_, const struct object *job,
     copy_annotation(arena, meta, job, ANNOTATION_ELIGIBLE_AT);
     copy_annotation(arena, meta, job, ANNOTATION_REPELS);
     copy_annotation(arena, meta, job, ANNOTATION_UPDATE);
+    copy_annotation(arena, meta, job, ANNOTATION_CLASS_UID);
     copy_annotation(arena, meta, job, ANNOTATION_PARTITION_UID);
     copy_annotation(arena, meta, job, ANNOTATION_RESERVATION_UID);
     json_set(arena, meta, "ownerReferences", job_pod_owner(arena, job));

@@ -30,6 +30,8 @@ const struct cluster_event event_withheld_nodes = {EVENT_WITHHELD_NODES, ACTION_
                                                    "ReservedNodesUpdate"};
 const struct cluster_event event_namespace_update = {EVENT_NAMESPACE, ACTION_UPDATE,
                                                      "NamespaceUpdate"};
+const struct cluster_event event_priority_class = {EVENT_PRIORITY_CLASS, ACTION_UPDATE,
+                                                   "PriorityClassUpdate"};
 const struct cluster_event event_unschedulable_timeout = {EVENT_WILDCARD, ACTION_ALL,
                                                           "UnschedulableTimeout"};
 const struct cluster_event event_force_activate = {EVENT_WILDCARD, ACTION_ALL, "ForceActivate"};

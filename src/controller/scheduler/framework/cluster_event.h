@@ -30,9 +30,10 @@ enum event_resource {
     EVENT_NODE_RESERVATION, /* a Reservation changed, begins or ends */
     EVENT_WITHHELD_NODES,   /* the nodes withheld by Reservations */
     EVENT_NAMESPACE,        /* its members may be others */
+    EVENT_PRIORITY_CLASS,   /* who may use it may have changed */
     EVENT_WILDCARD,         /* anything, as in the periodic flush */
 };
-#define EVENT_RESOURCES 14
+#define EVENT_RESOURCES 15
 
 enum event_action {
     ACTION_ADD = 1 << 0,
@@ -69,6 +70,7 @@ extern const struct cluster_event event_partition;
 extern const struct cluster_event event_node_reservation;
 extern const struct cluster_event event_withheld_nodes;
 extern const struct cluster_event event_namespace_update;
+extern const struct cluster_event event_priority_class;
 extern const struct cluster_event event_unschedulable_timeout;
 extern const struct cluster_event event_force_activate;
 

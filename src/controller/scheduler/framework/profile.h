@@ -108,10 +108,10 @@ uint32_t profile_sign(const struct profile *p, struct pod_view *pod, struct stri
 
 /* The signature by which unschedulable pods are grouped: the pod's signature,
  * plus what time-dependent plugins and prefilters depend on, plus its rank (0:
- * none).
+ * none). Admission: a number for what the prefilters depend on.
  */
 uint32_t profile_sign_timed(const struct profile *p, const struct pod_view *pod, uint32_t signature,
-                            uint32_t rank, struct string_ids *signatures);
+                            uint32_t rank, struct string_ids *signatures, uint32_t *ret_admission);
 
 /* A number for everything in the pod that the hints of those plugins depend on,
  * or SIGNATURE_NONE.

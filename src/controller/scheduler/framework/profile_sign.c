@@ -29,9 +29,11 @@ profile_sign(const struct profile *p, struct pod_view *pod, struct string_ids *s
 
 uint32_t
 profile_sign_timed(const struct profile *p, const struct pod_view *pod, uint32_t signature,
-                   uint32_t rank, struct string_ids *signatures)
+                   uint32_t rank, struct string_ids *signatures, uint32_t *ret_admission)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, admission = STRBUF_INIT;
+
+    *ret_admission = SIGNATURE_NONE;
 
     if (((p->timed | p->prefilter_signers) == 0 && rank == 0) || signature == SIGNATURE_NONE)
         return signature;
@@ -45,11 +47,17 @@ profile_sign_timed(const struct profile *p, const struct pod_view *pod, uint32_t
         if (((p->timed | p->prefilter_signers) & PLUGIN_BIT(i)) == 0)
             continue;
         strbuf_add_char(&text, '\n');
+        strbuf_add_char(&admission, '\n');
         if ((p->timed & PLUGIN_BIT(i)) != 0 && e->plugin->sign != NULL
             && !e->plugin->sign(e->self, pod, &text))
             return SIGNATURE_NONE;
-        if (e->plugin->sign_prefilter != NULL && !e->plugin->sign_prefilter(e->self, pod, &text))
+        if (e->plugin->sign_prefilter != NULL
+            && !e->plugin->sign_prefilter(e->self, pod, &admission))
             return SIGNATURE_NONE;
+    }
+    if (p->prefilter_signers != 0) {
+        strbuf_add_text(&text, admission.text);
+        *ret_admission = string_ids_add(signatures, admission.text);
     }
     return string_ids_add(signatures, text.text);
 }

@@ -271,11 +271,12 @@ sign_group(const struct queue *q, const struct queued_group *g)
  * the rank.
  */
 static uint32_t
-sharing_signature(const struct queue *q, const struct queued_pod *p, uint32_t *ret_shape)
+sharing_signature(const struct queue *q, const struct queued_pod *p, uint32_t *ret_shape,
+                  uint32_t *ret_admission)
 {
     plugin_set rejectors = p->unschedulable | p->pending;
 
-    *ret_shape = SIGNATURE_NONE;
+    *ret_shape = *ret_admission = SIGNATURE_NONE;
 
     if (!q->settings.is_sharing || nominator_node(q->settings.nominator, p->pod) != NULL)
         return SIGNATURE_NONE;
@@ -287,7 +288,7 @@ sharing_signature(const struct queue *q, const struct queued_pod *p, uint32_t *r
     *ret_shape = p->queued_group == NULL ? profile_sign(p->profile, p->pod, q->settings.signatures)
                                          : sign_group(q, p->queued_group);
     return profile_sign_timed(p->profile, p->pod, *ret_shape, p->rank.number,
-                              q->settings.signatures);
+                              q->settings.signatures, ret_admission);
 }
 
 /* For a pod that is in no group of equal pods. */
@@ -305,14 +306,11 @@ put_unschedulable(struct queue *q, struct queued_pod *p)
 {
     struct sleep_signs signs = {.hints = SIGNATURE_NONE, .seen = late_rooms_next(q->late_rooms)};
 
-    signs.signature = sharing_signature(q, p, &signs.shape);
+    signs.signature = sharing_signature(q, p, &signs.shape, &signs.admission);
     if (signs.signature == SIGNATURE_NONE)
         signs.hints = hint_signature(q, p);
 
-    /* The result of this attempt says nothing about the group that the pod
-     * left.
-     */
-    if (signs.signature == SIGNATURE_NONE && p->group != NULL)
+    if (p->group != NULL && !unschedulable_pods_speaks_for_group(p, &signs))
         queue_wake_next(q, p);
     p->state = QUEUE_UNSCHEDULABLE;
     queue_enter_order(q, p);

@@ -324,6 +324,7 @@ unschedulable_pods_add(struct unschedulable_pods *s, struct queued_pod *pod,
     f->pending = pod->pending;
     reclass(s, f, c, shape);
     f->seen = signs->seen;
+    f->admission = signs->admission;
     if (!stays)
         enter_class(f);
     if (signature == SIGNATURE_NONE && hints != SIGNATURE_NONE)
@@ -359,6 +360,12 @@ unschedulable_pods_remove(struct unschedulable_pods *s, struct queued_pod *pod)
     f->awake = pod;
     if (f->signature == SIGNATURE_NONE)
         step_aside(s, f);
+}
+
+bool
+unschedulable_pods_speaks_for_group(const struct queued_pod *pod, const struct sleep_signs *signs)
+{
+    return signs->signature != SIGNATURE_NONE && signs->admission == pod->group->admission;
 }
 
 void

@@ -50,10 +50,12 @@ DEFINE_CLEANUP(struct unschedulable_pods, unschedulable_pods_free)
 
 /* How a pod is grouped: with equal pods when `signature` is not SIGNATURE_NONE,
  * and that group belongs to the shape; otherwise with pods of the same hints.
+ * Admission: what decided in PreFilter whether the pod may start at all.
  * Seen: offers of room with a lower number do not help the pod.
  */
 struct sleep_signs {
     uint32_t signature, shape, hints;
+    uint32_t admission; /* of profile_sign_timed */
     uint64_t seen;
 };
 
@@ -73,6 +75,13 @@ void unschedulable_pods_visit_alike(const struct queued_pod *pod, unsigned most,
 void unschedulable_pods_add(struct unschedulable_pods *s, struct queued_pod *pod,
                             const struct sleep_signs *signs);
 void unschedulable_pods_remove(struct unschedulable_pods *s, struct queued_pod *pod);
+
+/* Whether the failure of a pod that was activated says what the rest of its
+ * group waits for. It does not if the pod is decided by itself now, or if its
+ * rights have changed while the group was unschedulable.
+ */
+bool unschedulable_pods_speaks_for_group(const struct queued_pod *pod,
+                                         const struct sleep_signs *signs);
 
 /* Gives a pod that was activated from a group the rejecting plugins of the
  * group.

@@ -63,6 +63,7 @@ struct signature_group {
     plugin_set unschedulable, pending; /* of the last pod to fail */
     struct hint_group *hint_group;     /* or NULL */
     uint32_t signature;
+    uint32_t admission;       /* of the last pod to fail */
     struct heap *members;     /* the unschedulable pods */
     unsigned n_awake;         /* activated; neither placed nor failed */
     struct queued_pod *awake; /* the last one activated */

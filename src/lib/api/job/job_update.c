@@ -220,6 +220,7 @@ job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
     take_annotation(arena, pod, template_, ANNOTATION_CPUS_PER_TASK);
     take_annotation(arena, pod, template_, ANNOTATION_TASKS);
     take_annotation(arena, pod, job, ANNOTATION_JOB_NAME);
+    take_annotation(arena, pod, job, ANNOTATION_CLASS_UID);
     take_annotation(arena, pod, job, ANNOTATION_PARTITION_UID);
     take_annotation(arena, pod, job, ANNOTATION_RESERVATION_UID);
     take_deadline(arena, pod, job);

@@ -188,6 +188,7 @@ void meta_remove_reserved(struct json *map);
  * object of the same name does not start it. An administrator's request may use
  * what the owner of the job may not.
  */
+#define ANNOTATION_CLASS_UID       "kiln.hpc/priority-class-uid"
 #define ANNOTATION_PARTITION_UID   "kiln.hpc/partition-uid"
 #define ANNOTATION_RESERVATION_UID "kiln.hpc/reservation-uid"
 #define ADMITTED_BY_ADMINISTRATOR  " administrator" /* after the uids */

@@ -14,6 +14,13 @@
     "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"conditions\":[{\"type\":" \
     "\"Ready\",\"status\":\"True\"}]}}"
 
+static const struct principal agent_n2 = {.type = PRINCIPAL_AGENT,
+                                          .uid = 2000,
+                                          .name = "alice",
+                                          .groups = no_groups,
+                                          .n_groups = 1,
+                                          .node = "n2-alice"};
+
 static void
 copy_directory(const struct world *w, char **ret_copy)
 {
@@ -189,6 +196,56 @@ START_TEST(a_request_may_say_how_long_it_waits)
 
         ck_assert_int_eq(told.code, 201);
         ck_assert_int_eq(id_of(&made), before + 1);
+    }
+}
+END_TEST
+
+/* Otherwise a user could delay all by a minute, or end the waiting too early. */
+START_TEST(a_node_of_a_user_is_neither_waited_for_nor_believed)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_FREE char *mark = NULL, *body = NULL;
+    struct asked asked;
+    int64_t before;
+
+    world_init(&w);
+    w.policy.allows_rootless_agents = true;
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n2-alice\"}}"), 201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES "/n2-alice/enrol", NULL), 201);
+    {
+        CLEANUP_ANSWER struct answer a = world_put(
+            &w, &(struct question){.who = &agent_n2,
+                                   .method = HTTP_PATCH,
+                                   .target = NODES "/n2-alice/status",
+                                   .format = BODY_MERGE_PATCH,
+                                   .body = "{\"status\":{\"conditions\":[{\"type\":\"Ready\","
+                                           "\"status\":\"True\"}]}}"});
+
+        ck_assert_int_eq(a.code, 200);
+    }
+    w.startup_wait_ms = 600000;
+    before = submit(&w);
+    world_close(&w);
+    world_open(&w);
+    ck_assert_int_eq(submit(&w), before + 1);
+
+    add_node(&w);
+    make_ready(&w);
+    mark = next_mark(&w, NULL);
+    world_close(&w);
+    world_open(&w);
+    begin_job(&w, &asked);
+    body = body_of_mark(mark);
+    ck_assert_int_eq(world_code(&w, &agent_n2, HTTP_POST, NODES "/n2-alice/mark", body), 201);
+    loop_drain(w.loop);
+    ck_assert(!asked.awaited.is_here);
+    {
+        CLEANUP_ANSWER struct answer told = send_mark(&w, mark);
+        CLEANUP_ANSWER struct answer made = world_wait(&w, &asked);
+
+        ck_assert_int_eq(told.code, 201);
+        ck_assert_int_eq(id_of(&made), before + 2);
     }
 }
 END_TEST
@@ -499,8 +556,8 @@ START_TEST(a_pod_that_a_node_has_is_bound_to_it)
 END_TEST
 
 SUITE("cluster_mark", a_new_job_waits_for_the_node_that_was_ready,
-      a_request_may_say_how_long_it_waits, nothing_waits_without_a_ready_node,
-      what_waits_is_refused_when_the_server_stops, a_copy_that_was_opened_twice_knows_what_it_lacks,
-      a_copy_learns_how_far_it_is_behind, each_branch_of_a_copy_lacks_the_other,
-      a_forged_chain_is_not_read, no_pod_is_bound_before_the_nodes_have_reported,
-      a_pod_that_a_node_has_is_bound_to_it)
+      a_request_may_say_how_long_it_waits, a_node_of_a_user_is_neither_waited_for_nor_believed,
+      nothing_waits_without_a_ready_node, what_waits_is_refused_when_the_server_stops,
+      a_copy_that_was_opened_twice_knows_what_it_lacks, a_copy_learns_how_far_it_is_behind,
+      each_branch_of_a_copy_lacks_the_other, a_forged_chain_is_not_read,
+      no_pod_is_bound_before_the_nodes_have_reported, a_pod_that_a_node_has_is_bound_to_it)

@@ -353,7 +353,7 @@ static void
 ask_about_nodes(struct trial *t, struct subject *s, struct pod_view *pod, struct strbuf *signature)
 {
     CLEANUP_STRBUF struct strbuf prefilter = STRBUF_INIT, answers = STRBUF_INIT;
-    uint32_t asleep;
+    uint32_t asleep, admission;
 
     strbuf_add_char(signature, '.');
     s->n_shared += map_find(s->answers, signature->text) != NULL;
@@ -363,7 +363,7 @@ ask_about_nodes(struct trial *t, struct subject *s, struct pod_view *pod, struct
     }
     pod->has_signature = false; /* of another profile */
     asleep = profile_sign_timed(s->profile, pod, profile_sign(s->profile, pod, t->signatures), 0,
-                                t->signatures);
+                                t->signatures, &admission);
     strbuf_truncate(signature, 0);
     strbuf_add_int(signature, asleep);
     compare(t, s, s->prefilters, "answers of prefilter", signature->text, prefilter.text);
