@@ -111,6 +111,7 @@ filter() { # OPTION VALUEOTHER [WANTED]: VALUE matches WANTED (job two), OTHER m
     is "$1 leaves out other jobs" "$(ids -j "$one,$two" "$1" "$3")" ""
 }
 filter --node n2 n3
+filter --node 'n[2-3],x' 'n[3-9]'
 filter --name 'tw?' 't'
 filter --state Failed Cancelled
 filter --user kilntest1 kilntest2 "$one $two"

@@ -82,6 +82,12 @@ like "--node selects a running job by its node" \
     "$(of_node "$(on '漢*')")" '(^| )job/3( |$)'
 like "--node selects a job that has ended by its node" \
     "$(of_node "$(on fails)")" '(^| )job/2( |$)'
+like "a host list selects the jobs of all its nodes" \
+    "$(of_node 'n[1-2]')" '(^| )job/2 .*job/3( |$)'
+is "kctl get jobs takes a host list, too" \
+    "$(k1 get jobs --node 'n[1-9]' --state Failed -o name)" job/job-2
+is "nodes that no job was on select none" "$(of_node 'n[3-9],x')" ""
+like "a list that is none is an error" "$(k1 jobs --node 'n[1-' 2>&1)" '^kctl: .*--node: '
 is "--node and --state together select both" \
     "$(of_node "$(on fails)" --state Failed)" "job/2"
 fails_on=$(on fails)

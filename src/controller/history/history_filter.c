@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/history/history_filter.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/history/history_print.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader_state.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/task_list.h"
 #include "lib/api/value/task_sets.h"
 #include "lib/base/arena.h"
@@ -55,6 +57,36 @@ has_members(struct history_reader *r)
     return found;
 }
 
+static int
+compare_words(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void
+find_nodes(struct history_reader *r, struct history_filter *f, struct arena *arena)
+{
+    const char **names;
+    size_t count;
+
+    if (f->question->node == NULL)
+        return;
+    if (hostlist_expand(arena, f->question->node, &names, &count, NULL) == 0) {
+        f->nodes = arena_new_array(arena, int64_t, count + 1);
+        for (size_t i = 0; i < count; i++) {
+            const int64_t id = history_reader_find_word(r, names[i]);
+
+            if (id >= 0)
+                f->nodes[f->n_nodes++] = id;
+        }
+    }
+    f->is_nothing = f->is_nothing || f->n_nodes == 0;
+    if (f->n_nodes > 0)
+        qsort(f->nodes, f->n_nodes, sizeof(*f->nodes), compare_words);
+}
+
 static void
 find_columns(struct history_filter *f)
 {
@@ -68,7 +100,7 @@ find_columns(struct history_filter *f)
         f->columns |= COLUMN_BIT(COLUMN_USER);
     if (f->partition != 0)
         f->columns |= COLUMN_BIT(COLUMN_PARTITION);
-    if (f->node != 0)
+    if (f->n_nodes > 0)
         f->columns |= COLUMN_BIT(COLUMN_NODE);
     if (f->n_states > 0)
         f->columns |= COLUMN_BIT(COLUMN_STATE);
@@ -88,7 +120,7 @@ history_filter_make(struct history_reader *r, const struct history_question *q, 
     f->user = find_if(r, f, q->user);
     f->account = find_if(r, f, q->account);
     f->partition = find_if(r, f, q->partition);
-    f->node = find_if(r, f, q->node);
+    find_nodes(r, f, arena);
     find_states(r, f);
     f->accounts = arena_new_array(arena, int64_t, q->rights.n_accounts + 1);
     for (size_t i = 0; i < q->rights.n_accounts; i++)
@@ -142,6 +174,15 @@ static bool
 is_or_any(int64_t wanted, sqlite3_stmt *s, int column)
 {
     return wanted == 0 || sqlite3_column_int64(s, column) == wanted;
+}
+
+static bool
+is_on_node(const struct history_filter *f, sqlite3_stmt *s)
+{
+    const int64_t node = f->n_nodes > 0 ? sqlite3_column_int64(s, COLUMN_NODE) : 0;
+
+    return f->n_nodes == 0
+           || bsearch(&node, f->nodes, f->n_nodes, sizeof(*f->nodes), compare_words) != NULL;
 }
 
 /* For jobs that are not arrays, users know the index, so that is compared. */
@@ -208,7 +249,7 @@ history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
 
     return (!q->has_uid || sqlite3_column_int64(s, COLUMN_UID) == q->uid)
            && is_or_any(f->user, s, COLUMN_USER) && is_or_any(f->account, s, COLUMN_ACCOUNT)
-           && is_or_any(f->partition, s, COLUMN_PARTITION) && is_or_any(f->node, s, COLUMN_NODE)
+           && is_or_any(f->partition, s, COLUMN_PARTITION) && is_on_node(f, s)
            && is_or_any(q->job_id, s, COLUMN_JOB) && is_of_index(q, s)
            && (q->tasks == NULL || is_task(s, q->tasks) || has_tasks(s, q->tasks))
            && (f->n_states == 0

@@ -23,8 +23,11 @@ struct history_reader;
 
 struct history_filter {
     const struct history_question *question;
-    int64_t user, account, partition, node; /* 0: any */
-    int64_t states[JOB_STATE_COUNT];        /* those that rows in the file
+    int64_t user, account, partition; /* 0: any */
+    int64_t *nodes;                   /* sorted; those of a host list that
+                                             * rows in the file have */
+    size_t n_nodes;
+    int64_t states[JOB_STATE_COUNT]; /* those that rows in the file
                                              * have */
     size_t n_states;
     int64_t *accounts; /* of the asker's rights */

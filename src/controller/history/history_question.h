@@ -42,7 +42,7 @@ struct history_question {
     int64_t uid;
     const char *account;
     const char *partition;
-    const char *node;
+    const char *node; /* a host list: "n[1-4],gpu1" */
     const char *name; /* a shell pattern: "sweep*" */
     int64_t job_id;   /* 0: any */
     bool has_index;

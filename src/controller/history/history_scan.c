@@ -296,6 +296,17 @@ add_by_state(struct history_scan *scan, struct error *err)
     return r;
 }
 
+static int
+add_nodes(struct history_scan *scan, struct error *err)
+{
+    const struct history_filter *f = scan->filter;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < f->n_nodes && !scan->is_too_many; i++)
+        r = add_one(scan, "by_node", "a.node", f->nodes[i], err);
+    return r;
+}
+
 static bool
 has_index(const struct history_scan *scan, const char *name)
 {
@@ -316,8 +327,8 @@ add_cursors(struct history_scan *scan, struct error *err)
         return add_uid(scan, q->uid, err);
     if (f->user != 0)
         return add_users(scan, err);
-    if (f->node != 0)
-        return add_one(scan, "by_node", "a.node", f->node, err);
+    if (f->n_nodes > 0)
+        return add_nodes(scan, err);
     if (f->account != 0)
         return add_account(scan, f->account, err);
     if (q->name != NULL && has_index(scan, HISTORY_INDEX_NAME))

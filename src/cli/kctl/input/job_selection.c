@@ -20,7 +20,8 @@
 #include "lib/base/wildcard.h"
 #include "lib/json/json.h"
 
-#define MAX_WORD 64
+#define MAX_WORD      64
+#define NODES_CHECKED 20u
 
 static const struct {
     const char *word;
@@ -79,21 +80,26 @@ check_text(const char *option, const char *text, struct error *err)
     return 0;
 }
 
-/* The name becomes part of a query, where other characters would need an
- * escape.
+/* A host list, such as n[1-4]. The names become part of a query, where other
+ * characters would need an escape.
  */
 static int
 check_node(const char *name, struct error *err)
 {
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct error text = {0};
+    const char **names;
+    size_t count;
+
     if (name == NULL)
         return 0;
     if (name[0] == '\0')
         return error_set(err, -EINVAL, "--node is empty");
-    if (hostlist_looks_like(name))
-        return error_set(err, -EINVAL, "--node: '%.80s': give the name of one node", name);
     for (const char *p = name; *p != '\0'; p++)
-        if (!isalnum((unsigned char)*p) && *p != '-' && *p != '.')
+        if (!isalnum((unsigned char)*p) && strchr("-.,[]", *p) == NULL)
             return error_set(err, -EINVAL, "--node: '%.80s' is not a valid node name", name);
+    if (hostlist_expand(arena, name, &names, &count, &text) < 0)
+        return error_set(err, -EINVAL, "--node: %s", text.text);
     return 0;
 }
 
@@ -195,6 +201,19 @@ check_accounts(struct kctl *kctl, const char *list, struct arena *arena, struct 
     return r;
 }
 
+/* Checks the first nodes of a long list. */
+static int
+check_nodes(struct kctl *kctl, const char *list, struct arena *arena, struct error *err)
+{
+    const char **names;
+    size_t count;
+    int r = hostlist_expand(arena, list, &names, &count, err);
+
+    for (size_t i = 0; r == 0 && i < count && i < NODES_CHECKED; i++)
+        r = check_object(kctl, &node_kind, "--node", names[i], arena, err);
+    return r;
+}
+
 int
 job_selection_check_exists(struct kctl *kctl, const struct job_selection *s, struct error *err)
 {
@@ -204,7 +223,7 @@ job_selection_check_exists(struct kctl *kctl, const struct job_selection *s, str
     if (r == 0)
         r = check_partition(kctl, s->partition, arena, err);
     if (r == 0 && s->node != NULL)
-        r = check_object(kctl, &node_kind, "--node", s->node, arena, err);
+        r = check_nodes(kctl, s->node, arena, err);
     if (r == 0)
         r = check_accounts(kctl, s->account, arena, err);
     return r;
@@ -217,7 +236,7 @@ job_selection_words(const struct job_selection *s, struct arena *arena)
         const char *words, *value;
     } all[] = {
         {"in state", s->state},         {"of user", s->user}, {"named", s->name},
-        {"in partition", s->partition}, {"on node", s->node}, {"of account", s->account},
+        {"in partition", s->partition}, {"on", s->node},      {"of account", s->account},
     };
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -295,10 +314,17 @@ job_selection_fields(const struct job_selection *s, const char *more, struct are
 const char *
 job_selection_query(const struct job_selection *s, const char *more, struct arena *arena)
 {
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
     if (s->node == NULL)
         return more;
-    return arena_printf(arena, "%s%skiln.hpc/node=%s", more != NULL ? more : "",
-                        more != NULL ? "&" : "", s->node);
+    strbuf_printf(&out, "%s%skiln.hpc/node=", more != NULL ? more : "", more != NULL ? "&" : "");
+    for (const char *p = s->node; *p != '\0'; p++)
+        if (strchr(",[]", *p) != NULL)
+            strbuf_printf(&out, "%%%02X", (unsigned)(unsigned char)*p);
+        else
+            strbuf_add_char(&out, *p);
+    return arena_strdup(arena, out.text);
 }
 
 const char *

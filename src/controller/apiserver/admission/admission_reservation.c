@@ -28,6 +28,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/node_reservation.h"
 #include "lib/api/reservation_nodes.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -171,7 +172,12 @@ check_named(struct reservation_check *m)
         const struct node_reservation *other = map_find(m->taken, name);
 
         if (store_find(q->server->store, STORE_PENDING, &node_kind, NULL, name) == NULL)
-            return refuse(q, m->tree, arena_printf(q->arena, "there is no node '%s'", name));
+            return refuse(q, m->tree,
+                          arena_printf(q->arena, "there is no node '%s'%s", name,
+                                       hostlist_looks_like(name)
+                                           ? "; spec.nodes has one name an element, and 'kctl "
+                                             "reserve --nodes' takes a host list"
+                                           : ""));
         if (other != NULL)
             return refuse(q, m->tree,
                           arena_printf(q->arena,

@@ -17,7 +17,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-#define MOST_HOURS 200 /* looked up one by one */
+#define MOST_HOURS   200  /* looked up one by one */
+#define LOOKUPS_MOST 4096 /* of nodes and hours */
 
 /* How far back the last jobs of a user are looked for, hour by hour. */
 #define LAST_ENDED_HOURS (31 * 24)
@@ -62,8 +63,21 @@ is_text(const char *text, const char *value)
     return text != NULL && strcmp(text, value) == 0;
 }
 
+static int
+compare_name(const void *name, const void *at)
+{
+    return strcmp(name, *(const char *const *)at);
+}
+
+static bool
+is_asked_for(const struct options *o, const char *node)
+{
+    return node != NULL
+           && bsearch(node, o->nodes, o->n_nodes, sizeof(*o->nodes), compare_name) != NULL;
+}
+
 struct node_question {
-    const char *node;
+    const struct options *options;
     bool is_there;
 };
 
@@ -72,18 +86,18 @@ visit_pod(const struct object *object, void *context)
 {
     struct node_question *question = context;
 
-    question->is_there = is_text(pod_of(object)->spec.node_name, question->node);
+    question->is_there = is_asked_for(question->options, pod_of(object)->spec.node_name);
     return !question->is_there;
 }
 
-/* Whether a pod of the Job is on the node, or its last run was there. */
+/* Whether a pod of the Job is on one of the nodes, or its last run was there. */
 static bool
-has_been_on(const struct request *q, const struct object *object, const char *node)
+has_been_there(const struct request *q, const struct object *object)
 {
     const struct job_run *run = job_of(object)->status.last_run;
-    struct node_question question = {.node = node};
+    struct node_question question = {.options = &q->options};
 
-    if (run != NULL && is_text(run->node_name, node))
+    if (run != NULL && is_asked_for(&q->options, run->node_name))
         return true;
     store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PUBLISHED, object->meta->uid,
                       visit_pod, &question);
@@ -102,7 +116,7 @@ selection_has(const struct request *q, const struct object *object)
     return !is_too_old(o, object)
            && (o->labels == NULL || label_query_matches(o->labels, &object->meta->labels))
            && (o->fields == NULL || field_query_matches(o->fields, object))
-           && (o->node == NULL || q->route.kind != &job_kind || has_been_on(q, object, o->node));
+           && (o->n_nodes == 0 || q->route.kind != &job_kind || has_been_there(q, object));
 }
 
 static bool
@@ -284,21 +298,25 @@ visit_jobs(struct selection_walk *walk)
     int64_t last_hour;
     bool is_active;
 
-    if (walk->q->route.kind != &job_kind || (o->fields == NULL && o->node == NULL))
+    if (walk->q->route.kind != &job_kind || (o->fields == NULL && o->n_nodes == 0))
         return false;
     value = demand(o, "status.finished");
     is_active = value != NULL && strcmp(value, "false") == 0;
     last_hour = is_active ? hour - 1 : now + 1;
     value = demand(o, "spec.user");
-    if (!is_active && o->last_ended > 0 && hour == 0 && value != NULL && o->node == NULL
+    if (!is_active && o->last_ended > 0 && hour == 0 && value != NULL && o->n_nodes == 0
         && !walk->takes_all) {
         collect_last_ended(walk, value, now, (size_t)o->last_ended);
     } else if (!is_active && (hour == 0 || now - hour > MOST_HOURS)) {
         return false;
-    } else if (o->node != NULL) {
-        store_visit_index(walk->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED, o->node,
-                          collect_owner, walk);
-        collect_hours(walk, JOB_BY_LAST_NODE, o->node, hour, last_hour);
+    } else if (o->n_nodes > 0 && (int64_t)o->n_nodes * (last_hour - hour + 2) > LOOKUPS_MOST) {
+        return false;
+    } else if (o->n_nodes > 0) {
+        for (size_t i = 0; i < o->n_nodes; i++) {
+            store_visit_index(walk->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
+                              o->nodes[i], collect_owner, walk);
+            collect_hours(walk, JOB_BY_LAST_NODE, o->nodes[i], hour, last_hour);
+        }
     } else if (value != NULL) {
         collect_hours(walk, JOB_BY_RECENCY, value, hour, last_hour);
     } else {

@@ -9,6 +9,7 @@
 #include "lib/api/object/causes.h"
 #include "lib/api/object/field_query.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -18,6 +19,7 @@
 #define MOST_EAST_S         86400
 #define STARTUP_WAIT_MOST_S 3600
 #define LAST_ENDED_MOST     1000
+#define NODES_MOST          4096
 
 struct options_parser {
     struct options *options;
@@ -151,23 +153,37 @@ parse_last_ended(struct options_parser *p)
     return true;
 }
 
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* An addition to upstream. Not for watches: a job does not change when its pods
  * do, so a watch could not report the change.
  */
 static bool
 parse_node(struct options_parser *p)
 {
-    const char *node = find(p, "kiln.hpc/node");
+    const char *list = find(p, "kiln.hpc/node"), **names;
+    struct error err = {0};
+    size_t count = 0;
 
-    if (node == NULL)
+    if (list == NULL)
         return true;
-    if (node[0] == '\0')
-        reply_bad_request(p->reply, "kiln.hpc/node is empty");
-    else if (p->route->verb == VERB_WATCH)
+    if (p->route->verb == VERB_WATCH)
         reply_bad_request(p->reply, "kiln.hpc/node is only for lists");
-    else
-        p->options->node = node;
-    return p->options->node != NULL;
+    else if (hostlist_expand(p->arena, list, &names, &count, &err) < 0)
+        reply_bad_request(p->reply, "kiln.hpc/node: %s", err.text);
+    else if (count > NODES_MOST)
+        reply_bad_request(p->reply, "kiln.hpc/node: %zu nodes; at most %d can be asked for", count,
+                          NODES_MOST);
+    else {
+        qsort(names, count, sizeof(*names), compare_names);
+        p->options->nodes = names;
+        p->options->n_nodes = count;
+    }
+    return p->options->nodes != NULL;
 }
 
 /* An addition to upstream: a Table formats times, and they are shown in the

@@ -46,9 +46,9 @@ struct options {
     int64_t ended_since_us;   /* Jobs: omit those that ended before; 0: none */
     int64_t last_ended;       /* Jobs: of those that ended, only so many, the last ones;
                                * 0: all. Only for one user's jobs, else ignored */
-    const char *node;         /* Jobs: only those with a pod on it, or whose last pod
-                       * was there; NULL: all
-                       */
+    const char **nodes;       /* Jobs: only those with a pod on one of them, or whose
+                               * last pod was there; sorted */
+    size_t n_nodes;           /* 0: all */
     bool has_east;            /* the reader's time zone was given, for Tables */
     int64_t east_s;
     bool wants_bookmarks;

@@ -22,6 +22,7 @@
 #include "lib/api/job/history_row.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -32,6 +33,7 @@
 #define LIMIT_DEFAULT 1000
 #define LIMIT_MOST    5000
 #define TEXT_MOST     256 /* bytes of a word or a pattern */
+#define NODES_MOST    4096
 
 /* A question and its request; in the request's arena. */
 struct history_inquiry {
@@ -57,6 +59,26 @@ take_text(struct history_inquiry *i, const struct parameter *p, const char **int
         return refuse(i->q, p->name, p->value);
     *into = p->value;
     return true;
+}
+
+/* "n[1-4],gpu1" */
+static bool
+take_nodes(struct history_inquiry *i, const struct parameter *p)
+{
+    struct error err = {0};
+    const char **names;
+    size_t count;
+
+    if (p->value[0] == '\0')
+        return true;
+    if (hostlist_expand(i->q->arena, p->value, &names, &count, &err) < 0)
+        reply_bad_request(&i->q->reply, "%s: %s", p->name, err.text);
+    else if (count > NODES_MOST)
+        reply_bad_request(&i->q->reply, "%s: %zu nodes; at most %d can be asked for", p->name,
+                          count, NODES_MOST);
+    else
+        i->question.node = p->value;
+    return i->question.node != NULL;
 }
 
 static bool
@@ -197,7 +219,7 @@ take(struct history_inquiry *i, const struct parameter *p, bool is_report)
                    || refuse(i->q, p->name, p->value);
         }
         if (strcmp(p->name, "node") == 0)
-            return take_text(i, p, &question->node);
+            return take_nodes(i, p);
         if (strcmp(p->name, "name") == 0)
             return take_text(i, p, &question->name);
         if (strcmp(p->name, "state") == 0)
