@@ -92,7 +92,19 @@ put_back second
 cluster_controller
 stop controller
 cluster_controller
+cat >"$cluster/job.yaml" <<TXT
+apiVersion: batch/v1
+kind: Job
+metadata: {name: applied}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: main, command: ["true"]}]}}}
+TXT
+as kilntest1 kctl apply -f "$cluster/job.yaml" >"$cluster/applied" 2>&1 &
+applying=$!
+ok "kctl apply of a new Job says what it waits for" \
+    wait_for 20 grep -q 'waiting: .*until its nodes have reported' "$cluster/applied"
 signal n1 CONT
+wait $applying
+like "and makes the Job then" "$(cat "$cluster/applied")" 'created$'
 is_new "opened twice"
 is_kept twice "opened twice"
 touch "$home/twice"

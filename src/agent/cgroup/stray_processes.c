@@ -14,6 +14,25 @@
 #include "lib/base/strbuf.h"
 
 #define ENVIRONMENT_LIMIT (16u << 20)
+#define STATUS_LIMIT      (1u << 20)
+
+/* Whether the user started the process, also as a program that is set-uid. The
+ * environments of others are not read: there may be many, and large ones.
+ */
+static bool
+is_of_user(const char *pid, uid_t owner)
+{
+    CLEANUP_FREE char *path = xasprintf("/proc/%s/status", pid);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *line;
+
+    if (owner == 0)
+        return true;
+    if (file_read(path, STATUS_LIMIT, &text, NULL) < 0 || text.length == 0)
+        return false;
+    line = strstr(text.text, "\nUid:");
+    return line != NULL && strtoul(line + strlen("\nUid:"), NULL, 10) == owner;
+}
 
 /* Each entry ends with a NUL. The environment of another user's process cannot
  * be read; that of a dead process is empty.
@@ -33,7 +52,7 @@ has_entry(const char *pid, const char *entry)
 }
 
 unsigned
-stray_processes_kill(const char *pod_uid)
+stray_processes_kill(const char *pod_uid, uid_t owner)
 {
     CLEANUP_FREE char *entry = xasprintf("KILN_POD_UID=%s", pod_uid);
     DIR *dir = opendir("/proc");
@@ -45,7 +64,7 @@ stray_processes_kill(const char *pod_uid)
         pid_t pid = (pid_t)atoi(e->d_name);
 
         if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid()
-            || !has_entry(e->d_name, entry))
+            || !is_of_user(e->d_name, owner) || !has_entry(e->d_name, entry))
             continue;
         killed += kill(pid, SIGKILL) == 0;
     }

@@ -10,5 +10,9 @@
  */
 #pragma once
 
-/* Kills these processes and returns their number. On a worker. */
-unsigned stray_processes_kill(const char *pod_uid);
+#include <sys/types.h>
+
+/* Kills these processes and returns their number. On a worker. Only processes
+ * that this user has started are looked at (0: not known, all).
+ */
+unsigned stray_processes_kill(const char *pod_uid, uid_t owner);

@@ -106,7 +106,7 @@ clean_work(void *arg)
         }
     }
     if (c->cgroup == NULL && c->exit_record == NULL && c->read_ending
-        && stray_processes_kill(c->uid) > 0)
+        && stray_processes_kill(c->uid, c->owner) > 0)
         return;
     r = pod_host_clean_up(c->agent, c->uid, c->tmp_dir, &c->tmp_left, &err);
     if (r < 0)

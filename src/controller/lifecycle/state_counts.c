@@ -172,7 +172,7 @@ held_cpus(const struct object *pod)
 
     if (holds_cpus(pod))
         node_use_add_pod(&use, pod_of(pod));
-    return (double)use.cpus;
+    return (double)use.cpus + (double)use.shared_milli / 1000;
 }
 
 /* Most changes of a pod are of its conditions and usage. */
@@ -276,8 +276,9 @@ state_counts_new(struct object_cache *cache, struct metric_registry *registry)
     c->nodes = metric_gauge(registry, "kiln_nodes", "Nodes by state.", "state");
     c->cpus = metric_gauge(registry, "kiln_cpus",
                            "Allocatable CPUs of the nodes, by the state of the node.", "state");
-    c->allocated =
-        metric_series(metric_gauge(registry, "kiln_cpus_allocated", "CPUs that pods hold.", NULL));
+    c->allocated = metric_series(
+        metric_gauge(registry, "kiln_cpus_allocated",
+                     "CPUs that pods hold, and request of those that they share.", NULL));
     c->jobs = metric_gauge(registry, "kiln_jobs",
                            "Jobs by namespace (account), state and, for "
                            "failed jobs, reason.",

@@ -10,6 +10,7 @@
 #include "cli/connect/connection.h"
 #include "cli/connect/inquiry.h"
 #include "lib/api/object/kind.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -114,6 +115,27 @@ is_throttled(const struct client_request *request, const struct sync_call *sync_
            && (request->subresource == NULL || strcmp(request->subresource, "eviction") != 0);
 }
 
+/* After a start the controller issues no job ids before its nodes have reported.
+ * It would keep the request until then; so it refuses after two seconds, and
+ * says why.
+ */
+#define WAIT_QUERY "kiln.hpc/startupWait=2"
+
+static bool
+is_of_new_job(const struct kctl *kctl, const struct client_request *request)
+{
+    return !kctl->no_wait && request->verb == CLIENT_CREATE && request->kind == &job_kind
+           && request->subresource == NULL;
+}
+
+/* Nothing was created. */
+static bool
+is_put_off(const struct kctl *kctl, const struct client_request *request,
+           const struct sync_call *sync_call)
+{
+    return is_of_new_job(kctl, request) && sync_call->code == 503 && sync_call->retry_after_s > 0;
+}
+
 /* Waits for a controller that is away. */
 static int
 call_once(struct kctl *kctl, const struct client_request *request, struct sync_call *ret_call,
@@ -142,11 +164,20 @@ static int
 call_patiently(struct kctl *kctl, const struct client_request *request, struct sync_call *sync_call,
                struct error *err)
 {
-    for (int repeats = 0;; repeats++) {
-        struct error refusal = {0};
-        int r = call_once(kctl, request, sync_call, &refusal);
+    CLEANUP_FREE char *query = NULL;
+    struct client_request asked = *request;
 
-        if (repeats >= MAX_REPEATS || !is_throttled(request, sync_call)) {
+    if (is_of_new_job(kctl, request)) {
+        query = xasprintf("%s%s" WAIT_QUERY, request->query != NULL ? request->query : "",
+                          request->query != NULL ? "&" : "");
+        asked.query = query;
+    }
+    for (int repeats = 0;;) {
+        struct error refusal = {0};
+        int r = call_once(kctl, &asked, sync_call, &refusal);
+
+        if (!is_put_off(kctl, request, sync_call)
+            && (repeats++ >= MAX_REPEATS || !is_throttled(request, sync_call))) {
             if (r < 0 && err != NULL)
                 *err = refusal;
             return r;

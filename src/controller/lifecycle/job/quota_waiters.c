@@ -108,6 +108,15 @@ amounts_of(const struct object *quota, const char *path, struct arena *arena)
     return json_get_path(object_tree(quota, arena), path);
 }
 
+/* Amounts come from users, so a difference may be below any number. */
+static int64_t
+less(int64_t amount, int64_t what)
+{
+    int64_t left;
+
+    return __builtin_sub_overflow(amount, what, &left) ? INT64_MIN : left;
+}
+
 /* A resource that the quota does not limit any more has any room. */
 static void
 measure(struct quota_room *r, unsigned i, struct arena *arena)
@@ -116,8 +125,8 @@ measure(struct quota_room *r, unsigned i, struct arena *arena)
     const struct json *used = amounts_of(r->quota, "status.used", arena);
 
     r->room[i] = json_get(hard, r->names[i]) != NULL
-                     ? quantity_text_milli(json_get_text(hard, r->names[i]))
-                           - quantity_text_milli(json_get_text(used, r->names[i]))
+                     ? less(quantity_text_milli(json_get_text(hard, r->names[i])),
+                            quantity_text_milli(json_get_text(used, r->names[i])))
                      : INT64_MAX;
 }
 
@@ -146,7 +155,7 @@ subtract(int64_t room[QUOTA_LINE_RESOURCES], const struct quota_waiter *waiter)
 {
     for (unsigned i = 0; i < QUOTA_LINE_RESOURCES; i++)
         if (waiter->place.needs[i] > 0)
-            room[i] = waiter->has_many ? 0 : room[i] - waiter->place.needs[i];
+            room[i] = waiter->has_many ? 0 : less(room[i], waiter->place.needs[i]);
 }
 
 static struct quota_waiter *

@@ -151,6 +151,14 @@ START_TEST(cpus_are_counted_by_the_state_of_their_node_and_as_held_by_pods)
 
     put_holder("a", "n1", "Succeeded");
     check_allocated(4);
+    put(&pod_kind,
+        "{\"metadata\":{\"name\":\"c\",\"namespace\":\"x\"},\"spec\":{\"nodeName\":\"n1\","
+        "\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]},"
+        "\"status\":{\"phase\":\"Running\"}}");
+    check_allocated(6);
+    fake_client_remove(api, &pod_kind, "x", "c");
+    fake_client_run(api);
+    check_allocated(4);
     fake_client_remove(api, &pod_kind, "x", "b");
     fake_client_run(api);
     check_allocated(0);
