@@ -15,9 +15,11 @@
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/proposal.h"
 #include "controller/scheduler/plugins/preemption/disruption_budget.h"
+#include "controller/scheduler/plugins/preemption/victim_terms.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
@@ -356,6 +358,31 @@ is_under_way(const struct preemption *me, const struct pod_view *pod)
     return me->handle->is_evicting != NULL && me->handle->is_evicting(me->handle->owner, pod);
 }
 
+/* Kiln's own: a pod that is ending already, because it was cancelled or came to its
+ * time limit, makes room as soon as a victim would. Nobody is ended then, and the
+ * room is kept for the pod by its nomination. Upstream, whose profile lacks the
+ * plugin Partition, ends the victim.
+ */
+static const struct node_view *
+find_ending_room(const struct profile *p, const struct cycle *c, const struct diagnosis *d,
+                 const struct victims *best)
+{
+    const int64_t now_us = clock_real_us(p->handle->clock);
+    int64_t until_us;
+
+    if (profile_find(p, PARTITION_PLUGIN) == p->n_entries)
+        return NULL;
+    until_us = victims_end_us(p, c, best, now_us);
+    for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
+        struct node_view *node = d->snapshot->nodes[i];
+
+        if (diagnosis_answer(d, node).verdict == VERDICT_REJECT
+            && victims_are_ending(p, c, node, now_us, until_us))
+            return node;
+    }
+    return NULL;
+}
+
 static enum verdict
 preemption_postfilter(void *self, struct cycle *c, const struct diagnosis *diagnosis,
                       const char **ret_nominated_node, struct strbuf *message)
@@ -366,6 +393,7 @@ preemption_postfilter(void *self, struct cycle *c, const struct diagnosis *diagn
     const struct profile *p = me->handle->profile(me->handle->owner, c->pod);
     struct candidates found;
     const struct victims *best;
+    const struct node_view *ending;
     enum verdict said;
 
     if (is_under_way(me, c->pod))
@@ -386,7 +414,12 @@ preemption_postfilter(void *self, struct cycle *c, const struct diagnosis *diagn
         return VERDICT_WAIT;
     }
     best = candidates_best(&found);
-    if (best != NULL) {
+    ending = best != NULL ? find_ending_room(p, c, diagnosis, best) : NULL;
+    if (ending != NULL) {
+        *ret_nominated_node = ending->name;
+        strbuf_printf(message, "preemption: not needed: pods that are ending on node %s make room.",
+                      ending->name);
+    } else if (best != NULL) {
         *ret_nominated_node = best->node->name;
         act(me, c, best);
     } else if (said == VERDICT_OK) {

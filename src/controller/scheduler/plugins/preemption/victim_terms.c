@@ -9,8 +9,6 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/priority_class.h"
 
-#define PARTITION_PLUGIN "Partition"
-
 /* NULL: the class is unknown or has no mode. */
 static const char *
 find_mode_of_class(const struct profile *p, const struct pod_view *victim)

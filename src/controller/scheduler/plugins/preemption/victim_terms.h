@@ -12,6 +12,9 @@
 
 #include "lib/api/policy/partition.h"
 
+/* The plugin that upstream's profile lacks. */
+#define PARTITION_PLUGIN "Partition"
+
 struct node_view;
 struct pod_view;
 struct profile;

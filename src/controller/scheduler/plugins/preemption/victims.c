@@ -305,6 +305,64 @@ victims_find(const struct profile *p, const struct cycle *c, struct node_view *n
     return answer;
 }
 
+/* ---- Pods that are ending ---- */
+
+/* A pod that is killed at its time is gone a moment later. */
+#define LATE_US INT64_C(10000000)
+
+static bool
+ends_by(const struct pod_view *pod, int64_t now_us, int64_t until_us)
+{
+    const int64_t killed_us = pod->pod->meta.deleted_at_us;
+
+    return pod_view_is_terminating(pod) && killed_us + LATE_US > now_us && killed_us <= until_us;
+}
+
+int64_t
+victims_end_us(const struct profile *p, const struct cycle *c, const struct victims *v,
+               int64_t now_us)
+{
+    int64_t longest_s = 0;
+
+    for (unsigned i = 0; i < v->count; i++) {
+        const struct victim_terms terms = victim_terms_find(p, v->node, v->pods[i], c->pod);
+        const int64_t *own = v->pods[i]->pod->spec.termination_grace_seconds;
+        int64_t grace_s = terms.grace_s > 0 ? terms.grace_s : own != NULL ? *own : 0;
+
+        if (terms.mode != PREEMPTION_SUSPENDS && grace_s > longest_s)
+            longest_s = grace_s;
+    }
+    return now_us + longest_s * 1000000;
+}
+
+bool
+victims_are_ending(const struct profile *p, const struct cycle *c, struct node_view *node,
+                   int64_t now_us, int64_t until_us)
+{
+    CLEANUP_FREE struct pod_view **pods = NULL;
+    struct trial_run t;
+    unsigned count = 0;
+    bool is_enough;
+
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        count += ends_by(node->pods.items[i], now_us, until_us);
+    if (count == 0)
+        return false;
+    pods = xnew_array(struct pod_view *, count);
+    count = 0;
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (ends_by(node->pods.items[i], now_us, until_us))
+            pods[count++] = node->pods.items[i];
+    trial_begin(&t, p, c, node);
+    for (unsigned i = 0; i < count; i++) {
+        node_view_remove_pod(node, pods[i]);
+        profile_remove_pod(p, &t.cycle, pods[i], node);
+    }
+    is_enough = try_filters(&t).verdict == VERDICT_OK;
+    trial_end(&t);
+    return is_enough;
+}
+
 static struct pod_view *
 find_same(const struct node_view *node, const struct pod_view *pod)
 {

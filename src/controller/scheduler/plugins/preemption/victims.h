@@ -54,6 +54,15 @@ struct answer victims_find(const struct profile *p, const struct cycle *c, struc
 bool victims_choose(const struct profile *p, const struct cycle *c, struct node_view *node,
                     const struct proposal *proposal, struct victims *ret_victims);
 
+/* Kiln's own. When the last victim would be gone at the latest. Are_ending: whether
+ * the pods of the node that are ending already, and are gone by that time, make
+ * the room; not one that should be gone for long.
+ */
+int64_t victims_end_us(const struct profile *p, const struct cycle *c, const struct victims *v,
+                       int64_t now_us);
+bool victims_are_ending(const struct profile *p, const struct cycle *c, struct node_view *node,
+                        int64_t now_us, int64_t until_us);
+
 /* Compares by upstream's criteria, one after the other; negative: `a` is the
  * better choice.
  */

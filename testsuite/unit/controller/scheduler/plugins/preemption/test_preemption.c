@@ -143,5 +143,71 @@ START_TEST(the_most_important_run_when_all_is_quiet)
 }
 END_TEST
 
+/* ---- Pods that are ending ---- */
+
+static void
+put_on(struct world *w, const char *name, const char *node, int64_t killed_in_s)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    char time[TIME_TEXT_SIZE];
+
+    strbuf_printf(&text, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"", name);
+    if (killed_in_s != 0) {
+        time_format(clock_real_us(&w->time.clock) + killed_in_s * 1000000, false, time);
+        strbuf_printf(&text, ",\"deletionTimestamp\":\"%s\"", time);
+    }
+    strbuf_printf(&text,
+                  "},\"spec\":{\"nodeName\":\"%s\",\"priority\":%d,"
+                  "\"terminationGracePeriodSeconds\":30,"
+                  "\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"8\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
+                  node, killed_in_s != 0 ? 100 : 0); /* what is ending is no victim */
+    fake_client_put(w->api, &pod_kind, text.text);
+}
+
+/* Whether a running pod is preempted for an urgent one, while another is killed
+ * so many seconds from now.
+ */
+static bool
+preempts(int64_t killed_in_s, char **ret_nominated)
+{
+    struct world *w = world_new(NULL);
+    bool is_preempted;
+
+    world_add_numa_node(w, "n1", 1, 4);
+    world_add_numa_node(w, "n2", 1, 4);
+    put_on(w, "runs", "n1", 0);
+    put_on(w, "ends", "n2", killed_in_s);
+    world_settle(w);
+    world_add_pod(w, "urgent", "8", "1Gi", ",\"priority\":10");
+    world_settle(w);
+    world_advance(w, 1000);
+    is_preempted = fake_client_find(w->api, &pod_kind, "default", "runs") == NULL;
+    *ret_nominated = xstrdup(world_pod(w, "urgent")->status.nominated_node_name != NULL
+                                 ? world_pod(w, "urgent")->status.nominated_node_name
+                                 : "");
+    if (!is_preempted) { /* and it gets the room, not another pod */
+        world_add_pod(w, "other", "8", "1Gi", "");
+        fake_client_remove(w->api, &pod_kind, "default", "ends");
+        world_advance(w, 5000);
+        ck_assert_str_eq(world_node_of(w, "urgent"), "n2");
+        ck_assert_str_eq(world_node_of(w, "other"), "");
+    }
+    world_free(w);
+    return is_preempted;
+}
+
+START_TEST(nobody_is_ended_for_room_that_an_ending_pod_makes_as_soon)
+{
+    CLEANUP_FREE char *soon = NULL, *late = NULL, *never = NULL;
+
+    ck_assert(!preempts(20, &soon));
+    ck_assert_str_eq(soon, "n2");
+    ck_assert(preempts(100, &late));  /* a victim has 30 seconds */
+    ck_assert(preempts(-60, &never)); /* it should be gone for long */
+}
+END_TEST
+
 SUITE("preemption", room_is_made_for_who_then_starts_and_it_ends,
-      the_most_important_run_when_all_is_quiet)
+      the_most_important_run_when_all_is_quiet,
+      nobody_is_ended_for_room_that_an_ending_pod_makes_as_soon)
