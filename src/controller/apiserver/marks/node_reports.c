@@ -103,8 +103,8 @@ on_time_out(void *arg)
     end_wait(w, true);
 }
 
-/* What an agent of an ordinary user says, or does not say, decides nothing for
- * others. The user that runs the controller, and administrators by name, are the
+/* An agent of an ordinary user decides nothing for others by its report, or by
+ * its silence. The user that runs the controller, and administrators by name, are the
  * site.
  */
 static bool
