@@ -28,9 +28,22 @@
  */
 typedef char *names_of_fn(const struct object *object);
 
-struct membership {
+/* ",a,b,", owned by the caller; NULL: no account is named. */
+typedef char *accounts_of_fn(const struct object *object);
+
+/* The differences between the kinds. */
+struct membership_sort {
     const struct kind *kind;
     names_of_fn *names_of;
+    accounts_of_fn *accounts_of; /* or NULL */
+    const char *word;            /* for people */
+    const char *option;          /* of kctl update */
+    const char *open_place;      /* everybody's, also before it is published; or NULL */
+    bool is_of_priorities;       /* a named account may use it whoever the user is */
+};
+
+struct membership {
+    const struct membership_sort *sort;
     struct loop *loop;
     struct store *store;
     struct workers *workers;
@@ -104,8 +117,8 @@ note_trouble(struct membership *m, struct namespace_members *place,
     place->trouble = NULL;
     if (lookup->err.code == 0)
         return;
-    place->trouble =
-        xasprintf("members of %s %s: %s", m->kind->singular, lookup->namespace, lookup->err.text);
+    place->trouble = xasprintf("members of %s %s: %s", m->sort->kind->singular, lookup->namespace,
+                               lookup->err.text);
     list_add_last(&m->troubled, &place->link);
 }
 
@@ -118,7 +131,7 @@ resolved(void *arg)
 
     if (lookup->err.code != 0)
         log_warning("members of %s '%s': %s, ignoring that name",
-                    lookup->membership->kind->singular, lookup->namespace, lookup->err.text);
+                    lookup->membership->sort->kind->singular, lookup->namespace, lookup->err.text);
     /* The annotation may have changed since the look-up began. */
     if (place != NULL && place->names != NULL && strcmp(place->names, lookup->names) == 0) {
         pthread_mutex_lock(&m->lock);
@@ -237,25 +250,59 @@ names_of_reservation(const struct object *object)
 
 /* NULL: the object is for all accounts. */
 static char *
-accounts_of(const struct object *object)
+list_accounts(const char *const *items, unsigned count)
 {
     CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
-    const char *const *items = NULL;
-    unsigned count = 0;
 
-    if (object->kind == &priority_class_kind)
-        return accounts_of_class(object);
-    if (object->kind == &partition_kind) {
-        items = partition_of(object)->spec.allowed_accounts.items;
-        count = partition_of(object)->spec.allowed_accounts.count;
-    } else if (object->kind == &reservation_kind) {
-        items = node_reservation_of(object)->spec.accounts.items;
-        count = node_reservation_of(object)->spec.accounts.count;
-    }
     for (unsigned i = 0; i < count; i++)
         strbuf_printf(&all, "%s%s,", i == 0 ? "," : "", items[i]);
     return count > 0 ? xstrdup(all.text) : NULL;
 }
+
+static char *
+accounts_of_partition(const struct object *object)
+{
+    const struct partition_spec *spec = &partition_of(object)->spec;
+
+    return list_accounts(spec->allowed_accounts.items, spec->allowed_accounts.count);
+}
+
+static char *
+accounts_of_reservation(const struct object *object)
+{
+    const struct node_reservation_spec *spec = &node_reservation_of(object)->spec;
+
+    return list_accounts(spec->accounts.items, spec->accounts.count);
+}
+
+static const struct membership_sort of_namespaces = {
+    .kind = &namespace_kind,
+    .names_of = names_of_namespace,
+    .word = "account",
+    .open_place = "default",
+};
+static const struct membership_sort of_classes = {
+    .kind = &priority_class_kind,
+    .names_of = names_of_class,
+    .accounts_of = accounts_of_class,
+    .word = "priority class",
+    .option = "priority",
+    .is_of_priorities = true,
+};
+static const struct membership_sort of_partitions = {
+    .kind = &partition_kind,
+    .names_of = names_of_partition,
+    .accounts_of = accounts_of_partition,
+    .word = "partition",
+    .option = "partition",
+};
+static const struct membership_sort of_reservations = {
+    .kind = &reservation_kind,
+    .names_of = names_of_reservation,
+    .accounts_of = accounts_of_reservation,
+    .word = "reservation",
+    .option = "reservation",
+};
 
 static bool
 is_same(const char *a, const char *b)
@@ -267,7 +314,7 @@ is_same(const char *a, const char *b)
 static void
 note_usual(struct membership *m, const struct object *object, bool is_gone)
 {
-    if (object->kind == &priority_class_kind && priority_class_of(object)->global_default)
+    if (m->sort->is_of_priorities && priority_class_of(object)->global_default)
         m->usual = is_gone ? 0 : priority_class_of(object)->value;
 }
 
@@ -275,8 +322,9 @@ static void
 note(struct membership *m, const struct object *object)
 {
     const char *name = object->meta->name;
-    CLEANUP_FREE char *members = m->names_of(object);
-    CLEANUP_FREE char *accounts = accounts_of(object);
+    CLEANUP_FREE char *members = m->sort->names_of(object);
+    CLEANUP_FREE char *accounts =
+        m->sort->accounts_of != NULL ? m->sort->accounts_of(object) : NULL;
     struct namespace_members *place = map_find(m->places, name);
     struct namespace_members *was;
 
@@ -330,47 +378,46 @@ changed(const struct store_change *change, void *context)
 }
 
 static struct membership *
-new_of(const struct kind *kind, names_of_fn *names_of, struct loop *loop, struct store *store,
+new_of(const struct membership_sort *sort, struct loop *loop, struct store *store,
        struct workers *workers)
 {
     struct membership *m = xnew(struct membership);
 
-    m->kind = kind;
-    m->names_of = names_of;
+    m->sort = sort;
     m->loop = loop;
     m->store = store;
     m->workers = workers;
     pthread_mutex_init(&m->lock, NULL);
     m->places = map_new();
     list_init(&m->troubled);
-    store_list(store, kind, NULL, NULL, 0, visit, m);
-    if (store_watch(store, kind, store_revision(store), -1, NULL, changed, m, &m->watch) < 0)
-        log_error("cannot watch the %s", kind->plural);
+    store_list(store, sort->kind, NULL, NULL, 0, visit, m);
+    if (store_watch(store, sort->kind, store_revision(store), -1, NULL, changed, m, &m->watch) < 0)
+        log_error("cannot watch the %s", sort->kind->plural);
     return m;
 }
 
 struct membership *
 membership_new(struct loop *loop, struct store *store, struct workers *workers)
 {
-    return new_of(&namespace_kind, names_of_namespace, loop, store, workers);
+    return new_of(&of_namespaces, loop, store, workers);
 }
 
 struct membership *
 membership_new_of_classes(struct loop *loop, struct store *store, struct workers *workers)
 {
-    return new_of(&priority_class_kind, names_of_class, loop, store, workers);
+    return new_of(&of_classes, loop, store, workers);
 }
 
 struct membership *
 membership_new_of_partitions(struct loop *loop, struct store *store, struct workers *workers)
 {
-    return new_of(&partition_kind, names_of_partition, loop, store, workers);
+    return new_of(&of_partitions, loop, store, workers);
 }
 
 struct membership *
 membership_new_of_reservations(struct loop *loop, struct store *store, struct workers *workers)
 {
-    return new_of(&reservation_kind, names_of_reservation, loop, store, workers);
+    return new_of(&of_reservations, loop, store, workers);
 }
 
 void
@@ -402,7 +449,7 @@ membership_has(const struct membership *m, const char *name, const struct princi
     const struct namespace_members *place = name != NULL ? map_find(m->places, name) : NULL;
 
     if (place == NULL) /* not published yet, or absent */
-        return name != NULL && m->kind == &namespace_kind && strcmp(name, "default") == 0;
+        return name != NULL && is_same(m->sort->open_place, name);
     return (place->has_everybody
             || policy_people_has(&place->people, principal->uid, principal->groups,
                                  principal->n_groups));
@@ -426,7 +473,7 @@ static bool
 is_for_account(const struct membership *m, const struct namespace_members *place,
                const struct membership_question *q)
 {
-    return m->kind == &priority_class_kind && place->accounts != NULL
+    return m->sort->is_of_priorities && place->accounts != NULL
            && (has_account(place->accounts, "*") || has_account(place->accounts, q->account));
 }
 
@@ -435,21 +482,18 @@ static enum membership_answer
 check_place(const struct membership *m, const struct namespace_members *place,
             const struct membership_question *q, struct strbuf *why)
 {
-    const char *kind = m->kind == &namespace_kind        ? "account"
-                       : m->kind == &priority_class_kind ? "priority class"
-                                                         : m->kind->singular;
+    const char *kind = m->sort->word;
 
     if (q->uid != NULL && !is_same(place->uid, q->uid)) {
         strbuf_printf(why,
                       "%s %s is not the one that the job was submitted to, which was deleted; "
                       "'kctl update job' with %s=%s asks for the new one",
-                      kind, q->place, m->kind == &priority_class_kind ? "priority" : kind,
-                      q->place);
+                      kind, q->place, m->sort->option, q->place);
         return MEMBERSHIP_NO;
     }
     if (q->skips_people || is_for_account(m, place, q))
         return MEMBERSHIP_YES;
-    if (m->kind != &priority_class_kind && place->accounts != NULL
+    if (!m->sort->is_of_priorities && place->accounts != NULL
         && !has_account(place->accounts, q->account)) {
         strbuf_printf(why, "%s %s is no longer for account %s", kind, q->place, q->account);
         return MEMBERSHIP_NO;
@@ -472,11 +516,11 @@ membership_check(struct membership *m, const struct membership_question *q, stru
 
     pthread_mutex_lock(&m->lock);
     place = map_find(m->places, q->place);
-    if (m->kind == &priority_class_kind && q->priority <= m->usual)
+    if (m->sort->is_of_priorities && q->priority <= m->usual)
         ; /* for everybody, whatever the class is */
     else if (place != NULL)
         answer = check_place(m, place, q, why);
-    else if (m->kind == &priority_class_kind) {
+    else if (m->sort->is_of_priorities) {
         strbuf_printf(why,
                       "priority class %s no longer exists; 'kctl update job' with priority=CLASS "
                       "asks for another",

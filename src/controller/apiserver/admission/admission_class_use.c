@@ -126,11 +126,6 @@ class_use_admit(struct request *q, struct json *tree, const struct object *old_o
 
     if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
         return true;
-    if (old_object != NULL && q->route.kind == &pod_kind) { /* its priority stays as well */
-        admission_note_uids(q, tree, ANNOTATION_CLASS_UID,
-                            string_map_find(&old_object->meta->annotations, ANNOTATION_CLASS_UID));
-        return true;
-    }
     if (name == NULL) {
         admission_note_uids(q, tree, ANNOTATION_CLASS_UID, NULL);
         return true;
@@ -146,6 +141,16 @@ class_use_admit(struct request *q, struct json *tree, const struct object *old_o
     admission_note_uids(
         q, tree, ANNOTATION_CLASS_UID,
         arena_printf(q->arena, "%s%s", class->meta->uid, is_user ? "" : ADMITTED_BY_ADMINISTRATOR));
+    return true;
+}
+
+/* For a pod, whose priority stays as well. */
+bool
+class_mark_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    if (principal_is_person(q->principal) && q->route.subresource == SUBRESOURCE_NONE)
+        admission_note_uids(q, tree, ANNOTATION_CLASS_UID,
+                            string_map_find(&old_object->meta->annotations, ANNOTATION_CLASS_UID));
     return true;
 }
 
