@@ -21,6 +21,7 @@ struct slurm_command {
     int (*run)(struct slurm_client *client, int argc, char **argv);
 };
 
+extern const struct slurm_command sacct_slurm_command;
 extern const struct slurm_command salloc_slurm_command;
 extern const struct slurm_command sattach_slurm_command;
 extern const struct slurm_command sbatch_slurm_command;

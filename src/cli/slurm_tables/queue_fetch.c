@@ -83,7 +83,7 @@ struct fetching {
     struct arena *arena;
     struct queue_rows *rows;
     int at[N_CELLS]; /* index in a row, or -1 */
-    int64_t now_us;
+    int64_t now_us, since_us;
     int64_t arrays[MOST_SINGLE]; /* of which only the cells are known */
     size_t n_arrays;
 };
@@ -265,6 +265,8 @@ read_row(struct fetching *f, const struct json *cells, const struct json *object
         row.throttle = waiting[length] == '%' ? strtoll(waiting + length + 1, NULL, 10) : 0;
     } else if (underscore != NULL)
         row.task = strtoll(underscore + 1, NULL, 10);
+    if (!job_state_is_ended(row.state)) /* that of an earlier run */
+        row.exit_code = 0;
     if (row.nodes < 1)
         row.nodes = 1;
     if (is_cut(row.node)) {
@@ -280,8 +282,7 @@ add_row(struct fetching *f, const struct queue_row *row)
 {
     if ((f->query->states & JOB_STATE_BIT(row->state)) == 0)
         return;
-    if (queue_row_is_ended(row) && row->end_us != 0
-        && row->end_us < f->now_us - QUEUE_JOB_AGE_S * SECOND_US)
+    if (queue_row_is_ended(row) && row->end_us != 0 && row->end_us < f->since_us)
         return;
     xgrow(f->rows->items, f->rows->count, f->rows->capacity);
     f->rows->items[f->rows->count++] = *row;
@@ -501,7 +502,7 @@ fetch_all(struct fetching *f, enum queue_need need, struct error *err)
     int r = 0;
 
     if (!is_active) {
-        time_format(f->now_us - QUEUE_JOB_AGE_S * SECOND_US, false, since);
+        time_format(f->since_us, false, since);
         query = arena_printf(f->arena, "%s&kiln.hpc/endedSince=%s", query, since);
     }
     request.query = job_selection_query(&selection, query, f->arena);
@@ -529,6 +530,7 @@ begin(struct slurm_client *client, const struct queue_query *query, struct arena
         .now_us = clock_real_us(&clock_system),
     };
 
+    f.since_us = query->since_us != 0 ? query->since_us : f.now_us - QUEUE_JOB_AGE_S * SECOND_US;
     for (size_t c = 0; c < N_CELLS; c++)
         f.at[c] = -1;
     return f;

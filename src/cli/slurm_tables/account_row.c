@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/slurm_tables/account_row.h"
+
+#include "cli/slurm_tables/queue_row.h"
+#include "cli/slurm_tables/slurm_words.h"
+#include "lib/api/value/hostlist.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define SECOND_US INT64_C(1000000)
+
+static const char *
+text_of(const struct json *row, const char *name)
+{
+    const char *text = json_get_text(row, name);
+
+    return text != NULL ? text : "";
+}
+
+static int64_t
+time_of(const struct json *row, const char *name)
+{
+    const char *text = json_get_text(row, name);
+    int64_t us = 0;
+
+    return text != NULL && time_parse(text, &us) == 0 ? us : 0;
+}
+
+static int64_t
+count_nodes(const char *list, struct arena *arena)
+{
+    const char **names = NULL;
+    size_t count = 0;
+
+    if (list[0] == '\0' || hostlist_expand(arena, list, &names, &count, NULL) < 0)
+        return 1;
+    return count > 0 ? (int64_t)count : 1;
+}
+
+struct account_row
+account_row_of_history(const struct json *row, struct arena *arena)
+{
+    const int64_t rss = json_get_int(row, "rssBytes", -1);
+    struct account_row a = {
+        .id = json_get_int(row, "job", 0),
+        .task = json_get_int(row, "task", -1),
+        .tasks = json_get_text(row, "tasks"),
+        .name = text_of(row, "name"),
+        .user = text_of(row, "user"),
+        .account = text_of(row, "account"),
+        .partition = text_of(row, "partition"),
+        .node = text_of(row, "node"),
+        .ender = json_get_text(row, "endedBy"),
+        .reason = slurm_words_reason(json_get_text(row, "reason")),
+        .state = job_state_of_name(json_get_text(row, "state")),
+        .uid = json_get_int(row, "uid", -1),
+        .cpus = (json_get_int(row, "cpuMillis", 0) + 999) / 1000,
+        .gpus = json_get_int(row, "gpus", 0),
+        .memory = json_get_int(row, "memoryBytes", 0),
+        .limit_s = json_get_int(row, "timeLimitSeconds", 0),
+        .submit_us = time_of(row, "submitTime"),
+        .eligible_us = time_of(row, "eligibleTime"),
+        .start_us = time_of(row, "startTime"),
+        .end_us = time_of(row, "endTime"),
+        .suspended_us = json_get_int(row, "frozenMicroseconds", 0),
+        .attempt = json_get_int(row, "attempt", 0),
+        .exit_code = json_get_int(row, "exitCode", 0),
+        .signal = json_get_int(row, "signal", 0),
+        .cpu_us = json_get_int(row, "cpuTimeMicros", -1),
+        .rss = rss >= 0 ? rss : json_get_int(row, "peakMemoryBytes", -1),
+        .read = json_get_int(row, "readBytes", -1),
+        .written = json_get_int(row, "writtenBytes", -1),
+    };
+
+    a.nodes = count_nodes(a.node, arena);
+    if (a.cpus < 1)
+        a.cpus = 1;
+    if (a.signal != 0)
+        a.exit_code = 0;
+    return a;
+}
+
+struct account_row
+account_row_of_queue(const struct queue_row *row, int64_t now_us)
+{
+    const char *model;
+    struct account_row a = {
+        .id = row->id,
+        .task = row->task,
+        .tasks = row->tasks,
+        .throttle = row->throttle,
+        .name = row->name,
+        .user = row->user,
+        .account = row->account,
+        .partition = row->partition,
+        .node = queue_row_is_waiting(row) ? "" : row->node,
+        .reason = row->reason,
+        .state = row->state,
+        .uid = queue_row_uid(row),
+        .cpus = row->cpus,
+        .nodes = row->nodes,
+        .gpus = queue_row_gpus(row, &model),
+        .memory = queue_row_memory(row),
+        .limit_s = row->limit_s,
+        .submit_us = row->submit_us,
+        .eligible_us = row->submit_us,
+        .start_us = row->start_us,
+        .end_us = row->end_us,
+        .attempt = row->attempts,
+        .exit_code = row->exit_code,
+        .cpu_us = -1,
+        .rss = -1,
+        .read = -1,
+        .written = -1,
+        .live = row,
+    };
+
+    if (a.start_us != 0 && a.end_us == 0)
+        a.suspended_us = now_us - a.start_us - row->elapsed_s * SECOND_US;
+    if (a.suspended_us < SECOND_US)
+        a.suspended_us = 0;
+    return a;
+}
+
+/* The script of a job that was ended shows the signal that ended it. Programs that
+ * others start in a job have no exit code.
+ */
+struct account_row
+account_row_step(const struct account_row *job, const char *step)
+{
+    const bool is_extern = step[0] == 'e';
+    struct account_row a = *job;
+
+    a.step = a.name = step;
+    if (is_extern) {
+        a.cpu_us = a.rss = a.read = a.written = -1;
+        a.exit_code = a.signal = 0;
+        if (job_state_is_ended(a.state))
+            a.state = JOB_STATE_COMPLETED;
+        return a;
+    }
+    if (a.state == JOB_STATE_TIMED_OUT || a.state == JOB_STATE_PREEMPTED
+        || a.state == JOB_STATE_DEADLINE || (a.state == JOB_STATE_FAILED && a.signal != 0))
+        a.state = JOB_STATE_CANCELLED;
+    return a;
+}
+
+bool
+account_row_has_started(const struct account_row *row)
+{
+    return row->start_us != 0;
+}
+
+bool
+account_row_waits(const struct account_row *row)
+{
+    return !job_state_is_ended(row->state) && row->start_us == 0;
+}
+
+int64_t
+account_row_start_us(const struct account_row *row)
+{
+    return row->start_us != 0 && row->start_us < row->since_us ? row->since_us : row->start_us;
+}
+
+int64_t
+account_row_end_us(const struct account_row *row)
+{
+    if (row->until_us == 0 || row->start_us == 0)
+        return row->end_us;
+    return row->end_us == 0 || row->end_us > row->until_us ? row->until_us : row->end_us;
+}
+
+int64_t
+account_row_elapsed_s(const struct account_row *row)
+{
+    const int64_t start = account_row_start_us(row);
+    int64_t end = account_row_end_us(row);
+
+    if (start == 0)
+        return 0;
+    if (end == 0)
+        end = clock_real_us(&clock_system);
+    return end - start > row->suspended_us ? (end - start - row->suspended_us) / SECOND_US : 0;
+}

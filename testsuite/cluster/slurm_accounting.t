@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Slurm's sacct, with real daemons: the output as Debian's Slurm 22.05 has it
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+
+cluster_begin
+need jq
+cluster_slurm
+cluster_user kilntest1
+cluster_user kilntest2
+cluster_munge
+cluster_controller
+cluster_agent n1 --topology 'package:2 core:4 pu:1'
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+wait_for 20 admin wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    admin taint node n1 "$key-" >/dev/null
+done
+a() { as kilntest1 sacct "$@" 2>&1; }
+is_in_state() { [ "$(a -n -X -P -j "$1" -o state | sort -u)" = "$2" ]; }
+
+fail=$(as kilntest1 sbatch --parsable -J 'a b|c' -c 2 --mem 100M -t 10 --comment 'my note' --wrap 'exit 3')
+array=$(as kilntest1 sbatch --parsable -J arr -a 1-5%2 -t 10 --wrap \
+    'if [ "$SLURM_ARRAY_TASK_ID" -gt 2 ]; then sleep 600; fi')
+killed=$(as kilntest1 sbatch --parsable -J sig -t 10 --wrap 'kill -9 $$')
+held=$(as kilntest1 sbatch --parsable -J held -H -t 10 --wrap true)
+run=$(as kilntest1 sbatch --parsable -J run -t 1-02:03:04 --requeue --wrap 'sleep 600')
+other=$(as kilntest2 sbatch --parsable -J other -t 10 --wrap true)
+wait_for 20 is_in_state "$fail" FAILED
+wait_for 20 is_in_state "$killed" FAILED
+wait_for 20 is_in_state "$run" RUNNING
+wait_for 20 is_in_state "$other" COMPLETED
+wait_for 20 is_in_state "${array}_3" RUNNING
+wait_for 20 is_in_state "${array}_1" COMPLETED
+has_usage() { [ -n "$(a -n -P -j "$fail.batch" -o maxrss)" ]; }
+wait_for 20 has_usage
+
+is "the usual table" "$(a -j "$fail")" \
+    "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode 
+------------ ---------- ---------- ---------- ---------- ---------- -------- 
+$(printf '%-12s' "$fail")      a b|c        all    default          2     FAILED      3:0 
+$(printf '%-12s' "$fail.batch")      batch               default          2     FAILED      3:0 
+$(printf '%-12s' "$fail.extern")     extern               default          2  COMPLETED      0:0 "
+is "-b" "$(a -b -j "$fail" -X)" "JobID             State ExitCode 
+------------ ---------- -------- 
+$(printf '%-12s' "$fail")     FAILED      3:0 "
+is "-P has delimiters between values" "$(a -X -P -j "$fail" -o jobid,jobname,state)" \
+    "JobID|JobName|State
+$fail|a b|c|FAILED"
+is "-p also behind the last" "$(a -X -p -n -j "$fail" -o jobid,state)" "$fail|FAILED|"
+is "another delimiter" "$(a -X -P -n -j "$fail" --delimiter "$(printf '\037')" -o jobid,jobname)" \
+    "$(printf '%s\037a b|c' "$fail")"
+is "widths" "$(a -X -n -j "$fail" -o jobid%-6,state%3,exitcode%6)" "$(printf '%-6s' "$fail") FA+    3:0 "
+is "what a job asked for and used" \
+    "$(a -X -P -n -j "$fail" -o user,uid,group,partition,qos,timelimit,timelimitraw,reqmem,alloctres,nodelist,nnodes,reqcpus,derivedexitcode,comment)" \
+    "kilntest1|1001|kilntest1|all|normal|00:10:00|10|100M|billing=2,cpu=2,mem=100M,node=1|n1|1|2|0:0|my note"
+like "memory and CPU time are in the line of the script" \
+    "$(a -P -n -j "$fail.batch" -o jobid,maxrss,averss,maxrssnode,avecpu,ntasks,totalcpu)" \
+    "^$fail.batch\\|[0-9]+[KM]\\|[0-9]+[KM]\\|n1\\|00:00:00\\|1\\|00:00\\.[0-9]{3}\$"
+is "and not in that of the job" "$(a -X -P -n -j "$fail" -o maxrss,avecpu,ntasks)" "||"
+is "a job that a signal killed" "$(a -P -n -j "$killed" -o jobid,state,exitcode)" \
+    "$killed|FAILED|0:9
+$killed.batch|CANCELLED|0:9
+$killed.extern|COMPLETED|0:0"
+is "a running job has no end" "$(a -X -P -n -j "$run" -o state,end,exitcode,timelimit,nodelist)" \
+    "RUNNING|Unknown|0:0|1-02:04:00|n1"
+is "a held job is shown if it is named" "$(a -P -n -j "$held" -o jobid,state,reason,start,nodelist)" \
+    "$held|PENDING|JobHeldUser|Unknown|None assigned"
+is "and otherwise not" "$(a -X -P -n -o jobid | grep -cx "$held")" 0
+is "tasks, and those that wait" "$(a -X -P -n -j "$array" -o jobid,state)" \
+    "${array}_1|COMPLETED
+${array}_2|COMPLETED
+${array}_3|RUNNING
+${array}_4|RUNNING
+${array}_[5%2]|PENDING"
+is "one task" "$(a -X -P -n -j "${array}_2" -o jobid)" "${array}_2"
+is "several tasks" "$(a -X -P -n -j "${array}_[1-2]" -o jobid | tr '\n' ' ')" "${array}_1 ${array}_2 "
+is "only mine without -a" "$(a -X -P -n -o user | sort -u)" kilntest1
+is "one's own by name" "$(as kilntest2 sacct -X -P -n -u kilntest2 -o jobid,jobname)" "$other|other"
+is "by state" "$(a -X -P -n -s F -S now-1hour -o jobid | sort -n | tr '\n' ' ')" "$fail $killed "
+is "running now" "$(a -X -P -n -s R -o jobname | sort -u | tr '\n' ' ')" "arr run "
+is "by name" "$(a -X -P -n --name 'a b|c,nosuch' -o jobid)" "$fail"
+is "by node and partition" "$(a -X -P -n -N n1 -r all --name run -o jobid)" "$run"
+is "another node" "$(a -X -P -n -N n7 -o jobid)" ""
+is "before all of them" "$(a -X -P -n -S now-2hours -E now-1hour -o jobid)" ""
+is "units" "$(a -X -P -n -j "$fail" --units=G -o reqmem)" "0.10G"
+is "SACCT_FORMAT" "$(as kilntest1 env SACCT_FORMAT=state,jobid%3 sacct -X -n -P -j "$fail")" "FAILED|$fail"
+is "the fields are listed" "$(a --helpformat | head -n 1)" \
+    "Account             AdminComment        AllocCPUS           AllocNodes         "
+is "JSON has Slurm's shape" \
+    "$(a --json -j "$fail" | jq -r '.jobs[] | .job_id, .state.current, .exit_code.return_code, .required.memory, .comment.job, .steps[0].step.id, .association.user' | tr '\n' ' ')" \
+    "$fail FAILED 3 100 my note batch kilntest1 "
+
+# A job that was requeued has its last attempt, and -D all of them.
+as kilntest1 kctl requeue "$run" >/dev/null
+again() { [ "$(a -X -P -n -D -j "$run" -o state)" = 'REQUEUED
+RUNNING' ]; }
+wait_for 30 again
+is "a requeued job has one line" "$(a -X -P -n -j "$run" -o state,exitcode)" "RUNNING|0:0"
+is "and all attempts with -D" "$(a -X -P -n -D -j "$run" -o state | tr '\n' ' ')" "REQUEUED RUNNING "
+
+as kilntest1 kctl cancel "$run" >/dev/null
+admin cancel "$array" >/dev/null
+wait_for 20 is_in_state "$run" "CANCELLED by 1001"
+is "who cancelled it" "$(a -P -n -j "$run" -o jobid,state,exitcode | head -n 2)" \
+    "$run|CANCELLED by 1001|0:0
+$run.batch|CANCELLED|0:15"
+is_ended() { [ "$(a -X -P -n -j "${array}_5" -o state)" = "CANCELLED by 0" ]; }
+wait_for 20 is_ended
+is "tasks that never started" "$(a -X -P -n -j "${array}_5" -o jobid,state,start,elapsed)" \
+    "${array}_[5]|CANCELLED by 0|None|00:00:00"
+
+# Errors, in Slurm's words
+is "a job that there is not" "$(a -n -j 4711; echo $?)" 0
+is "what is no job" "$(a -j abc; echo $?)" "sacct: fatal: Bad job/step specified: abc
+1"
+is "what is no field" "$(a -o foo; echo $?)" 'sacct: error: Invalid field requested: "foo"
+1'
+is "what is no state" "$(a -s foo; echo $?)" "sacct: fatal: unrecognized job state value 'foo'
+1"
+is "what is no user" "$(a -u nosuch; echo $?)" "sacct: error: Invalid user id: nosuch
+1"
+is "what is no time" "$(a -S foo; echo $?)" "Invalid time specification (pos=0): foo
+1"
+
+# As tools ask and read.
+is "snakemake" "$(a -X --parsable2 --clusters all --noheader --format=JobIdRaw,State \
+    --starttime "$(date +%Y-%m-%dT00:00)" --endtime now --name 'a b|c')" "$fail|FAILED"
+is "submitit" "$(a -o JobID,State,NodeList --parsable2 -j "$fail" -j "$killed" | head -n 2)" \
+    "JobID|State|NodeList
+$fail|FAILED|n1"
+is "parsl" "$(a -X --noheader --format=jobid,state%20 --job "$fail,$killed" | tr -s ' ' | tr '\n' ';')" \
+    "$fail FAILED ;$killed FAILED ;"
+is "batchtools" "$(a --user=kilntest1 --noheader --parsable2 --allocations --format=State \
+    --jobs="$fail" --starttime="$(date +%Y-%m-%d)")" FAILED
+
+stop controller
+like "a controller that is away" "$(as kilntest1 timeout 60 sacct 2>&1; echo $?)" \
+    'sacct: error: Problem talking to the database: Unable to contact slurm controller \(connect failure\)
+1$'
+finish
