@@ -94,6 +94,107 @@ ok "the end of one node's share" root delete pod "job-$id-1" --grace-period 1
 ok "... ends the job" wait_for 20 state_is "$id" Failed || note "$(status "$id" '')"
 ok "... and its script" wait_for 10 n_running "$id" 0
 
+# --- an attempt is whole ----------------------------------------------------------
+
+attempts() { # JOB: the attempts of the pods that have not ended
+    pods_of "$1" | jq -r '[.items[] | select(.status.phase == "Running") |
+        .metadata.annotations["kiln.hpc/attempt"]] | sort | join(" ")'
+}
+attempts_are() { [ "$(attempts "$1")" = "$2" ]; }
+field() { root get "$1" "$2" -o json | jq -r "$3"; }
+
+id=$(gang -N 3 --requeue -o again --wrap 'echo on; exec sleep 300')
+wait_for 20 n_running "$id" 3
+ok "a job that is requeued" as kilntest1 kctl requeue "$id"
+ok "... starts again on all nodes" wait_for 20 attempts_are "$id" "1 1 1" ||
+    note "$(attempts "$id"); $(status "$id" '')"
+is "its attempt has a group of its own" "$(field podgroup "job-$id-r1" .spec.schedulingPolicy.gang.minCount)" 3
+is "... which its pods name" "$(pods_of "$id" | jq -r '[.items[] |
+    select(.metadata.annotations["kiln.hpc/attempt"] == "1") |
+    .spec.schedulingGroup.podGroupName] | unique | join(" ")')" "job-$id-r1"
+stop controller KILL
+controller
+sleep 1
+is "a restart finds it whole" "$(attempts "$id")" "1 1 1"
+ok "a member that is evicted" root drain --evict n2
+ok "... takes the others along" wait_for 20 n_running "$id" 0 || note "$(root get pods)"
+root uncordon n2 >/dev/null
+ok "... and all start again" wait_for 40 attempts_are "$id" "2 2 2" ||
+    note "$(attempts "$id"); $(status "$id" '')"
+no_group() { ! root get podgroup "$1" >/dev/null 2>&1; }
+ok "the group of the attempt before the last is removed" wait_for 10 no_group "job-$id"
+is "the script has run once in each attempt" "$(cat "$home/again")" "on
+on
+on"
+ok "a held job" as kilntest1 kctl hold "$id"
+as kilntest1 kctl requeue "$id" >/dev/null
+ok "... ends on all nodes" wait_for 20 n_running "$id" 0
+ok "... and starts on all when it is released" as kilntest1 kctl release "$id"
+ok "... with one number" wait_for 30 attempts_are "$id" "3 3 3" || note "$(attempts "$id")"
+ok "one that is suspended" root suspend "$id"
+frozen() { [ "$(pods_of "$1" | jq '[.items[] | select(.status.conditions[]? |
+    .type == "Frozen" and .status == "True")] | length')" = "$2" ]; }
+ok "... is suspended on all nodes" wait_for 10 frozen "$id" 3 || note "$(root get pods)"
+ok "... and goes on" root resume "$id"
+ok "... everywhere" wait_for 10 frozen "$id" 0
+as kilntest1 kctl cancel "$id" >/dev/null
+wait_for 20 state_is "$id" Cancelled
+
+# A program that exits with 0 when it is told to end has not done its work.
+id=$(gang -N 3 --requeue --per-node --wrap 'trap "exit 0" TERM; echo $KILN_NODEID; sleep 300 & wait')
+wait_for 20 n_running "$id" 3
+sleep 0.3
+as kilntest1 kctl requeue "$id" >/dev/null
+ok "a polite end is not taken for success" wait_for 20 attempts_are "$id" "1 1 1" ||
+    note "$(attempts "$id"); $(status "$id" '')"
+is "... of any index" "$(status "$id" .completedIndexes)" null
+as kilntest1 kctl cancel "$id" >/dev/null
+wait_for 20 state_is "$id" Cancelled
+
+# One that has ended runs again with the others.
+printf 'if [ $KILN_NODEID = 1 ] && [ ! -e done ]; then touch done; exit 0; fi; exec sleep 300\n' >"$home/part.sh"
+id=$(gang -N 3 --requeue --per-node --wrap ". $home/part.sh")
+some_done() { [ "$(status "$1" .completedIndexes)" = "$2" ]; }
+ok "one of its programs has ended" wait_for 20 some_done "$id" 1
+as kilntest1 kctl requeue "$id" >/dev/null
+ok "... and runs again with the others" wait_for 20 attempts_are "$id" "1 1 1" ||
+    note "$(attempts "$id"); $(status "$id" '')"
+ok "... what it had done counts no more" wait_for 10 some_done "$id" null
+as kilntest1 kctl cancel "$id" >/dev/null
+wait_for 20 state_is "$id" Cancelled
+
+# --- the group, and quotas -----------------------------------------------------------
+
+busy=$(as kilntest1 ksub --parsable -w n1 -c 4 -t 5 --wrap 'exec sleep 300')
+wait_for 20 state_is "$busy" Running
+id=$(gang -N 3 --wrap 'exec sleep 300')
+has_group() { root get podgroup "$1" >/dev/null 2>&1; }
+wait_for 20 has_group "job-$id"
+root delete podgroup "job-$id" >/dev/null
+ok "a group that is deleted is made again" wait_for 10 has_group "job-$id"
+as kilntest1 kctl cancel "$busy" >/dev/null
+ok "... and its pods start" wait_for 20 n_running "$id" 3 || note "$(root get pods)"
+as kilntest1 kctl cancel "$id" >/dev/null
+wait_for 20 state_is "$id" Cancelled
+
+quota() { # CPUS
+    root apply -f - >/dev/null <<Y
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: small, namespace: default}
+spec: {hard: {requests.cpu: "$1"}}
+Y
+}
+quota 2
+id=$(gang -N 3 --wrap true)
+waits() { as kilntest1 kctl why "$1" | grep -q "quota small"; }
+ok "a quota for a part of it" wait_for 20 waits "$id" || note "$(as kilntest1 kctl why "$id")"
+is "... makes no pod" "$(pods_of "$id" | jq '.items | length')" 0
+ok "... and no group" no_group "job-$id"
+quota 3
+ok "a quota for all of it makes all" wait_for 20 state_is "$id" Completed || note "$(status "$id" '')"
+root delete quota small >/dev/null
+
 # --- mistakes ----------------------------------------------------------------------
 
 manifest() { # RUNS FIELDS

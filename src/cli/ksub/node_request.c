@@ -37,7 +37,6 @@ find_obstacle(const struct submission *s, const char **ret_why)
     } obstacles[] = {
         {s->array.text != NULL, "--array", "the tasks of an array have one node each"},
         {s->cron != NULL, "--cron", "jobs that repeat have one node"},
-        {s->requeue, "--requeue", "a job of several nodes is not started again as a whole yet"},
         {s->test_only, "--test-only", "it is not known yet when several nodes are free together"},
     };
 

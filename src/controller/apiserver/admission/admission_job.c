@@ -103,8 +103,13 @@ find_placed_as(struct request *q, const char *name)
 {
     const struct object *job =
         store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace, name);
+    const char *attempt = strrchr(name, '-');
     uid_t uid;
 
+    if (job == NULL && attempt != NULL && attempt[1] == 'r'
+        && attempt[2 + strspn(attempt + 2, "0123456789")] == '\0') /* job-1042-r1 */
+        job = store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace,
+                         arena_printf(q->arena, "%.*s", (int)(attempt - name), name));
     if (job != NULL && object_owner(job, &uid) && uid != q->principal->uid)
         return job;
     return find_recurring(q, name);

@@ -28,6 +28,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_EVICTION] = "eviction",
     [SUBRESOURCE_EXEC] = "exec",
     [SUBRESOURCE_FINALIZE] = "finalize",
+    [SUBRESOURCE_GANG] = "gang",
     [SUBRESOURCE_LOG] = "log",
     [SUBRESOURCE_MARK] = "mark",
     [SUBRESOURCE_REQUESTS] = "requests",

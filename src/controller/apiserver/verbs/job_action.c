@@ -13,7 +13,7 @@
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
-#include "controller/apiserver/verbs/job_action_state.h"
+#include "controller/apiserver/verbs/job_action_request.h"
 #include "controller/apiserver/verbs/job_change.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"

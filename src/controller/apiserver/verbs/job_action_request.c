@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_action_request.c - parses the body of a request for a job action */
-#include "controller/apiserver/verbs/job_action_state.h"
+#include "controller/apiserver/verbs/job_action_request.h"
 
 #include <string.h>
 

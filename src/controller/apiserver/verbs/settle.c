@@ -25,21 +25,10 @@
  * transaction, so that a request that arrives twice does not hold a released
  * element again. The answer lists those elements: {"held": [8]}.
  *
- * To create pods:
- *
- *   {"make": [POD, POD, ...]}
- *
- * The first takes all steps of a create. The others are copies of its result
- * (element_copy.h): only their names are checked, and they are charged to the
- * quotas. A pod that cannot be a copy takes all steps, too. The answer lists
- * the pods that were not created, each with the message that a request for that
- * pod alone would have had: {"refused": [{"pod": NAME, "message": ...}]}. When
- * a quota refuses one, all that follow are refused. A pod that the Job already
- * has counts as created.
+ * To create pods: {"make": [POD, ...]}, see make_pods.c.
  */
 #include <string.h>
 
-#include "controller/apiserver/objects/element_copy.h"
 #include "controller/apiserver/objects/element_record.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/objects/write.h"
@@ -297,150 +286,7 @@ settle_all(struct settling *s)
     return hold(s);
 }
 
-/* ---- Creating pods ---- */
-
-struct pod_creation {
-    struct request *q;
-    const struct object *job;
-    struct store_txn *txn;
-    const struct json *asked; /* the last pod that took all steps, as requested
-                               */
-    struct json *made;        /* and its result; NULL: no pod yet */
-    struct json *refused;
-    const char *refused_to_all; /* the message; NULL: no such refusal */
-    bool has_made;
-};
-
-static bool
-may_copy(const struct pod_creation *m, const struct json *pod)
-{
-    return m->made != NULL && element_copy_is_possible(pod, m->asked, m->made);
-}
-
-static const struct object *
-put_copy(struct pod_creation *m, const struct json *pod)
-{
-    struct request *q = m->q;
-    struct arena_mark mark = arena_mark(q->arena);
-    const struct object *object =
-        create_copy_within(q, m->txn, element_copy_make(q->arena, m->made, pod));
-
-    if (object != NULL)
-        arena_rewind(q->arena, &mark);
-    return object;
-}
-
-/* A pod of the Job that exists from an earlier try; the watch reports it. */
-static bool
-is_there(const struct pod_creation *m, const char *name)
-{
-    const struct object *pod =
-        store_find(m->q->server->store, STORE_PENDING, &pod_kind, m->job->meta->namespace, name);
-
-    return pod != NULL && meta_is_controlled_by(pod->meta, m->job);
-}
-
-static void
-refuse_pod(struct pod_creation *m, const char *name)
-{
-    struct request *q = m->q;
-    struct json *item = json_object(q->arena);
-    const char *words = m->refused_to_all;
-
-    if (words == NULL)
-        words = json_get_text(q->reply.tree, "message");
-    if (q->reply.code == 403)
-        m->refused_to_all = words;
-    json_set_string(q->arena, item, "pod", name);
-    json_set_string(q->arena, item, "message", words != NULL ? words : "");
-    json_append(q->arena, m->refused, item);
-}
-
-/* Returns false when the transaction cannot continue; the reply says why. */
-static bool
-make_one(struct pod_creation *m, struct json *pod)
-{
-    struct request *q = m->q;
-    const char *name = json_path_text(pod, "metadata.name");
-    const struct object *object = NULL;
-
-    if (name == NULL || is_there(m, name))
-        return true;
-    q->quota_changes = NULL;
-    if (m->refused_to_all == NULL && may_copy(m, pod)) {
-        object = put_copy(m, pod);
-    } else if (m->refused_to_all == NULL) {
-        m->asked = pod;
-        m->made = json_dup(q->arena, pod); /* they share parts */
-        object = create_within(q, m->txn, m->made);
-        if (object == NULL)
-            m->made = NULL;
-    }
-    if (object != NULL)
-        m->has_made = true;
-    else if (m->refused_to_all == NULL && q->reply.code >= 500)
-        return false;
-    else
-        refuse_pod(m, name);
-    return true;
-}
-
-static bool
-make_all(struct pod_creation *m, const struct json *pods)
-{
-    struct request *q = m->q;
-    const struct route route = q->route;
-    bool is_fine = true;
-
-    q->route.kind = &pod_kind;
-    q->route.name = NULL;
-    q->route.subresource = SUBRESOURCE_NONE;
-    for (uint32_t i = 0; is_fine && i < json_count(pods); i++)
-        is_fine = make_one(m, json_at(pods, i));
-    q->route = route;
-    return is_fine;
-}
-
-static void
-make_pods(struct request *q, const struct object *job)
-{
-    struct pod_creation m = {
-        .q = q,
-        .job = job,
-        .txn = store_begin(q->server->store),
-        .refused = json_array(q->arena),
-    };
-    struct json *answer = json_object(q->arena);
-
-    if (!make_all(&m, json_get(q->body, "make"))) {
-        request_rollback(q, m.txn);
-        return;
-    }
-    json_set(q->arena, answer, "refused", m.refused);
-    reply_tree(&q->reply, 200, answer);
-    if (m.has_made) {
-        request_commit(q, m.txn);
-        return;
-    }
-    store_rollback(m.txn);
-    request_finish_durably(q);
-}
-
 /* ---- The request ---- */
-
-/* Another array may have the name by now. Returns false when the reply is made.
- */
-static bool
-is_meant(struct request *q, const struct object *job)
-{
-    const char *uid = json_get_text(q->body, "uid");
-
-    if (uid == NULL || strcmp(uid, job->meta->uid) == 0)
-        return true;
-    reply_conflict(&q->reply, &job_kind, "", job->meta->name,
-                   "the UID in the request is %s, that of the Job is %s", uid, job->meta->uid);
-    return false;
-}
 
 void
 verb_settle(struct request *q)
@@ -461,12 +307,12 @@ verb_settle(struct request *q)
         request_finish_durably(q);
         return;
     }
-    if (!is_meant(q, s.job)) {
+    if (!make_pods_is_meant(q, s.job)) {
         request_finish_durably(q);
         return;
     }
     if (json_get(q->body, "make") != NULL) {
-        make_pods(q, s.job);
+        make_pods_of_array(q, s.job);
         return;
     }
     s.txn = store_begin(q->server->store);

@@ -89,6 +89,8 @@ find_verb(const struct route *route)
         return verb_evict;
     case SUBRESOURCE_ELEMENTS:
         return route->verb == VERB_CREATE ? verb_settle : verb_get_elements;
+    case SUBRESOURCE_GANG:
+        return verb_make_gang;
     case SUBRESOURCE_END:
         return verb_get_end;
     case SUBRESOURCE_ENROL:

@@ -92,6 +92,13 @@ void verb_settle(struct request *q);
 /* gang_start.c: jobs/NAME/start */
 void verb_start_gang(struct request *q);
 
+/* make_pods.c: jobs/NAME/gang; the pods of an array for settle.c. Is_meant: another
+ * Job may have the name by now; returns false when the reply is made.
+ */
+void verb_make_gang(struct request *q);
+void make_pods_of_array(struct request *q, const struct object *job);
+bool make_pods_is_meant(struct request *q, const struct object *job);
+
 /* usage.c: nodes/NAME/usage, and the metrics made of the reports */
 void verb_report_usage(struct request *q);
 void verb_get_usage(struct request *q);

@@ -156,11 +156,23 @@ larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* No pod of an earlier attempt is left. */
+static void
+begin_attempt(struct index_counts *l, int64_t attempt)
+{
+    index_set_fini(&l->done);
+    index_set_fini(&l->taken);
+    l->n_slots = l->n_stale_slots = 0;
+    l->attempts = attempt + 1;
+}
+
 void
 index_counts_note(struct index_counts *l, int64_t index, int64_t attempt)
 {
     struct index_slot *slot;
 
+    if (l->is_whole && attempt >= l->attempts)
+        begin_attempt(l, attempt);
     if (index_counts_is_settled(l, index))
         return;
     slot = slot_of(l, index);
@@ -172,6 +184,8 @@ index_counts_withdraw(struct index_counts *l, int64_t index, int64_t attempt)
 {
     struct index_slot *slot;
 
+    if (l->is_whole && attempt + 1 == l->attempts)
+        l->attempts = attempt;
     if (index_counts_is_settled(l, index))
         return;
     slot = slot_of(l, index);
@@ -216,6 +230,12 @@ int64_t
 index_counts_count_failed(const struct index_counts *l, int64_t end)
 {
     return l->is_merged ? l->n_failed : index_set_count_below(&l->failed, end);
+}
+
+bool
+index_counts_is_last(const struct index_counts *l, int64_t attempt)
+{
+    return !l->is_whole || attempt + 1 == l->attempts;
 }
 
 bool

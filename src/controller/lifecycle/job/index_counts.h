@@ -38,6 +38,12 @@ struct index_counts {
     int64_t n_cancelled;      /* in either case */
     struct index_slot *slots; /* in ascending order of index */
     size_t n_slots, n_stale_slots, slot_room;
+
+    /* of a Job whose attempts are whole: what is done is done in the last of its
+     * attempts, and all indexes get the next attempt, which is this number
+     */
+    bool is_whole;
+    int64_t attempts;
 };
 
 /* Life: from status.completedIndexes and failedIndexes; either may be NULL. */
@@ -53,7 +59,8 @@ void index_counts_cancel(struct index_counts *l, int64_t index);
 void index_counts_take(struct index_counts *l, int64_t index);
 void index_counts_release(struct index_counts *l, int64_t index);
 
-/* Note: a pod of that attempt was created; withdraw: it was not created after
+/* Note: a pod of that attempt was created, and with it a whole attempt begins;
+ * withdraw: it was not created after
  * all. Note_failures: how many pods of the index have failed so far, according
  * to its pods.
  */
@@ -63,10 +70,11 @@ void index_counts_note_failures(struct index_counts *l, int64_t index, int64_t f
                                 int64_t ignored, int64_t last_failure_us);
 void index_counts_set_interrupted(struct index_counts *l, int64_t index, int64_t interrupted);
 
-/* Look. Count: the indexes below `end`. Find: NULL if the index never had a pod
+/* Look. Is_last: what that attempt has done counts. Count: the indexes below `end`. Find: NULL if the index never had a pod
  * or is settled.
  */
 int64_t index_counts_count_done(const struct index_counts *l, int64_t end);
 int64_t index_counts_count_failed(const struct index_counts *l, int64_t end);
+bool index_counts_is_last(const struct index_counts *l, int64_t attempt);
 bool index_counts_is_settled(const struct index_counts *l, int64_t index);
 const struct index_slot *index_counts_find(const struct index_counts *l, int64_t index);

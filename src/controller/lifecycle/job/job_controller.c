@@ -152,11 +152,15 @@ create_pods(struct job_controller *c, struct job_sync *sync, struct job_pod_coun
         const struct job_plan_pod *pod = &plan->create[i];
 
         job_pod_counts_expect(counts, pod->index, pod->attempt, until_us);
-        if (counts->array == NULL)
+        if (counts->array == NULL && !counts->indexes.is_whole)
             job_sync_create(sync, pod);
     }
-    if (counts->array != NULL && plan->n_create > 0)
+    if (plan->n_create == 0)
+        return;
+    if (counts->array != NULL)
         array_calls_make(sync, plan->create, plan->n_create);
+    else if (counts->indexes.is_whole)
+        job_group_make_attempt(sync, c->cache, plan->create, plan->n_create);
 }
 
 /* After an update of the Job all pods are checked once, and again when a pod
@@ -254,13 +258,7 @@ work_on_job(const char *key, void *context)
     struct job_plan plan;
 
     if (job == NULL || job->meta->deleted_at_us != 0 || job_is_finished(job_of(job))
-        || is_anothers(job_of(job))) {
-        job_memories_forget(c->memories, key);
-        quota_waiters_remove(c->waiters, key);
-        workqueue_done(c->queue, key, WORKQUEUE_OK);
-        return;
-    }
-    if (has_damaged_pods(c, job)) {
+        || is_anothers(job_of(job)) || has_damaged_pods(c, job)) {
         job_memories_forget(c->memories, key);
         quota_waiters_remove(c->waiters, key);
         workqueue_done(c->queue, key, WORKQUEUE_OK);
@@ -294,12 +292,14 @@ work_on_job(const char *key, void *context)
         plan.status = NULL;
 
     sync = job_sync_begin(&c->sync, job);
-    if (!plan.delete_active)
-        job_group_sync(sync, c->cache);
+    if (!plan.delete_active && !plan.end_rest)
+        job_group_sync(sync, c->cache, m->counts);
     if (!quota_waiters_holds_back(c->waiters, key, false))
         create_pods(c, sync, m->counts, &plan);
     if (plan.delete_active)
         job_sync_delete_active(sync);
+    else if (plan.end_rest)
+        job_sync_requeue_live(sync);
     else if (!quota_waiters_holds_back(c->waiters, key, true))
         update_pods(sync, m, job);
     if (asks_nothing(m, &plan))
@@ -556,6 +556,7 @@ job_controller_new(struct loop *loop, struct client *client, struct object_cache
     });
     object_cache_listen(cache, &job_kind, on_job, c);
     object_cache_listen(cache, &pod_kind, on_pod, c);
+    job_group_follow(cache, c->queue);
     object_cache_listen(cache, &resource_quota_kind, on_quota, c);
     object_cache_listen(cache, &priority_class_kind, on_class, c);
     object_cache_listen(cache, &partition_kind, on_partition, c);

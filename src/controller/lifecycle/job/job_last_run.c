@@ -141,8 +141,8 @@ is_preferred_of_attempt(enum run_choice choice, const struct job_last_run *known
         return attempt > known_attempt;
     if (choice == RUN_LEADER)
         return index < known_index;
-    if (run->was_ended != known->was_ended)
-        return known->was_ended;
+    if (rank_of(choice, run) != rank_of(choice, known))
+        return rank_of(choice, run) > rank_of(choice, known);
     if (run->exit_code != known->exit_code)
         return run->exit_code > known->exit_code;
     return is_later(known, run);

@@ -6,6 +6,7 @@
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/base/arena.h"
 #include "lib/base/backoff.h"
 #include "lib/base/map.h"
@@ -74,7 +75,7 @@ count_pods_to_remove(const struct job *job, const struct job_pod_counts *t)
     int64_t unwanted = t->live - count_wanted(job, t);
     int64_t beyond = count_beyond(job, t);
 
-    if (t->array != NULL)
+    if (t->array != NULL || t->indexes.is_whole)
         return 0;
     if (beyond > t->live)
         beyond = t->live;
@@ -193,12 +194,48 @@ plan_indexes(const struct job *job, const struct job_pod_counts *t, int64_t now_
     }
 }
 
+/* ---- Attempts that are whole ---- */
+
+/* A pod of the attempt has ended, or is told to, and its index is not done. */
+static bool
+is_torn(const struct job *job, const struct job_pod_counts *t)
+{
+    return t->indexes.is_whole && t->live > 0
+           && t->live + index_counts_count_done(&t->indexes, job_completions(job))
+                  < job_completions(job);
+}
+
+/* All pods of the next attempt are created at once, when those of the last are
+ * over: a program must not run beside that of the attempt before.
+ */
+static void
+plan_attempt(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
+             struct arena *arena, struct job_plan *plan)
+{
+    const int64_t size = job_gang_size(job);
+
+    if (t->active > 0 || t->deleting > 0)
+        return;
+    if (retry_left_us(t, now_us) > 0) {
+        wake_after(plan, retry_left_us(t, now_us));
+        return;
+    }
+    plan->create = arena_new_array(arena, struct job_plan_pod, (size_t)size);
+    for (int64_t i = 0; i < size; i++)
+        plan->create[plan->n_create++] =
+            (struct job_plan_pod){.index = i, .attempt = t->indexes.attempts};
+}
+
 static void
 plan_pods(const struct job *job, const struct job_pod_counts *t, int64_t now_us, unsigned limit,
           struct arena *arena, struct job_plan *plan)
 {
     int64_t wanted = count_wanted(job, t) - t->active;
 
+    if (t->indexes.is_whole) {
+        plan_attempt(job, t, now_us, arena, plan);
+        return;
+    }
     plan->n_remove = count_pods_to_remove(job, t);
     plan->n_withdraw = count_pods_to_withdraw(job, t);
     if (wanted <= 0 || plan->n_remove > 0)
@@ -460,6 +497,7 @@ job_plan(const struct job *job, const struct job_pod_counts *t, int64_t now_us, 
             plan.wake_after_us = backoff;
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
+        plan.end_rest = is_torn(job, t) && !plan.delete_active;
         plan.mark_placed = t->to_freeze != (job_find_freezer(job) != NULL ? t->placed : 0);
         plan.release_waiting = t->held > 0 && may_begin(job, t, now_us);
         wake_at_deadline(job, t, now_us, &plan);

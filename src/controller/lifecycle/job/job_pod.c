@@ -23,6 +23,14 @@ job_pod_name(struct arena *arena, const char *job, int64_t index, int64_t attemp
     return arena_printf(arena, "%s-%" PRId64 "-r%" PRId64, job, index, attempt);
 }
 
+const char *
+job_pod_group(struct arena *arena, const struct object *job, int64_t attempt)
+{
+    if (attempt == 0 || job_gang_size(job_of(job)) == 0)
+        return job->meta->name;
+    return arena_printf(arena, "%s-r%" PRId64, job->meta->name, attempt);
+}
+
 static bool
 take_int(const char **text, int64_t *ret)
 {
@@ -256,7 +264,7 @@ job_pod_make_of(struct arena *arena, const struct object *job, const struct json
     if (job_of(job)->spec.scheduling != NULL)
         json_set_string(arena,
                         json_make_object(arena, json_get(template_, "spec"), "schedulingGroup"),
-                        "podGroupName", job->meta->name);
+                        "podGroupName", job_pod_group(arena, job, plan->attempt));
     if (is_pause)
         pause_pod(arena, json_get(template_, "spec"));
     json_set(arena, pod, "metadata", meta);

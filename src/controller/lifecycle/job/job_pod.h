@@ -26,6 +26,9 @@ struct json *job_pod_make_of(struct arena *arena, const struct object *job,
 /* The ownerReferences of what the controller makes for a Job. */
 struct json *job_pod_owner(struct arena *arena, const struct object *job);
 
+/* The PodGroup: one for each attempt, if attempts are whole; else that of the Job. */
+const char *job_pod_group(struct arena *arena, const struct object *job, int64_t attempt);
+
 /* The pod's name, "sweep-7" or "sweep-7-r2", and back. Parse: false if the name
  * is not one of the job's pods.
  */

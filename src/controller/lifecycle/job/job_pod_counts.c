@@ -13,6 +13,7 @@
 #include "controller/lifecycle/job/pod_sight.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -115,6 +116,9 @@ job_pod_counts_new(const struct job *job)
 
     t->job_uid = xstrdup(job->meta.uid);
     t->is_numbered = job_is_indexed(job) || (completions != NULL && *completions == 1);
+    t->indexes.is_whole = job_gang_size(job) > 0;
+    if (t->indexes.is_whole)
+        t->indexes.attempts = (status->attempts + job_gang_size(job) - 1) / job_gang_size(job);
     t->n_written = status->succeeded + status->failed + status->excused;
     t->pods = map_new();
     list_init(&t->expected);
@@ -383,13 +387,13 @@ note_refusal(struct job_pod_counts *t, const struct pod *pod)
 }
 
 static void
-note_success(struct job_pod_counts *t, const struct pod *pod, int64_t index)
+note_success(struct job_pod_counts *t, const struct pod *pod, int64_t index, int64_t attempt)
 {
     int64_t end = pod_end_us(pod);
 
     t->succeeded++;
     t->refusals = 0;
-    if (index >= 0 && t->is_numbered)
+    if (index >= 0 && t->is_numbered && index_counts_is_last(&t->indexes, attempt))
         index_counts_finish(&t->indexes, index);
     if (end > t->last_success_us)
         t->last_success_us = end;
@@ -444,8 +448,8 @@ note_failure(struct job_pod_counts *t, const struct job *job, const struct pod *
         t->failed++;
     note_cause(t, job, pod, end);
     note_ruling(t, job, pod, ruling);
-    if (pod_is_ended_by_preemption(pod) && !job_is_array(job) && job_completions(job) <= 1
-        && t->fail_message == NULL)
+    if (pod_is_ended_by_preemption(pod) && !job_is_array(job)
+        && (job_completions(job) <= 1 || job_gang_size(job) > 0) && t->fail_message == NULL)
         t->fail_message =
             xstrdup(pod->status.cause->message != NULL ? pod->status.cause->message : "preempted");
     note_index_failure(t, job, pod, index, ruling.action, end);
@@ -453,10 +457,11 @@ note_failure(struct job_pod_counts *t, const struct job *job, const struct pod *
 }
 
 static void
-note_outcome(struct job_pod_counts *t, const struct job *job, const struct pod *pod, int64_t index)
+note_outcome(struct job_pod_counts *t, const struct job *job, const struct pod *pod, int64_t index,
+             int64_t attempt)
 {
-    if (pod->status.phase != NULL && strcmp(pod->status.phase, "Succeeded") == 0)
-        note_success(t, pod, index);
+    if (pod_end_is_success(job, pod))
+        note_success(t, pod, index, attempt);
     else
         note_failure(t, job, pod, index);
 }
@@ -542,7 +547,7 @@ job_pod_counts_see(struct job_pod_counts *t, const struct job *job, const struct
     if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0)) {
         struct job_pod_ends before = {t->succeeded, t->failed, t->excused};
 
-        note_outcome(t, job, pod, index);
+        note_outcome(t, job, pod, index, attempt);
         if (is_one_by_one(t, job) && attempt >= t->n_written)
             note_unwritten(t, &before);
     }

@@ -365,6 +365,18 @@ job_sync_requeue_pod(struct job_sync *sync, const struct object *pod)
                     wants_checkpoint(sync, pod) ? ANNOTATION_CHECKPOINT : NULL);
 }
 
+static void
+requeue_pod(const struct object *pod, void *context)
+{
+    job_sync_requeue_pod(context, pod);
+}
+
+void
+job_sync_requeue_live(struct job_sync *sync)
+{
+    job_sync_visit_live(sync, requeue_pod, sync);
+}
+
 void
 job_sync_delete_active(struct job_sync *sync)
 {
@@ -382,6 +394,15 @@ job_sync_tell_foreign_group(const struct job_sync *sync)
 
     event_recorder_record(sync->settings->event_recorder, job, RECORD_WARNING, "FailedCreate",
                           message);
+}
+
+void
+job_sync_tell_made(const struct job_sync *sync, unsigned n_pods, const char *group)
+{
+    CLEANUP_FREE char *message = xasprintf("Created %u pods of group %s", n_pods, group);
+
+    event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_STEP,
+                          "SuccessfulCreate", message);
 }
 
 /* ---- Pods of a Job that was updated ---- */

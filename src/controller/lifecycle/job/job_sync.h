@@ -63,10 +63,13 @@ void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 
 /* Deletes a pod whose element is to run again: its end is not a failure. */
 void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
+void job_sync_requeue_live(struct job_sync *sync);
 
 /* Another object has the name of the Job's PodGroup; its pods cannot be placed.
+ * Made: all pods of an attempt were created.
  */
 void job_sync_tell_foreign_group(const struct job_sync *sync);
+void job_sync_tell_made(const struct job_sync *sync, unsigned n_pods, const char *group);
 
 /* Whether the pod does not match the Job's last update and is to follow it. */
 bool job_sync_is_outdated(const struct object *pod, const struct object *job);

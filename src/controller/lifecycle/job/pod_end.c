@@ -79,6 +79,20 @@ pod_end_is_cancelled(const struct job_pod_counts *t, const struct job *job, cons
                || has_failed_fast(t, job));
 }
 
+/* A program that is told to end and exits with 0 has ended as it was told, and the
+ * pods of its attempt have ended with it.
+ */
+bool
+pod_end_is_success(const struct job *job, const struct pod *pod)
+{
+    struct container_state state = {0};
+
+    if (pod->status.phase == NULL || strcmp(pod->status.phase, "Succeeded") != 0)
+        return false;
+    return job_gang_size(job) == 0 || !pod_main_state(pod, &state) || state.reason == NULL
+           || strcmp(state.reason, REASON_TERMINATED) != 0;
+}
+
 bool
 pod_end_is_own(const struct pod *pod)
 {

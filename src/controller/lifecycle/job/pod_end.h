@@ -42,6 +42,8 @@ bool pod_end_is_refused(const struct pod *pod);
 bool pod_end_is_cancelled(const struct job_pod_counts *counts, const struct job *job,
                           const struct pod *pod, int64_t index);
 
+bool pod_end_is_success(const struct job *job, const struct pod *pod);
+
 /* Own: it was not ended by others. Cause: the failure of the pod, of which the
  * counts do not know yet, is how the job fails.
  */

@@ -7,6 +7,7 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
@@ -30,7 +31,7 @@ is_early(const struct job *job, const struct pod *pod)
     const char *policy = job->spec.pod_replacement_policy;
     const char *phase = pod->status.phase;
 
-    return is_asked_to_end(pod) && !job_is_array(job) && policy != NULL
+    return is_asked_to_end(pod) && !job_is_array(job) && job_gang_size(job) == 0 && policy != NULL
            && strcmp(policy, "TerminatingOrFailed") == 0
            && (phase == NULL || strcmp(phase, "Unknown") != 0);
 }

@@ -50,7 +50,7 @@ parse(const struct kind *kind, const char *text)
 }
 
 static struct life *
-begin(const char *spec)
+begin_with(const char *spec, const char *template_)
 {
     static struct life life;
 
@@ -60,12 +60,17 @@ begin(const char *spec)
                                       "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
                                       "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                                       "\"uid\":\"u\"},\"spec\":{\"backoffLimit\":1000,%s,"
-                                      "\"template\":{\"spec\":{\"containers\":"
-                                      "[{\"name\":\"main\"}]}}},\"status\":{}}",
-                                      spec));
+                                      "%s},\"status\":{}}",
+                                      spec, template_));
     life.counts = job_pod_counts_new(job_of(life.job));
     job_pod_counts_settle(life.counts, job_of(life.job));
     return &life;
+}
+
+static struct life *
+begin(const char *spec)
+{
+    return begin_with(spec, "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
 }
 
 static void
@@ -117,6 +122,7 @@ agree(const struct job_plan *kept, const struct job_plan *anew)
     ck_assert_str_eq(a.text ? a.text : "", b.text ? b.text : "");
     ck_assert_uint_eq(kept->n_create, anew->n_create);
     ck_assert(kept->delete_active == anew->delete_active);
+    ck_assert(kept->end_rest == anew->end_rest);
 }
 
 static void
@@ -302,6 +308,78 @@ live_lives(const char *spec)
     }
     ck_assert_int_gt(ended, 0);
 }
+
+/* ---- Attempts that are whole ---- */
+
+#define GANG                                                                                  \
+    "\"completionMode\":\"Indexed\",\"completions\":4,\"parallelism\":4,"                     \
+    "\"podReplacementPolicy\":\"Failed\",\"scheduling\":{\"schedulingPolicy\":{\"gang\":{}}," \
+    "\"disruptionMode\":{\"all\":{}}}"
+#define GANG_TEMPLATE                                                             \
+    "\"template\":{\"spec\":{\"execution\":{\"runs\":\"Each\"},\"containers\":[{" \
+    "\"name\":\"main\"}]}}"
+
+static void
+create_attempt(struct life *l, const struct job_plan *plan)
+{
+    ck_assert_uint_eq(plan->n_create, 4);
+    for (int i = 0; i < l->n_pods; i++)
+        ck_assert(pod_is_finished(pod_of(l->pods[i])));
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_int_eq(plan->create[i].index, i);
+        ck_assert_int_eq(plan->create[i].attempt, plan->create[0].attempt);
+        job_pod_counts_expect(l->counts, plan->create[i].index, plan->create[i].attempt, LATER);
+    }
+    for (unsigned i = 0; i < 4; i++) { /* one transaction: no plan between them */
+        const char *name = job_pod_name(l->arena, "j", (int64_t)i, plan->create[i].attempt);
+
+        l->pods[l->n_pods] = make_pod(l, name, "Pending", false);
+        see(l->counts, job_of(l->job), NULL, l->pods[l->n_pods++]);
+    }
+}
+
+/* How many attempts it took. */
+static int64_t
+live_as_gang(struct life *l)
+{
+    for (int step = 0; step < STEPS && !job_is_finished(job_of(l->job)); step++) {
+        struct job_plan plan;
+
+        if (random() % 60 == 0)
+            suspend_or_resume(l);
+        job_plan(job_of(l->job), l->counts, LATER, 1, l->arena, &plan);
+        if (plan.n_create > 0)
+            create_attempt(l, &plan);
+        else if (plan.end_rest)
+            for (int i = 0; i < l->n_pods; i++)
+                if (!pod_is_finished(pod_of(l->pods[i])))
+                    change_pod(l, i, make_pod(l, l->pods[i]->meta->name, "Running", true));
+        if (l->n_pods > 0)
+            live_on(l, (int)(random() % l->n_pods));
+    }
+    if (job_is_finished(job_of(l->job)))
+        ck_assert_str_eq(job_of(l->job)->status.completed_indexes, "0-3");
+    return l->counts->indexes.attempts;
+}
+
+/* Pods of one attempt only, and no success of an earlier one counts. */
+START_TEST(an_attempt_begins_when_the_last_is_over_and_is_done_as_a_whole)
+{
+    int64_t attempts = 0;
+    int ended = 0;
+
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        struct life *l = begin_with(GANG, GANG_TEMPLATE);
+
+        srandom(seed);
+        attempts += live_as_gang(l);
+        ended += job_is_finished(job_of(l->job));
+        end(l);
+    }
+    ck_assert_int_gt(ended, 0);
+    ck_assert_int_gt(attempts, 40);
+}
+END_TEST
 
 START_TEST(an_indexed_job_is_counted_right_change_by_change)
 {
@@ -530,4 +608,5 @@ SUITE("job_pod_counts", an_indexed_job_is_counted_right_change_by_change,
       and_those_that_replace_pods_early, a_million_indexes_done_in_order_cost_little,
       an_end_that_the_status_has_not_is_added_to_those_it_has,
       a_task_that_is_interrupted_too_often_is_to_be_held,
+      an_attempt_begins_when_the_last_is_over_and_is_done_as_a_whole,
       with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_action_state.h - a request that changes jobs, while it is served
+/* job_action_request.h - a request that changes jobs, while it is served
  *
  * Called by:  job_action.c and job_action_request.c only.
  * Thread:     the API's loop.
