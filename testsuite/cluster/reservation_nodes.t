@@ -42,6 +42,15 @@ told_again() { grep -c "considered this node not ready" "$cluster/log/$other"; }
 ok "an agent whose node was given up does not log this again and again" \
     test "$(told_again)" -le 5
 
+# A user's node is always free, so it would be in each reservation by number.
+root delete reservation some >/dev/null
+root annotate node n2 kiln.hpc/uid=54321 >/dev/null
+root reserve both --count 2 --start now+1hour --duration 1h --users root \
+    >"$cluster/out" 2>&1
+ok "the node of a user is in no reservation by number" \
+    grep -q 'only 1 with these labels' "$cluster/out"
+root annotate node n2 kiln.hpc/uid- >/dev/null
+
 # --- host lists ---------------------------------------------------------------
 
 # Prints what a command writes, on one line.

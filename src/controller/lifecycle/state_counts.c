@@ -98,6 +98,10 @@ bounded_namespace(struct state_counts *c, const char *namespace)
 static const char *
 node_state(const struct node *node)
 {
+    uid_t owner;
+
+    if (node_find_owner(node, &owner))
+        return "User"; /* whose agent a user starts and ends at will */
     if (node_is_fenced(node))
         return "Fenced";
     if (!node_is_ready(node))

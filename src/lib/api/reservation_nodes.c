@@ -48,6 +48,10 @@ reservation_nodes_choose(struct reservation_nodes *nodes, unsigned count, int64_
 bool
 reservation_nodes_match(const struct node_reservation *r, const struct node *node)
 {
+    uid_t owner;
+
+    if (node_find_owner(node, &owner))
+        return false;
     for (unsigned i = 0; i < r->spec.node_selector.count; i++) {
         const struct string_entry *e = &r->spec.node_selector.items[i];
         const char *has = string_map_find(&node->meta.labels, e->key);

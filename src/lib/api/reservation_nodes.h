@@ -31,7 +31,9 @@ void reservation_nodes_add(struct reservation_nodes *nodes, const char *name,
 /* Keeps the best `count` nodes for a start at that time. */
 void reservation_nodes_choose(struct reservation_nodes *nodes, unsigned count, int64_t start_us);
 
-/* Whether the node has all labels that the reservation's selector asks for. */
+/* Whether the node has all labels that the reservation's selector asks for, and
+ * is none of an ordinary user, on which only that user's pods could run.
+ */
 bool reservation_nodes_match(const struct node_reservation *r, const struct node *node);
 
 /* The latest time at which the pod ends; INT64_MAX: unknown, because it has no

@@ -269,6 +269,17 @@ find_unnamed(const struct feasibility_search *s, const struct node_class *class)
     return NULL;
 }
 
+/* The node of a user's agent is for that user's pods only. */
+static bool
+is_open(const struct feasibility_search *s, const struct class_node *node)
+{
+    const struct security_context *who = s->spec->security_context;
+    uid_t owner;
+
+    return !node_find_owner(node_of(node->object), &owner)
+           || (who != NULL && who->run_as_user != NULL && *who->run_as_user == (int64_t)owner);
+}
+
 void
 feasibility_visit(struct feasibility_search *s, feasibility_visit_fn *visit, void *context)
 {
@@ -280,11 +291,11 @@ feasibility_visit(struct feasibility_search *s, feasibility_visit_fn *visit, voi
          i++) {
         const struct class_node *node = find_unnamed(s, class);
 
-        if (node != NULL && !visit(s, node, context))
+        if (node != NULL && is_open(s, node) && !visit(s, node, context))
             return;
     }
     while (map_next(s->named, &at, NULL, &value))
-        if (!visit(s, value, context))
+        if (is_open(s, value) && !visit(s, value, context))
             return;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/storage/persistent_volume.h"
 #include "lib/api/storage/persistent_volume_claim.h"
 #include "lib/api/storage/storage_class.h"
@@ -111,6 +112,7 @@ provision_body(struct arena *arena, const struct object *claim, const struct obj
 /* --- a node for a claim that waits for no pod ----------------------------- */
 
 struct node_choice {
+    const struct object *claim;
     const struct volume_controller *vc;
     const struct storage_class *class;
     int64_t wanted;
@@ -134,6 +136,15 @@ add_volume(const struct object *volume, void *context)
         sum->bytes += persistent_volume_bytes(v);
 }
 
+/* The node of a user's agent gets only volumes of that user. */
+static bool
+is_of_another(const struct node *node, const struct object *claim)
+{
+    uid_t owner, uid;
+
+    return node_find_owner(node, &owner) && (!object_owner(claim, &uid) || uid != owner);
+}
+
 static void
 look_at_node(const struct object *node, void *context)
 {
@@ -143,7 +154,8 @@ look_at_node(const struct object *node, void *context)
     int64_t room;
 
     if (n->status.scratch == NULL || !node_is_ready(n) || n->spec.unschedulable
-        || !storage_class_allows(choice->class, &node->meta->labels))
+        || !storage_class_allows(choice->class, &node->meta->labels)
+        || is_of_another(n, choice->claim))
         return;
     object_cache_visit(choice->vc->s.cache, &persistent_volume_kind, add_volume, &sum);
     room = node_scratch_bytes(n) - sum.bytes;
@@ -159,6 +171,7 @@ provision_choose(const struct volume_controller *vc, const struct object *claim,
 {
     struct node_choice choice = {
         .vc = vc,
+        .claim = claim,
         .class = storage_class_of(class),
         .wanted = persistent_volume_claim_bytes(persistent_volume_claim_of(claim)),
     };

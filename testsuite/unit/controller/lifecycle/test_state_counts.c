@@ -115,6 +115,14 @@ START_TEST(a_node_is_in_one_state)
     put_node("n3", "\"unschedulable\":true", "True");
     ck_assert_str_eq(look("kiln_nodes"), "{state=\"Cordoned\"} 1;{state=\"Ready\"} 2;");
 
+    put(&node_kind,
+        "{\"metadata\":{\"name\":\"n4-ann\",\"annotations\":{\"kiln.hpc/uid\":\"1000\"}},"
+        "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"Unknown\"}]}}");
+    ck_assert_str_eq(look("kiln_nodes"),
+                     "{state=\"Cordoned\"} 1;{state=\"Ready\"} 2;{state=\"User\"} 1;");
+    fake_client_remove(api, &node_kind, NULL, "n4-ann");
+    fake_client_run(api);
+
     put_node("n1", "\"unschedulable\":true", "Unknown");
     put_node("n2",
              "\"taints\":[{\"key\":\"node.kubernetes.io/out-of-service\","

@@ -237,6 +237,26 @@ START_TEST(nothing_is_impossible_without_nodes_or_while_one_is_unknown)
 }
 END_TEST
 
+/* A user could keep others from being told, with a large node or a new one. */
+START_TEST(the_node_of_a_user_is_for_that_users_pods)
+{
+    static const char *const of_alice =
+        "\"kiln.hpc/rootless\":\"1000\"},\"annotations\":{\"kiln.hpc/uid\":\"1000\"";
+    static const char *const alice = "\"securityContext\":{\"runAsUser\":1000}";
+    static const char *const bob = "\"securityContext\":{\"runAsUser\":1001}";
+    struct cluster c;
+
+    cluster_init(&c);
+    join(&c, "n1", "", "\"cpu\":\"4\"", NULL);
+    join(&c, "n2-alice", of_alice, "\"cpu\":\"1000\"", NULL);
+    ck_assert_str_eq(judge(&c, "\"cpu\":\"1000\"", alice), "");
+    ck_assert_ptr_nonnull(strstr(judge(&c, "\"cpu\":\"1000\"", bob), "n1"));
+    join(&c, "n3-alice", of_alice, NULL, NULL);
+    ck_assert_str_ne(judge(&c, "\"cpu\":\"1000\"", bob), "");
+    cluster_fini(&c);
+}
+END_TEST
+
 static void
 add_two_nodes(struct cluster *c)
 {
@@ -448,5 +468,6 @@ SUITE("feasibility", pods_that_are_placed_together_need_so_much_room_at_a_time,
       a_node_changes_its_class_with_what_it_has_and_not_with_its_state,
       with_too_many_classes_nothing_is_called_impossible,
       nothing_is_impossible_without_nodes_or_while_one_is_unknown,
-      the_reason_has_the_nearest_that_could, a_label_with_the_name_of_a_node_finds_that_node,
+      the_node_of_a_user_is_for_that_users_pods, the_reason_has_the_nearest_that_could,
+      a_label_with_the_name_of_a_node_finds_that_node,
       who_asks_for_very_many_labels_is_told_nothing)

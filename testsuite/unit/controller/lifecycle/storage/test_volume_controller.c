@@ -367,6 +367,28 @@ START_TEST(a_claim_that_waits_for_no_pod_gets_scratch_of_the_emptiest_node)
 }
 END_TEST
 
+/* A user's node could get the volumes of all by offering much scratch. */
+START_TEST(the_node_of_a_user_gets_only_volumes_of_that_user)
+{
+    static const char *const of_1000 = ",\"annotations\":{\"kiln.hpc/uid\":\"1000\"}";
+
+    begin();
+    put_node("n2", "20Gi");
+    put(&node_kind,
+        "{\"metadata\":{\"name\":\"n3-ann\"%s},\"status\":{\"scratch\":{\"path\":\"/scratch\","
+        "\"capacity\":\"1Ei\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+        of_1000);
+    settle();
+    put_claim("data", "now", "15Gi", "");
+    put_claim("hers", "now", "15Gi", of_1000);
+    settle();
+
+    ck_assert_str_eq(persistent_volume_scratch_node(volume("pvc-u-data")), "n2");
+    ck_assert_str_eq(persistent_volume_scratch_node(volume("pvc-u-hers")), "n3-ann");
+    end();
+}
+END_TEST
+
 /* A volume that is being deleted, with the given reason in its status. */
 static void
 put_deleted(const char *node, const char *reason)
@@ -506,7 +528,7 @@ SUITE("volume_controller", a_volume_that_is_nobodys_is_available,
       an_agent_is_asked_and_what_it_makes_is_bound,
       an_agent_that_cannot_frees_the_claim_for_another_node,
       a_claim_that_waits_for_no_pod_gets_scratch_of_the_emptiest_node,
-      scratch_is_deleted_with_its_claim, scratch_is_let_go_when_the_agent_has_removed_it,
-      scratch_of_a_node_that_is_gone_is_let_go_too,
+      the_node_of_a_user_gets_only_volumes_of_that_user, scratch_is_deleted_with_its_claim,
+      scratch_is_let_go_when_the_agent_has_removed_it, scratch_of_a_node_that_is_gone_is_let_go_too,
       a_pod_with_a_template_gets_a_claim_that_is_its_users, a_pod_that_has_ended_keeps_no_scratch,
       a_claim_that_is_in_use_stays_until_it_is_not)
