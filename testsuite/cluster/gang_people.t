@@ -126,6 +126,22 @@ ok "tasks for which there are too few nodes are told" says "can never run" ||
     note "$(cat "$cluster/said")"
 as kilntest1 kctl cancel "$id" >/dev/null
 
+# --- when ----------------------------------------------------------------------------
+
+submit -N 3 -c 4 --test-only --wrap true >"$cluster/said"
+ok "--test-only says where a job of three nodes could start" says "It could start now, on n[2,9-10]" || note "$(cat "$cluster/said")"
+ok "... with its amounts" says "4 CPUs on each of 3 nodes" || note "$(cat "$cluster/said")"
+long=$(submit -w n9 -c 4 --wrap 'exec sleep 300')
+is_running() { as kilntest1 kctl jobs --no-headers | grep -w "^ *$1" | grep -q Running; }
+wait_for 20 is_running "$long"
+submit -N 3 -c 4 --test-only --wrap true >"$cluster/said"
+ok "while one of them is busy, it is later" says "It could start at " || note "$(cat "$cluster/said")"
+ok "... on all three" says "at the earliest, on n[2,9-10]" || note "$(cat "$cluster/said")"
+submit -N 2 -c 4 --test-only --wrap true >"$cluster/said"
+ok "a job of two nodes could start now on the others" says "now, on n[2,10]" ||
+    note "$(cat "$cluster/said")"
+as kilntest1 kctl cancel "$long" >/dev/null
+
 # --- history -----------------------------------------------------------------------
 
 history() { as kilntest1 kctl history --no-headers "$@"; }

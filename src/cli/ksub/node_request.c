@@ -37,7 +37,6 @@ find_obstacle(const struct submission *s, const char **ret_why)
     } obstacles[] = {
         {s->array.text != NULL, "--array", "the tasks of an array have one node each"},
         {s->cron != NULL, "--cron", "jobs that repeat have one node"},
-        {s->test_only, "--test-only", "it is not known yet when several nodes are free together"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++)

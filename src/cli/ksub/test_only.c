@@ -30,6 +30,9 @@ print_shape(const struct submission *s)
     strbuf_printf(&text, "The controller would accept job '%s': ", submission_name(s));
     if (s->shared_mcpu > 0)
         strbuf_printf(&text, "%g shared CPUs on one node", (double)s->shared_mcpu / 1000);
+    else if (s->node_count > 1)
+        strbuf_printf(&text, "%" PRId64 " CPU%s on each of %" PRId64 " nodes", submission_cpus(s),
+                      submission_cpus(s) == 1 ? "" : "s", s->node_count);
     else
         strbuf_printf(&text, "%" PRId64 " CPU%s on one node", submission_cpus(s),
                       submission_cpus(s) == 1 ? "" : "s");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a pod waits: the current state of the queue, the filters and the nodes.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/explanation.h"
@@ -337,6 +338,8 @@ explain_pod(struct explanation *e)
         explain_gate(e);
     if (e->queued != NULL && e->queued->queued_group != NULL)
         explain_group(e);
+    else if (e->gang_size > 1)
+        explanation_add_gang(e, e->gang_size);
     else
         explain_now(e);
 }
@@ -368,11 +371,23 @@ strip_claims(const struct object *pod, struct arena *arena)
     return object_new(pod->kind, tree);
 }
 
+/* How many such pods its job is going to have at the same time. */
+static unsigned
+gang_size_of(const struct object *pod)
+{
+    const char *text = string_map_find(&pod->meta->annotations, ANNOTATION_GANG_SIZE);
+    const long size = text != NULL ? strtol(text, NULL, 10) : 0;
+
+    return size > 1 && size <= QUEUED_GROUP_MAX ? (unsigned)size : 0;
+}
+
 static void
 open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
 {
     CLEANUP(object_unrefp) const struct object *stripped = NULL;
 
+    if (is_hypothetical)
+        e->gang_size = gang_size_of(pod);
     if (!is_hypothetical)
         e->queued = queue_find(e->s->queue, pod->meta->namespace, pod->meta->name);
     else if (pod_spec_scratch_bytes(&pod_of(pod)->spec) > 0)

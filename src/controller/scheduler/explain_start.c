@@ -3,20 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/scheduler/explain/earliest_start.h"
 #include "controller/scheduler/explanation.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/taints.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/hostlist.h"
+#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
+
+/* The plan of a gang may ask about each node once. */
+#define GANG_TRIALS 4096u
+#define GANG_US     20000
+#define NODES_TOLD  200 /* bytes of a list of nodes */
 
 static void
 tell_closed(const struct explanation *e, const struct node_view *node, struct strbuf *out)
@@ -350,4 +360,125 @@ explanation_add_group_start(struct explanation *e)
     set_words(e, start, "outlook", &said, "", behind.text);
     strbuf_fini(&said.head);
     strbuf_fini(&said.tail);
+}
+
+/* ---- Jobs of several nodes that do not exist yet ---- */
+
+/* Every node is asked, because the plan takes any number of them. */
+static void
+filter_all(const struct explanation *e, struct cycle *cycle, struct answer *answers)
+{
+    const struct snapshot *snapshot = &e->s->snapshot;
+    struct prefilter_result named;
+    plugin_set narrowers;
+    const struct answer answer = profile_prefilter(e->profile, cycle, &named, &narrowers);
+
+    for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
+        const struct node_view *node = snapshot->nodes[i];
+        struct answer *a = &answers[node->slot];
+        bool is_named = !named.has_names;
+
+        for (unsigned k = 0; named.has_names && k < named.count && !is_named; k++)
+            is_named = strcmp(named.names[k], node->name) == 0;
+        *a = answer;
+        if (answer.verdict == VERDICT_OK && !is_named)
+            *a = (struct answer){.verdict = VERDICT_NEVER, .plugin = PLUGIN_NONE};
+        else if (answer.verdict == VERDICT_OK)
+            profile_filter(e->profile, e->profile->filters, cycle, &node, 1, a);
+    }
+    free((void *)named.names);
+}
+
+static void
+plan_gang(const struct explanation *e, struct reservation *r, struct start_answer *ret)
+{
+    struct scheduler *s = e->s;
+    const struct timeline *t = s->handle.timeline;
+    CLEANUP_FREE struct answer *answers = NULL;
+    struct diagnosis d = {
+        .snapshot = &s->snapshot, .absent = ANSWER_OK, .prefilter_reason = STRING_ID_NONE};
+    struct cycle cycle;
+
+    cache_update_snapshot(s->cache, &s->snapshot);
+    scheduler_bind_reservations(s, NULL);
+    answers = xnew_array(struct answer, s->snapshot.n_slots + 1);
+    cycle_init(&cycle, e->pod, &s->snapshot);
+    filter_all(e, &cycle, answers);
+    cycle_fini(&cycle);
+    d.answers = answers;
+    scheduler_find_open_nodes(s, &d, r);
+    timeline_init_cycle(&cycle, e->profile, e->pod, &s->snapshot);
+    earliest_start_find(
+        &(struct start_question){.what_if = {.timeline = t,
+                                             .profile = e->profile,
+                                             .filters = e->profile->rooms,
+                                             .cycle = &cycle,
+                                             .n_binding = t != NULL ? timeline_binding(t) : 0,
+                                             .now_us = clock_real_us(s->settings.clock)},
+                                 .cache = s->cache,
+                                 .node_reservations = s->handle.node_reservations,
+                                 .snapshot = &s->snapshot,
+                                 .may_come = r->may_come,
+                                 .n_slots = r->n_slots,
+                                 .count = r->count,
+                                 .is_one_per_node = true,
+                                 .most_ends = ESTIMATE_ENDS,
+                                 .most_trials = GANG_TRIALS,
+                                 .clock = s->settings.clock,
+                                 .work_until_us = clock_monotonic_us(s->settings.clock) + GANG_US},
+        ret);
+    cycle_fini(&cycle);
+}
+
+static void
+list_nodes(const struct start_answer *a, unsigned count, struct strbuf *out)
+{
+    CLEANUP_FREE const char **names = xnew_array(const char *, count);
+
+    for (unsigned i = 0; i < count; i++)
+        names[i] = a->nodes[i]->name;
+    hostlist_format(names, count, NODES_TOLD, out);
+}
+
+void
+explanation_add_gang(struct explanation *e, unsigned count)
+{
+    struct pod_view *members[] = {e->pod};
+    struct reservation r = {
+        .profile = e->profile, .members = members, .count = count, .is_one_per_node = true};
+    struct json *start = json_make_object(e->arena, e->answer, "start");
+    struct start_words said = {STRBUF_INIT, STRBUF_INIT};
+    CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT, behind = STRBUF_INIT;
+    struct start_answer a = {0};
+    char time[TIME_TEXT_SIZE];
+
+    plan_gang(e, &r, &a);
+    e->estimate.chance =
+        a.from_us > clock_real_us(e->s->settings.clock) || a.from_us == 0 ? START_LATER : START_NOW;
+    e->estimate.from_us = e->estimate.chance == START_LATER ? a.from_us : 0;
+    if (a.from_us > 0)
+        list_nodes(&a, count, &nodes);
+    if (e->estimate.chance == START_NOW)
+        strbuf_printf(&said.head, "it could start now, on %s", nodes.text);
+    else if (a.from_us == 0)
+        strbuf_printf(&said.head,
+                      "no %u nodes have room for it at the same time, and it is not "
+                      "known when they will",
+                      count);
+    else {
+        time_format(a.from_us, false, time);
+        strbuf_printf(&said.head, "it could start at %s at the earliest, on %s", time, nodes.text);
+    }
+    json_set_string(e->arena, start, "chance", e->estimate.chance == START_NOW ? "Now" : "Later");
+    add_time(e, start, "from", e->estimate.from_us);
+    if (nodes.length > 0)
+        json_set(e->arena, start, "node", explanation_text(e->arena, nodes.text, nodes.length));
+    tell_deadline(e, &behind);
+    tell_unconsidered(e, &behind);
+    set_words(e, start, "message", &said, "", behind.text);
+    set_words(e, start, "outlook", &said, "", behind.text);
+    strbuf_fini(&said.head);
+    strbuf_fini(&said.tail);
+    start_answer_fini(&a);
+    free(r.may_come);
 }

@@ -38,6 +38,7 @@ struct explanation {
     struct closers closers;
     struct start_estimate estimate;
     struct start_time forecast;
+    unsigned gang_size;      /* it stands for so many pods, which do not exist */
     bool is_stripped;        /* pod lacks its ephemeral claims */
     bool is_without_scratch; /* only scratch is lacking */
     bool is_at_least;        /* more nodes may have room than counted */
@@ -63,3 +64,8 @@ void explanation_add_smaller(struct explanation *e);
  */
 void explanation_add_start(struct explanation *e);
 void explanation_add_group_start(struct explanation *e);
+
+/* Adds when so many pods like it could start together, each on its own node, if it
+ * is one of a job that does not exist yet. Its cycle is not begun.
+ */
+void explanation_add_gang(struct explanation *e, unsigned count);

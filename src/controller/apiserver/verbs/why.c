@@ -446,6 +446,11 @@ make_pod(struct request *q, const struct json *job)
     json_set_string(q->arena, meta, "namespace", q->route.namespace);
     if (labels != NULL)
         json_set(q->arena, meta, "labels", json_dup(q->arena, labels));
+    if (json_is_true(json_get_path(job, "spec.scheduling.onePerNode"))
+        && json_get_path(job, "spec.scheduling.schedulingPolicy.gang") != NULL)
+        json_set(q->arena, json_make_object(q->arena, meta, "annotations"), ANNOTATION_GANG_SIZE,
+                 json_stringf(q->arena, "%lld",
+                              (long long)json_get_int(json_get(job, "spec"), "parallelism", 1)));
     json_set(q->arena, pod, "spec", json_dup(q->arena, json_get(template, "spec")));
     return pod;
 }

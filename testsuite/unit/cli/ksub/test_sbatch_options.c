@@ -146,7 +146,6 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
     } cases[] = {
         {"-N 2-4", "--nodes: '2-4': the number of nodes of a job is fixed"},
         {"-N 4 --per-node -a 1-3", "--array is not for a job of 4 nodes"},
-        {"-N 4 --per-node --test-only", "--test-only is not for"},
         {"-N 4 --per-node -w n1", "--nodelist names 1 node"},
         {"-N 4 --per-node --cron @daily", "--cron is not for"},
         {"-N 4 --per-node -n 3", "--ntasks 3 is less than one task"},
