@@ -107,6 +107,74 @@ ok "the job runs" wait_for 20 is_in "$held" Running
 is "requeuehold" "$(says scontrol requeuehold "$running")" "||0"
 ok "the job is held" wait_for 20 is_in "$running" Held
 
+# --- records ------------------------------------------------------------------
+
+# The keys of a record of Debian's Slurm 22.05, in their order.
+keys() { as kilntest1 scontrol -o show "$@" | sed -n 1p | tr ' ' '\n' | sed -n 's/=.*//p' | tr '\n' ' '; }
+shown=$(submit -J 'one|two' --comment 'a note' -n 2 -c 2 --mem=64)
+ok "it runs" wait_for 20 is_in "$shown" Running
+is "a job has every key in its place" "$(keys job "$shown")" "JobId JobName UserId GroupId MCS_label \
+Priority Nice Account QOS JobState Reason Dependency Requeue Restarts BatchFlag Reboot ExitCode \
+RunTime TimeLimit TimeMin SubmitTime EligibleTime AccrueTime StartTime EndTime Deadline SuspendTime \
+SecsPreSuspend LastSchedEval Scheduler Partition AllocNode:Sid ReqNodeList ExcNodeList NodeList BatchHost \
+NumNodes NumCPUs NumTasks CPUs/Task ReqB:S:C:T TRES Socks/Node NtasksPerN:B:S:C CoreSpec MinCPUsNode \
+MinMemoryNode MinTmpDiskNode Features DelayBoot OverSubscribe Contiguous Licenses Network Command WorkDir \
+Comment StdErr StdIn StdOut Power "
+record=$(as kilntest1 scontrol show job "$shown")
+has() { # WHAT LINE
+    is "$1" "$(printf '%s\n' "$record" | grep -cxF -e "$2")" 1
+}
+has "the first line" "JobId=$shown JobName=one|two"
+has "the user" "   UserId=kilntest1($(id -u kilntest1)) GroupId=kilntest1($(id -g kilntest1)) MCS_label=N/A"
+has "the state" "   JobState=RUNNING Reason=None Dependency=(null)"
+has "CPUs" "   NumNodes=1 NumCPUs=4 NumTasks=2 CPUs/Task=2 ReqB:S:C:T=0:0:*:*"
+has "TRES" "   TRES=cpu=4,mem=64M,node=1,billing=4"
+has "nodes that were asked for" "   ReqNodeList=(null) ExcNodeList=(null)"
+has "the directory" "   WorkDir=$cluster/home/kilntest1"
+has "the comment" "   Comment=a note "
+has "the output" "   StdOut=/dev/null"
+like "with -d it has more" "$(as kilntest1 scontrol -d show job "$shown")" 'DerivedExitCode=0:0'
+record=$(as kilntest1 scontrol show job "${array}_5")
+has "a task" "JobId=$array ArrayJobId=$array ArrayTaskId=5 ArrayTaskThrottle=2 JobName=wrap"
+record=$(as kilntest1 scontrol show jobid="$ended")
+has "a job that has ended" "   Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=3:0"
+is "a task that does not exist" "$(says scontrol show job "${array}_77")" "Job ${array}_77 not found+||1"
+is "a job that does not exist" "$(says scontrol show job 9999)" \
+    "|slurm_load_jobs error: Invalid job id specified+|1"
+is "a word that is no job" "$(says scontrol show job abc)" \
+    "|scontrol_print_job error: Invalid job id specified+|1"
+like "no value makes a line" "$(says sh -c 'scontrol show job $(sbatch --parsable -H \
+    --comment "a
+JobId=7" --wrap true) | grep -c ^JobId')" '^1\+'
+is "a node has every key in its place" "$(keys node n1)" "NodeName Arch CoresPerSocket CPUAlloc CPUEfctv \
+CPUTot CPULoad AvailableFeatures ActiveFeatures Gres NodeAddr NodeHostName Version OS RealMemory AllocMem \
+FreeMem Sockets Boards State ThreadsPerCore TmpDisk Weight Owner MCS_label Partitions BootTime \
+SlurmdStartTime LastBusyTime CfgTRES AllocTRES CapWatts CurrentWatts AveWatts ExtSensorsJoules \
+ExtSensorsWatts ExtSensorsTemp "
+like "its shape" "$(as kilntest1 scontrol -o show node=n1)" \
+    'CoresPerSocket=4 .* CPUTot=8 .* Sockets=2 .* State=MIXED ThreadsPerCore=1 .*CfgTRES=cpu=8,mem=1024M'
+admin drain n1 --reason 'new fan' >/dev/null
+like "a node that is drained" "$(as kilntest1 scontrol -o show node)" \
+    ' State=MIXED\+DRAIN .* Reason=new fan \[root@20[0-9-]+T[0-9:]+\]$'
+admin uncordon n1 >/dev/null
+is "a node that does not exist" "$(says scontrol show node nope)" "Node nope not found+||1"
+is "a partition has every key in its place" "$(keys partition)" "PartitionName AllowGroups AllowAccounts \
+AllowQos AllocNodes Default QoS DefaultTime DisableRootJobs ExclusiveUser GraceTime Hidden MaxNodes MaxTime \
+MinNodes LLN MaxCPUsPerNode Nodes PriorityJobFactor PriorityTier RootOnly ReqResv OverSubscribe \
+OverTimeLimit PreemptMode State TotalCPUs TotalNodes SelectTypeParameters JobDefaults DefMemPerNode \
+MaxMemPerNode TRES "
+is "a partition that does not exist" "$(says scontrol show part nope)" "Partition nope not found+||1"
+is "no reservations" "$(says scontrol show res)" "No reservations in the system+||0"
+admin reserve course --nodes n1 --start 'tomorrow 09:00' --duration 3h --users kilntest1 >/dev/null
+like "a reservation" "$(as kilntest1 scontrol -o show reservation course)" \
+    '^ReservationName=course StartTime=.*T09:00:00 EndTime=.*T12:00:00 Duration=03:00:00 Nodes=n1 .*Users=kilntest1 '
+admin delete reservation course >/dev/null
+config=$(as kilntest1 scontrol show config)
+like "the configuration has what tools read" "$config" 'MinJobAge  *= 300 sec'
+like "and the limit of the site" "$config" 'MaxArraySize  *= [1-9][0-9]+'
+is "a controller that is away" "$(says env KILN_SERVER=http://127.0.0.1:1 scontrol show job 1)" \
+    "|slurm_load_jobs error: Unable to contact slurm controller (connect failure)+|1"
+
 # --- inside of a job ----------------------------------------------------------
 
 as kilntest1 sbatch -Q -W -o "inside.out" --wrap 'scontrol show hostnames

@@ -19,7 +19,7 @@
 
 /* Names of a file, one or several in a line, as a list. */
 static const char *
-read_list(struct control *c, const char *text)
+read_list(struct scontrol *c, const char *text)
 {
     CLEANUP_STRBUF struct strbuf file = STRBUF_INIT;
     char *list;
@@ -47,7 +47,7 @@ read_list(struct control *c, const char *text)
 }
 
 static int
-expand(struct control *c, const char *list, const char ***ret_names, size_t *ret_count)
+expand(struct scontrol *c, const char *list, const char ***ret_names, size_t *ret_count)
 {
     struct error err = {0};
     int r = hostlist_expand(c->client->arena, list, ret_names, ret_count, &err);
@@ -58,7 +58,7 @@ expand(struct control *c, const char *list, const char ***ret_names, size_t *ret
 }
 
 int
-control_show_hostnames(struct control *c, int n_words, char **words)
+control_show_hostnames(struct scontrol *c, int n_words, char **words)
 {
     const char *list = n_words > 0 ? words[0] : getenv("SLURM_JOB_NODELIST");
     const char **names;
@@ -78,7 +78,7 @@ control_show_hostnames(struct control *c, int n_words, char **words)
 }
 
 static int
-show_list(struct control *c, int n_words, char **words, bool is_sorted)
+show_list(struct scontrol *c, int n_words, char **words, bool is_sorted)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char **names;
@@ -99,13 +99,13 @@ show_list(struct control *c, int n_words, char **words, bool is_sorted)
 }
 
 int
-control_show_hostlist(struct control *c, int n_words, char **words)
+control_show_hostlist(struct scontrol *c, int n_words, char **words)
 {
     return show_list(c, n_words, words, false);
 }
 
 int
-control_show_hostlist_sorted(struct control *c, int n_words, char **words)
+control_show_hostlist_sorted(struct scontrol *c, int n_words, char **words)
 {
     return show_list(c, n_words, words, true);
 }

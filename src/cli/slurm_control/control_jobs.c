@@ -77,7 +77,7 @@ reason_of(const struct job_keyword *change, const struct json *result)
 }
 
 static const char *
-job_of_result(struct control *c, const struct json *result, const char *given)
+job_of_result(struct scontrol *c, const struct json *result, const char *given)
 {
     const char *tasks = json_get_text(result, "tasks");
     const int64_t id = json_get_int(result, "id", 0);
@@ -92,7 +92,7 @@ job_of_result(struct control *c, const struct json *result, const char *given)
 }
 
 static int
-fail(struct control *c, const struct job_keyword *change, const char *job, const char *reason)
+fail(struct scontrol *c, const struct job_keyword *change, const char *job, const char *reason)
 {
     if (!c->is_quiet) {
         fprintf(stderr, "%s for job %s\n", reason, job);
@@ -104,7 +104,7 @@ fail(struct control *c, const struct job_keyword *change, const char *job, const
 
 /* Sends the body for one word of a user; the exit status. */
 static int
-send(struct control *c, const struct job_keyword *change, const char *given, struct json *body)
+send(struct scontrol *c, const struct job_keyword *change, const char *given, struct json *body)
 {
     struct error err = {0};
     const char *next = "";
@@ -139,7 +139,7 @@ send(struct control *c, const struct job_keyword *change, const char *given, str
 
 /* A word is a job, "JobId=17", or "name=NAME" or "jobname=NAME": the user's jobs of that name. */
 static int
-change_word(struct control *c, const struct job_keyword *change, const char *word,
+change_word(struct scontrol *c, const struct job_keyword *change, const char *word,
             struct json *update)
 {
     struct arena *arena = c->client->arena;
@@ -168,7 +168,7 @@ change_word(struct control *c, const struct job_keyword *change, const char *wor
 }
 
 static int
-change_words(struct control *c, const struct job_keyword *change, const char *keyword, int n_words,
+change_words(struct scontrol *c, const struct job_keyword *change, const char *keyword, int n_words,
              char **words)
 {
     int status = 0;
@@ -189,7 +189,7 @@ change_words(struct control *c, const struct job_keyword *change, const char *ke
 }
 
 int
-control_hold(struct control *c, int n_words, char **words)
+control_hold(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {"hold", "slurm_suspend error", true};
 
@@ -197,7 +197,7 @@ control_hold(struct control *c, int n_words, char **words)
 }
 
 int
-control_uhold(struct control *c, int n_words, char **words)
+control_uhold(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {"hold", "slurm_suspend error", true};
 
@@ -205,7 +205,7 @@ control_uhold(struct control *c, int n_words, char **words)
 }
 
 int
-control_release(struct control *c, int n_words, char **words)
+control_release(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {"release", "slurm_suspend error", true};
 
@@ -213,7 +213,7 @@ control_release(struct control *c, int n_words, char **words)
 }
 
 int
-control_requeue(struct control *c, int n_words, char **words)
+control_requeue(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {"requeue", NULL, false};
 
@@ -222,7 +222,7 @@ control_requeue(struct control *c, int n_words, char **words)
 
 /* Slurm's first word may say how the job's state is called: "Incomplete", "State=SpecialExit". */
 int
-control_requeue_hold(struct control *c, int n_words, char **words)
+control_requeue_hold(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {"requeueAndHold", NULL, false};
 
@@ -236,7 +236,7 @@ control_requeue_hold(struct control *c, int n_words, char **words)
 }
 
 int
-control_suspend(struct control *c, int n_words, char **words)
+control_suspend(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {"suspend", NULL, false};
 
@@ -244,7 +244,7 @@ control_suspend(struct control *c, int n_words, char **words)
 }
 
 int
-control_resume(struct control *c, int n_words, char **words)
+control_resume(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {"resume", NULL, false};
 
@@ -253,7 +253,7 @@ control_resume(struct control *c, int n_words, char **words)
 
 /* Slurm moves the job in front of the user's others by their nice values, which Kiln does not have. */
 int
-control_top(struct control *c, UNUSED int n_words, UNUSED char **words)
+control_top(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
     slurm_client_error(c->client,
                        "Kiln does not reorder a user's jobs: 'scontrol hold' the others, or give "
@@ -265,7 +265,7 @@ control_top(struct control *c, UNUSED int n_words, UNUSED char **words)
 
 /* Slurm's other names of fields, and those that mean nothing here. */
 static const char *
-own_name(struct control *c, const char *word)
+own_name(struct scontrol *c, const char *word)
 {
     static const struct {
         const char *slurms, *ours;
@@ -287,7 +287,7 @@ own_name(struct control *c, const char *word)
 }
 
 static int
-read_field(struct control *c, const char *word, struct json *update)
+read_field(struct scontrol *c, const char *word, struct json *update)
 {
     struct error err = {0};
     int r = update_field_read(own_name(c, word), update, c->client->arena, &err);
@@ -305,7 +305,7 @@ read_field(struct control *c, const char *word, struct json *update)
 }
 
 int
-control_update_job(struct control *c, int n_words, char **words)
+control_update_job(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {.action = "update"};
     struct json *update = json_object(c->client->arena);
@@ -339,7 +339,7 @@ control_update_job(struct control *c, int n_words, char **words)
 
 /* Finds the Job of an id, or of a task: its array. */
 static int
-find_job(struct control *c, const char *word, struct target_object *ret_job, struct error *err)
+find_job(struct scontrol *c, const char *word, struct target_object *ret_job, struct error *err)
 {
     char *id = arena_strndup(c->client->arena, word, strcspn(word, "_"));
 
@@ -365,7 +365,7 @@ has_started(const struct json *job, void *context)
 }
 
 int
-control_wait_job(struct control *c, int n_words, char **words)
+control_wait_job(struct scontrol *c, int n_words, char **words)
 {
     struct readiness ready = {0};
     struct target_object job;
@@ -397,7 +397,7 @@ control_wait_job(struct control *c, int n_words, char **words)
 /* ---- write batch_script ---- */
 
 static int
-write_script(struct control *c, const char *word, const char *path)
+write_script(struct scontrol *c, const char *word, const char *path)
 {
     CLEANUP_SYNC_CALL struct sync_call content = {0};
     CLEANUP_FD int fd = -1;
@@ -431,7 +431,7 @@ write_script(struct control *c, const char *word, const char *path)
 }
 
 int
-control_write(struct control *c, int n_words, char **words)
+control_write(struct scontrol *c, int n_words, char **words)
 {
     if (n_words < 1 || !control_is(words[0], "batch_script", 5)) {
         fprintf(stderr, "invalid write argument:%s\n", n_words < 1 ? "" : words[0]);

@@ -83,7 +83,7 @@ control_is(const char *text, const char *keyword, size_t least)
 /* ---- Small keywords ---- */
 
 static int
-version(UNUSED struct control *c, UNUSED int n_words, UNUSED char **words)
+version(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
     slurm_client_print_version();
     return 0;
@@ -91,7 +91,7 @@ version(UNUSED struct control *c, UNUSED int n_words, UNUSED char **words)
 
 /* Slurm asks once and does not wait. */
 static int
-ping(struct control *c, UNUSED int n_words, UNUSED char **words)
+ping(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
     struct json *answer = NULL;
     struct error err = {0};
@@ -107,35 +107,56 @@ ping(struct control *c, UNUSED int n_words, UNUSED char **words)
 }
 
 static int
-refuse(struct control *c, const char *words)
+refuse(struct scontrol *c, const char *words)
 {
     slurm_client_error(c->client, "%s", words);
     return 1;
 }
 
 static int
-reboot(struct control *c, UNUSED int n_words, UNUSED char **words)
+reboot(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
     return refuse(c,
                   "Kiln does not reboot nodes: 'kctl drain --wait NODE', and reboot it yourself");
 }
 
 static int
-daemons(struct control *c, UNUSED int n_words, UNUSED char **words)
+daemons(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
     return refuse(c, "Kiln's daemons are controlled on their hosts: systemctl reload or restart "
                      "kiln-controller, kiln-agent");
 }
 
 static int
-notify(struct control *c, UNUSED int n_words, UNUSED char **words)
+notify(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
     return refuse(c, "Kiln sends no messages to jobs; sbatch --signal warns a job before its end");
 }
 
 static int
-nothing(UNUSED struct control *c, UNUSED int n_words, UNUSED char **words)
+nothing(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
+    return 0;
+}
+
+static int
+show_licenses(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
+{
+    puts("No licenses configured in Slurm.");
+    return 0;
+}
+
+static int
+show_steps(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
+{
+    puts("No job steps in the system");
+    return 0;
+}
+
+static int
+show_topology(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
+{
+    slurm_client_error(c->client, "No topology information available");
     return 0;
 }
 
@@ -150,7 +171,7 @@ struct keyword {
 };
 
 static int
-run_keyword(struct control *c, const struct keyword *keywords, size_t count, int n_words,
+run_keyword(struct scontrol *c, const struct keyword *keywords, size_t count, int n_words,
             char **words)
 {
     for (size_t i = 0; i < count; i++)
@@ -160,19 +181,39 @@ run_keyword(struct control *c, const struct keyword *keywords, size_t count, int
 }
 
 static int
-show(struct control *c, int n_words, char **words)
+show(struct scontrol *c, int n_words, char **words)
 {
     static const struct keyword keywords[] = {
+        {"burstbuffer", 2, nothing},
+        {"config", 1, control_show_config},
         {"daemons", 3, nothing},
+        {"federation", 1, nothing},
         {"hostlistsorted", 9, control_show_hostlist_sorted},
         {"hostlist", 5, control_show_hostlist},
         {"hostnames", 5, control_show_hostnames},
+        {"jobid", 1, control_show_job},
+        {"jobs", 1, control_show_job},
+        {"licenses", 1, show_licenses},
+        {"nodes", 1, control_show_node},
+        {"partitions", 1, control_show_partition},
+        {"reservations", 1, control_show_reservation},
+        {"steps", 2, show_steps},
+        {"topology", 1, show_topology},
     };
+    char *parts[3] = {NULL};
+    char *equals;
     int status;
 
     if (n_words == 0) {
         fputs("too few arguments for keyword:show\n", stderr);
         return 1;
+    }
+    equals = strchr(words[0], '=');
+    if (equals != NULL) { /* show node=n1 */
+        parts[0] = arena_strndup(c->client->arena, words[0], (size_t)(equals - words[0]));
+        parts[1] = equals + 1;
+        words = parts;
+        n_words = 2;
     }
     status = run_keyword(c, keywords, ARRAY_SIZE(keywords), n_words, words);
     if (status != NO_SUCH_KEYWORD)
@@ -182,7 +223,7 @@ show(struct control *c, int n_words, char **words)
 }
 
 static int
-update(struct control *c, int n_words, char **words)
+update(struct scontrol *c, int n_words, char **words)
 {
     if (n_words == 0) {
         fputs("too few arguments for update keyword\n", stderr);
@@ -237,7 +278,7 @@ static const struct keyword keywords[] = {
 };
 
 static int
-run_words(struct control *c, int n_words, char **words)
+run_words(struct scontrol *c, int n_words, char **words)
 {
     const int status = run_keyword(c, keywords, ARRAY_SIZE(keywords), n_words, words);
 
@@ -249,7 +290,7 @@ run_words(struct control *c, int n_words, char **words)
 
 /* Commands of standard input, until its end, or "exit" or "quit". */
 static int
-run_lines(struct control *c)
+run_lines(struct scontrol *c)
 {
     char *line = NULL;
     size_t capacity = 0;
@@ -285,7 +326,7 @@ scontrol_run(struct slurm_client *client, int argc, char **argv)
 {
     struct scontrol_options o = {0};
     const int first = slurm_client_options(client, &table, argc, argv, &o);
-    struct control c = {
+    struct scontrol c = {
         .client = client,
         .is_oneline = o.oneline,
         .has_details = o.details,

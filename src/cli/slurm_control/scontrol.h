@@ -10,7 +10,7 @@
 
 struct slurm_client;
 
-struct control {
+struct scontrol {
     struct slurm_client *client;
     bool is_oneline;  /* -o */
     bool has_details; /* -d */
@@ -18,13 +18,17 @@ struct control {
 };
 
 /* The function of a keyword: the exit status. The words follow the keyword. */
-typedef int control_fn(struct control *control, int n_words, char **words);
+typedef int control_fn(struct scontrol *control, int n_words, char **words);
 
 /* Whether the text is the keyword or begins it with at least so many letters, in any case. */
 bool control_is(const char *text, const char *keyword, size_t least);
 
 /* control_hosts.c: show hostnames, hostlist, hostlistsorted */
 control_fn control_show_hostnames, control_show_hostlist, control_show_hostlist_sorted;
+
+/* show_job.c, show_nodes.c */
+control_fn control_show_job, control_show_node, control_show_partition, control_show_reservation,
+    control_show_config;
 
 /* control_jobs.c */
 control_fn control_hold, control_uhold, control_release, control_requeue, control_requeue_hold,

@@ -11,6 +11,7 @@
 
 #include "controller/apiserver/access/audit_log.h"
 #include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/request/request.h"
@@ -208,6 +209,8 @@ summary_status(struct request *q)
     if (q->server->job_counts != NULL)
         add_jobs(q, tree);
     add_warnings(q, tree);
+    json_set_int(q->arena, json_make_object(q->arena, tree, "limits"), "maximumArraySize",
+                 q->server->policy->limits.maximum_array_size);
     reply_tree(&q->reply, 200, tree);
     request_finish(q);
 }

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show_job.c - scontrol show job: every key of Slurm 22.05 in its place */
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/connect/connection.h"
+#include "cli/kctl/verbs/jobs/job_file.h"
+#include "cli/slurm/job_words.h"
+#include "cli/slurm/slurm_client.h"
+#include "cli/slurm_control/record_text.h"
+#include "cli/slurm_control/scontrol.h"
+#include "cli/slurm_tables/queue_fetch.h"
+#include "cli/slurm_tables/slurm_time.h"
+#include "cli/slurm_tables/slurm_words.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/value/task_list.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define POD "spec.template.spec."
+
+struct job_record {
+    struct scontrol *control;
+    const struct queue_row *row;
+    struct record_text text;
+};
+
+static const char *
+or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : "(null)";
+}
+
+/* The value that squeue shows in this field of -O; `otherwise` for N/A and nothing. */
+static const char *
+field(const struct job_record *r, const char *name, const char *otherwise)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    for (size_t i = 0; i < queue_fields.count; i++)
+        if (queue_fields.items[i].name != NULL
+            && strcasecmp(queue_fields.items[i].name, name) == 0) {
+            queue_fields.items[i].add(r->row, &out);
+            break;
+        }
+    return out.length == 0 || strcmp(out.text, "N/A") == 0 || strcmp(out.text, "(null)") == 0
+                   || strcmp(out.text, "NONE") == 0
+               ? otherwise
+               : arena_strdup(r->control->client->arena, out.text);
+}
+
+static const char *
+length_of(const struct job_record *r, int64_t seconds)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    slurm_time_add_elapsed(seconds, &out);
+    return arena_strdup(r->control->client->arena, out.text);
+}
+
+static const char *
+memory_of(const struct job_record *r, int64_t bytes)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    slurm_words_add_memory(bytes, 0, &out);
+    return arena_strdup(r->control->client->arena, out.text);
+}
+
+/* The file's absolute path, with the patterns replaced as far as they are known. */
+static const char *
+path_of(const struct job_record *r, const char *member, const char *otherwise)
+{
+    const char *pattern = json_path_text(
+        r->row->object, arena_printf(r->control->client->arena, POD "execution.%s", member));
+    const struct job_file file = {
+        .job = r->row->object,
+        .name = json_path_text(r->row->object, "metadata.name"),
+        .id = r->row->id,
+        .task = r->row->task,
+        .node = r->row->node[0] != '\0' ? r->row->node : NULL,
+    };
+
+    return pattern == NULL ? otherwise
+                           : job_file_resolve(&file, pattern, r->control->client->arena);
+}
+
+static void
+add_identity(struct job_record *r)
+{
+    const struct queue_row *row = r->row;
+    const int64_t gid = queue_row_gid(row);
+    const struct group *group = gid >= 0 ? getgrgid((gid_t)gid) : NULL;
+
+    record_text_add(&r->text, "JobId=%" PRId64 " ", row->id);
+    if (row->tasks != NULL || row->task >= 0) {
+        record_text_add(&r->text, "ArrayJobId=%" PRId64 " ArrayTaskId=%s ", row->id,
+                        field(r, "ArrayTaskID", "N/A"));
+        if (row->throttle > 0)
+            record_text_add(&r->text, "ArrayTaskThrottle=%" PRId64 " ", row->throttle);
+    }
+    record_text_add(&r->text, "JobName=%s", row->name);
+    record_text_line(&r->text);
+    record_text_add(&r->text, "UserId=%s(%" PRId64 ") GroupId=%s(%" PRId64 ") MCS_label=N/A",
+                    row->user, queue_row_uid(row),
+                    group != NULL ? group->gr_name : field(r, "GroupID", "?"), gid);
+    record_text_line(&r->text);
+    record_text_add(&r->text, "Priority=%" PRId64 " Nice=0 Account=%s QOS=%s",
+                    row->state == JOB_STATE_HELD ? INT64_C(0) : queue_row_priority(row),
+                    row->account, queue_row_qos(row));
+    record_text_line(&r->text);
+}
+
+/* "3:0"; after a signal "0:9". */
+static const char *
+exit_of(const struct job_record *r)
+{
+    const int64_t signal =
+        json_get_int(json_get_path(r->row->object, "status.lastRun"), "signal", 0);
+
+    if (!queue_row_is_ended(r->row))
+        return "0:0";
+    if (signal > 0)
+        return arena_printf(r->control->client->arena, "0:%" PRId64, signal);
+    return arena_printf(r->control->client->arena, "%" PRId64 ":0", r->row->exit_code & 0xff);
+}
+
+static void
+add_state(struct job_record *r)
+{
+    const struct queue_row *row = r->row;
+    const char *restarts = field(r, "RestartCnt", "0");
+
+    record_text_add(&r->text, "JobState=%s Reason=%s Dependency=%s",
+                    slurm_words_state(row->state, false), row->reason,
+                    field(r, "Dependency", "(null)"));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "Requeue=%s Restarts=%s BatchFlag=1 Reboot=0 ExitCode=%s",
+                    field(r, "Requeue", "0"), restarts, exit_of(r));
+    record_text_line(&r->text);
+    if (r->control->has_details) {
+        record_text_add(&r->text, "DerivedExitCode=0:0");
+        record_text_line(&r->text);
+    }
+}
+
+static void
+add_times(struct job_record *r)
+{
+    const struct queue_row *row = r->row;
+    const char *limit =
+        row->limit_s > 0 ? length_of(r, (row->limit_s + 59) / 60 * 60) : "UNLIMITED";
+
+    record_text_add(&r->text, "RunTime=%s TimeLimit=%s TimeMin=N/A", length_of(r, row->elapsed_s),
+                    limit);
+    record_text_line(&r->text);
+    record_text_add(&r->text, "SubmitTime=%s EligibleTime=%s", field(r, "SubmitTime", "Unknown"),
+                    row->state == JOB_STATE_HELD ? "Unknown" : field(r, "EligibleTime", "Unknown"));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "AccrueTime=%s",
+                    row->state == JOB_STATE_HELD ? "Unknown" : field(r, "AccrueTime", "Unknown"));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "StartTime=%s EndTime=%s Deadline=%s",
+                    field(r, "StartTime", "Unknown"), field(r, "EndTime", "Unknown"),
+                    field(r, "Deadline", "N/A"));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "SuspendTime=None SecsPreSuspend=0 LastSchedEval=%s Scheduler=Main",
+                    field(r, "StartTime", "Unknown"));
+    record_text_line(&r->text);
+}
+
+static void
+add_nodes(struct job_record *r)
+{
+    const struct queue_row *row = r->row;
+
+    record_text_add(&r->text, "Partition=%s AllocNode:Sid=(null):0", row->partition);
+    record_text_line(&r->text);
+    record_text_add(&r->text, "ReqNodeList=%s ExcNodeList=%s",
+                    or_null(queue_row_nodes_named(row, false, r->control->client->arena)),
+                    or_null(queue_row_nodes_named(row, true, r->control->client->arena)));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "NodeList=%s", row->node);
+    record_text_line(&r->text);
+    if (row->node[0] != '\0') {
+        record_text_add(&r->text, "BatchHost=%s", field(r, "BatchHost", row->node));
+        record_text_line(&r->text);
+    }
+}
+
+static void
+add_resources(struct job_record *r)
+{
+    const struct queue_row *row = r->row;
+    CLEANUP_STRBUF struct strbuf tres = STRBUF_INIT;
+    const int64_t memory = queue_row_memory(row);
+    const int64_t nodes = row->nodes > 0 ? row->nodes : 1;
+
+    queue_row_add_tres(row, &tres);
+    record_text_add(&r->text,
+                    "NumNodes=%" PRId64 " NumCPUs=%" PRId64 " NumTasks=%" PRId64
+                    " CPUs/Task=%" PRId64 " ReqB:S:C:T=0:0:*:*",
+                    nodes, row->cpus, queue_row_tasks_asked(row), queue_row_cpus_per_task(row));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "TRES=%s", tres.length > 0 ? tres.text : "(null)");
+    record_text_line(&r->text);
+    record_text_add(&r->text, "Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*");
+    record_text_line(&r->text);
+    if (r->control->has_details && row->node[0] != '\0') {
+        record_text_add(&r->text, "JOB_GRES=%s", field(r, "Gres", "(null)"));
+        record_text_line(&r->text);
+        record_text_add(&r->text, "  Nodes=%s CPU_IDs=(null) Mem=%" PRId64 " GRES=", row->node,
+                        memory >> 20);
+        record_text_line(&r->text);
+    }
+    record_text_add(&r->text, "MinCPUsNode=%" PRId64 " MinMemoryNode=%s MinTmpDiskNode=%s",
+                    row->cpus / nodes, memory_of(r, memory), field(r, "MinTmpDisk", "0"));
+    record_text_line(&r->text);
+}
+
+static void
+add_rest(struct job_record *r)
+{
+    const char *features = queue_row_features(r->row, r->control->client->arena);
+    const char *reservation = json_path_text(r->row->object, POD "placement.reservation");
+    const char *comment = queue_row_annotation(r->row, ANNOTATION_COMMENT);
+    const char *output = path_of(r, "stdoutPath", "/dev/null");
+
+    record_text_add(&r->text, "Features=%s DelayBoot=00:00:00", or_null(features));
+    record_text_line(&r->text);
+    if (reservation != NULL && reservation[0] != '\0') {
+        record_text_add(&r->text, "Reservation=%s", reservation);
+        record_text_line(&r->text);
+    }
+    record_text_add(&r->text, "OverSubscribe=%s Contiguous=0 Licenses=(null) Network=(null)",
+                    json_is_true(json_get_path(r->row->object, POD "placement.wholeNode")) ? "NO"
+                                                                                           : "OK");
+    record_text_line(&r->text);
+    record_text_add(&r->text, "Command=(null)");
+    record_text_line(&r->text);
+    record_text_add(&r->text, "WorkDir=%s", field(r, "WorkDir", "(null)"));
+    record_text_line(&r->text);
+    if (comment != NULL) {
+        record_text_add(&r->text, "Comment=%s ", comment);
+        record_text_line(&r->text);
+    }
+    record_text_add(&r->text, "StdErr=%s", path_of(r, "stderrPath", output));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "StdIn=%s", path_of(r, "stdinPath", "/dev/null"));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "StdOut=%s", output);
+    record_text_line(&r->text);
+    record_text_add(&r->text, "Power=");
+    record_text_line(&r->text);
+}
+
+static void
+print_row(struct scontrol *c, const struct queue_row *row)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct job_record r = {
+        .control = c,
+        .row = row,
+        .text = {.out = &out, .is_oneline = c->is_oneline},
+    };
+
+    add_identity(&r);
+    add_state(&r);
+    add_times(&r);
+    add_nodes(&r);
+    add_resources(&r);
+    add_rest(&r);
+    record_text_end(&r.text);
+    fwrite(out.text, 1, out.length, stdout);
+}
+
+/* Whether the row is one of the tasks that were named; of a row with several waiting tasks, whether
+ * it has one of them.
+ */
+static bool
+is_named(struct scontrol *c, const struct queue_row *row, const char *tasks)
+{
+    struct task_list list;
+    size_t length;
+
+    if (tasks == NULL)
+        return true;
+    tasks += *tasks == '[';
+    length = strcspn(tasks, "]%");
+    if (task_list_parse(c->client->arena, arena_strndup(c->client->arena, tasks, length), &list,
+                        NULL)
+        < 0)
+        return false;
+    return row->task >= 0 && task_list_index(&list, row->task) >= 0;
+}
+
+static int
+fail(const char *words, int r, struct error *err)
+{
+    if (r == -ENOENT) {
+        fprintf(stderr, "%s: Invalid job id specified\n", words);
+        return 1;
+    }
+    connection_advise(r, err);
+    fprintf(stderr, "%s: %s\n", words, slurm_client_reason(r, err));
+    return 1;
+}
+
+static int
+show_one(struct scontrol *c, const char *word)
+{
+    struct queue_rows rows = {0};
+    const char *underscore = strchr(word, '_');
+    const struct queue_query query = {
+        .need = QUEUE_NEEDS_JOB,
+        .states = ~UINT32_C(0),
+        .has_all_tasks = underscore != NULL,
+    };
+    struct error err = {0};
+    size_t shown = 0;
+    int r;
+
+    if (!job_words_is_job(word)) {
+        fputs("scontrol_print_job error: Invalid job id specified\n", stderr);
+        return 1;
+    }
+    r = queue_fetch_job(c->client, &query, atoll(word), c->client->arena, &rows, &err);
+    for (size_t i = 0; r == 0 && i < rows.count; i++)
+        if (is_named(c, &rows.items[i], underscore != NULL ? underscore + 1 : NULL)) {
+            print_row(c, &rows.items[i]);
+            shown++;
+        }
+    queue_rows_fini(&rows);
+    if (r < 0)
+        return c->is_quiet && r == -ENOENT ? 1 : fail("slurm_load_jobs error", r, &err);
+    if (shown > 0)
+        return 0;
+    printf("Job %s not found\n", word);
+    return 1;
+}
+
+int
+control_show_job(struct scontrol *c, int n_words, char **words)
+{
+    static const struct queue_query query = {.need = QUEUE_NEEDS_JOB, .states = ~UINT32_C(0)};
+    struct queue_rows rows = {0};
+    struct error err = {0};
+    int r;
+
+    if (n_words > 0 && words[0][0] != '\0') {
+        const char *list = words[0];
+        const char *word;
+        int status = 0;
+
+        while ((word = job_words_next(&list, c->client->arena)) != NULL)
+            if (show_one(c, word) != 0)
+                status = 1;
+        return status;
+    }
+    r = queue_fetch(c->client, &query, c->client->arena, &rows, &err);
+    for (size_t i = 0; r == 0 && i < rows.count; i++)
+        print_row(c, &rows.items[i]);
+    if (r == 0 && rows.count == 0 && !c->is_quiet)
+        puts("No jobs in the system");
+    queue_rows_fini(&rows);
+    return r < 0 ? fail("slurm_load_jobs error", r, &err) : 0;
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show_nodes.c - scontrol show node, partition, reservation and config */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/connect/connection.h"
+#include "cli/slurm/slurm_client.h"
+#include "cli/slurm_control/record_text.h"
+#include "cli/slurm_control/scontrol.h"
+#include "cli/slurm_tables/queue_fetch.h"
+#include "cli/slurm_tables/slurm_cluster.h"
+#include "cli/slurm_tables/slurm_time.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/hostlist.h"
+#include "lib/base/arena.h"
+#include "lib/base/bitset.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+static const char *
+or_else(const char *text, const char *otherwise)
+{
+    return text != NULL && text[0] != '\0' ? text : otherwise;
+}
+
+static int
+fail(const char *words, int r, struct error *err)
+{
+    connection_advise(r, err);
+    fprintf(stderr, "%s: %s\n", words, slurm_client_reason(r, err));
+    return 1;
+}
+
+static const char *
+time_of(struct scontrol *c, const char *text, const char *otherwise)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    int64_t us;
+
+    if (text == NULL || time_parse(text, &us) < 0)
+        return otherwise;
+    slurm_time_add(us, &out);
+    return arena_strdup(c->client->arena, out.text);
+}
+
+/* The summary of all nodes: what is used, their states and partitions. */
+static int
+fetch_summary(struct scontrol *c, const struct json **ret_nodes, struct error *err)
+{
+    struct json *answer = NULL;
+    int r = kctl_ask(&c->client->kctl, "/kiln/v1/nodes", c->client->arena, &answer, err);
+
+    if (r == 0)
+        *ret_nodes = json_get(answer, "nodes");
+    return r;
+}
+
+/* ---- Nodes ---- */
+
+static unsigned
+count_cpus(const char *list)
+{
+    struct bitset set = {0};
+
+    return list != NULL && cpuset_parse(list, &set, NULL) == 0 ? bitset_count(&set) : 0;
+}
+
+/* Kiln's states are of the node as a whole; Slurm joins the load and what an administrator did. */
+static const char *
+state_of(const struct json *summary)
+{
+    static const struct {
+        const char *ours, *slurms;
+    } states[] = {
+        {"Idle", "IDLE"},          {"Mixed", "MIXED"},        {"Full", "ALLOCATED"},
+        {"Tainted", "IDLE+DRAIN"}, {"Drained", "IDLE+DRAIN"}, {"New", "DOWN"},
+        {"Faulty", "IDLE+DRAIN"},  {"Down", "DOWN"},          {"Silent", "DOWN+NOT_RESPONDING"},
+        {"Fenced", "DOWN"},
+    };
+    const char *state = or_else(json_get_text(summary, "state"), "Down");
+
+    if (strcmp(state, "Draining") == 0)
+        return json_get_int(summary, "cpusUsed", 0) >= json_get_int(summary, "cpus", 0)
+                   ? "ALLOCATED+DRAIN"
+                   : "MIXED+DRAIN";
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (strcmp(states[i].ours, state) == 0)
+            return states[i].slurms;
+    return "UNKNOWN";
+}
+
+static void
+add_node_hardware(struct scontrol *c, struct record_text *t, const struct json *node,
+                  const struct json *summary)
+{
+    const struct json *topology = json_get_path(node, "status.topology");
+    const struct json *cores = json_get(topology, "cores");
+    const int64_t cpus = json_get_int(summary, "cpus", 0);
+    const unsigned all = count_cpus(json_get_text(topology, "cpus"));
+    const unsigned sockets = json_count(json_get(topology, "packages"));
+    const unsigned n_cores = json_count(cores) > 0 ? json_count(cores) : all;
+    const char *arch = json_path_text(node, "status.nodeInfo.architecture");
+    const char *host =
+        json_path_text(json_at(json_get_path(node, "status.addresses"), 0), "address");
+
+    record_text_add(t, "Arch=%s CoresPerSocket=%u ",
+                    arch != NULL && strcmp(arch, "amd64") == 0 ? "x86_64" : or_else(arch, "(null)"),
+                    n_cores / (sockets > 0 ? sockets : 1));
+    record_text_line(t);
+    record_text_add(t, "CPUAlloc=%" PRId64 " CPUEfctv=%" PRId64 " CPUTot=%" PRId64 " CPULoad=N/A",
+                    json_get_int(summary, "cpusUsed", 0), cpus, cpus);
+    record_text_line(t);
+    record_text_add(t, "AvailableFeatures=(null)");
+    record_text_line(t);
+    record_text_add(t, "ActiveFeatures=(null)");
+    record_text_line(t);
+    if (json_get_int(summary, "gpus", 0) > 0)
+        record_text_add(t, "Gres=gpu:%" PRId64, json_get_int(summary, "gpus", 0));
+    else
+        record_text_add(t, "Gres=(null)");
+    record_text_line(t);
+    if (c->has_details) {
+        record_text_add(t, "GresDrain=N/A");
+        record_text_line(t);
+    }
+    record_text_add(t, "NodeAddr=%s NodeHostName=%s Version=%s", or_else(host, "(null)"),
+                    or_else(host, "(null)"), or_else(json_get_text(summary, "agent"), "(null)"));
+    record_text_line(t);
+    record_text_add(t, "OS=Linux %s ",
+                    or_else(json_path_text(node, "status.nodeInfo.kernelVersion"), "(null)"));
+    record_text_line(t);
+    record_text_add(t,
+                    "RealMemory=%" PRId64 " AllocMem=%" PRId64 " FreeMem=N/A Sockets=%u Boards=1",
+                    json_get_int(summary, "memory", 0) >> 20,
+                    json_get_int(summary, "memoryUsed", 0) >> 20, sockets > 0 ? sockets : 1);
+    record_text_line(t);
+    record_text_add(t, "State=%s ThreadsPerCore=%u TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A",
+                    state_of(summary), n_cores > 0 && all >= n_cores ? all / n_cores : 1);
+}
+
+static void
+add_tres(struct record_text *t, const char *key, int64_t cpus, int64_t bytes, int64_t gpus,
+         bool has_billing)
+{
+    record_text_line(t);
+    if (cpus == 0 && bytes == 0 && gpus == 0) {
+        record_text_add(t, "%s=", key);
+        return;
+    }
+    record_text_add(t, "%s=cpu=%" PRId64 ",mem=%" PRId64 "M", key, cpus, bytes >> 20);
+    if (has_billing)
+        record_text_add(t, ",billing=%" PRId64, cpus);
+    if (gpus > 0)
+        record_text_add(t, ",gres/gpu=%" PRId64, gpus);
+}
+
+static void
+print_node(struct scontrol *c, const struct json *node, const struct json *summary)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct record_text t = {.out = &out, .is_oneline = c->is_oneline};
+    const char *reason = json_get_text(summary, "reason");
+    const char *by = json_get_text(summary, "by");
+    const char *at = json_get_text(summary, "since");
+
+    record_text_add(&t, "NodeName=%s ", json_get_text(summary, "name"));
+    add_node_hardware(c, &t, node, summary);
+    record_text_line(&t);
+    record_text_add(&t, "Partitions=%s ", or_else(json_get_text(summary, "partition"), ""));
+    record_text_line(&t);
+    record_text_add(&t, "BootTime=None SlurmdStartTime=None");
+    record_text_line(&t);
+    record_text_add(&t, "LastBusyTime=Unknown");
+    add_tres(&t, "CfgTRES", json_get_int(summary, "cpus", 0), json_get_int(summary, "memory", 0),
+             json_get_int(summary, "gpus", 0), true);
+    add_tres(&t, "AllocTRES", json_get_int(summary, "cpusUsed", 0),
+             json_get_int(summary, "memoryUsed", 0), json_get_int(summary, "gpusUsed", 0), false);
+    record_text_line(&t);
+    record_text_add(&t, "CapWatts=n/a");
+    record_text_line(&t);
+    record_text_add(&t, "CurrentWatts=0 AveWatts=0");
+    record_text_line(&t);
+    record_text_add(&t, "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s");
+    if (reason != NULL) {
+        record_text_line(&t);
+        record_text_add(&t, "Reason=%s [%s@%s]", reason, or_else(by, "root"),
+                        time_of(c, at, "Unknown"));
+    }
+    record_text_end(&t);
+    fwrite(out.text, 1, out.length, stdout);
+}
+
+static const struct json *
+find_named(const struct json *nodes, const char *name)
+{
+    for (uint32_t i = 0; i < json_count(nodes); i++)
+        if (strcmp(or_else(json_get_text(json_at(nodes, i), "name"), ""), name) == 0)
+            return json_at(nodes, i);
+    return NULL;
+}
+
+static int
+show_listed_nodes(struct scontrol *c, const struct json *summary, const char *list,
+                  struct error *err)
+{
+    const char **names = NULL;
+    size_t count = 0;
+    int status = 0;
+    int r = hostlist_expand(c->client->arena, list, &names, &count, err);
+
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        const struct target_object target = {.kind = &node_kind, .name = names[i]};
+        const struct json *found = find_named(summary, names[i]);
+        struct json *node = NULL;
+
+        r = kctl_find(&c->client->kctl, &target, c->client->arena, &node, err);
+        if (r == 0 && node != NULL && found != NULL) {
+            print_node(c, node, found);
+        } else if (r == 0) {
+            printf("Node %s not found\n", names[i]);
+            status = 1;
+        }
+    }
+    return r < 0 ? r : status;
+}
+
+static int
+show_all_nodes(struct scontrol *c, const struct json *summary, struct error *err)
+{
+    const struct target_object all = {.kind = &node_kind};
+    struct json *nodes = NULL;
+    int r = kctl_list(&c->client->kctl, &all, NULL, NULL, c->client->arena, &nodes, err);
+
+    for (uint32_t i = 0; r == 0 && i < json_count(nodes); i++) {
+        const char *name = json_path_text(json_at(nodes, i), "metadata.name");
+        const struct json *found = find_named(summary, or_else(name, ""));
+
+        if (found != NULL)
+            print_node(c, json_at(nodes, i), found);
+    }
+    return r;
+}
+
+int
+control_show_node(struct scontrol *c, int n_words, char **words)
+{
+    const struct json *summary = NULL;
+    struct error err = {0};
+    int r = fetch_summary(c, &summary, &err);
+
+    if (r == 0)
+        r = n_words > 0 ? show_listed_nodes(c, summary, words[0], &err)
+                        : show_all_nodes(c, summary, &err);
+    return r < 0 ? fail("slurm_load_node error", r, &err) : r;
+}
+
+/* ---- Partitions ---- */
+
+static const char *
+limit_of(struct scontrol *c, const char *text, const char *otherwise)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    int64_t seconds = 0;
+
+    if (text == NULL || text[0] == '\0' || duration_parse(text, &seconds, NULL) < 0 || seconds == 0)
+        return otherwise;
+    slurm_time_add_elapsed(seconds, &out);
+    return arena_strdup(c->client->arena, out.text);
+}
+
+/* "a,b"; "ALL" for an empty list. */
+static const char *
+names_of(struct scontrol *c, const struct json *list, const char *otherwise)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        strbuf_printf(&out, "%s%s", i > 0 ? "," : "", or_else(json_text(json_at(list, i)), ""));
+    return out.length > 0 ? arena_strdup(c->client->arena, out.text) : otherwise;
+}
+
+static const char *
+upper(struct scontrol *c, const char *text)
+{
+    char *copy = arena_strdup(c->client->arena, text);
+
+    for (char *p = copy; *p != '\0'; p++)
+        if (*p >= 'a' && *p <= 'z')
+            *p = (char)(*p - 'a' + 'A');
+    return copy;
+}
+
+/* Sums of the nodes of a partition. */
+struct partition_sum {
+    struct strbuf nodes; /* "n[1-3]" */
+    int64_t count, cpus, bytes, gpus;
+};
+
+static bool
+is_in_list(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (size_t n; *list != '\0'; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n == length && strncmp(list, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void
+add_nodes(struct scontrol *c, const struct json *summary, const char *partition,
+          struct partition_sum *sum)
+{
+    const char **names = arena_new_array(c->client->arena, const char *, json_count(summary) + 1);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < json_count(summary); i++) {
+        const struct json *node = json_at(summary, i);
+
+        if (!is_in_list(or_else(json_get_text(node, "partition"), ""), partition))
+            continue;
+        names[n++] = json_get_text(node, "name");
+        sum->cpus += json_get_int(node, "cpus", 0);
+        sum->bytes += json_get_int(node, "memory", 0);
+        sum->gpus += json_get_int(node, "gpus", 0);
+    }
+    sum->count = (int64_t)n;
+    if (n > 0)
+        hostlist_format(names, n, 0, &sum->nodes);
+}
+
+static void
+print_partition(struct scontrol *c, const struct json *partition, const struct json *summary)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct record_text t = {.out = &out, .is_oneline = c->is_oneline};
+    const char *name = or_else(json_path_text(partition, "metadata.name"), "");
+    const struct json *spec = json_get(partition, "spec");
+    const int64_t most_nodes = json_get_int(spec, "maximumNodes", 0);
+    const char *mode = or_else(json_get_text(spec, "preemptionMode"), "Requeue");
+    const char *exclusive = or_else(json_get_text(spec, "exclusive"), "");
+    struct partition_sum sum = {.nodes = STRBUF_INIT};
+    int64_t grace = 0;
+
+    if (duration_parse(or_else(json_get_text(spec, "graceTime"), "0"), &grace, NULL) < 0)
+        grace = 0;
+    add_nodes(c, summary, name, &sum);
+    record_text_add(&t, "PartitionName=%s", name);
+    record_text_line(&t);
+    record_text_add(&t, "AllowGroups=%s AllowAccounts=%s AllowQos=ALL",
+                    names_of(c, json_get(spec, "allowedGroups"), "ALL"),
+                    names_of(c, json_get(spec, "allowedAccounts"), "ALL"));
+    record_text_line(&t);
+    record_text_add(&t, "AllocNodes=ALL Default=%s QoS=N/A",
+                    json_is_true(json_get(spec, "isDefault")) ? "YES" : "NO");
+    record_text_line(&t);
+    record_text_add(
+        &t, "DefaultTime=%s DisableRootJobs=NO ExclusiveUser=%s GraceTime=%" PRId64 " Hidden=NO",
+        limit_of(c, json_get_text(spec, "defaultTime"), "NONE"),
+        strcmp(exclusive, "User") == 0 ? "YES" : "NO", grace);
+    record_text_line(&t);
+    if (most_nodes > 0)
+        record_text_add(&t, "MaxNodes=%" PRId64, most_nodes);
+    else
+        record_text_add(&t, "MaxNodes=UNLIMITED");
+    record_text_add(&t, " MaxTime=%s MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED",
+                    limit_of(c, json_get_text(spec, "maximumTime"), "UNLIMITED"));
+    record_text_line(&t);
+    record_text_add(&t, "Nodes=%s", sum.nodes.length > 0 ? sum.nodes.text : "(null)");
+    record_text_line(&t);
+    record_text_add(
+        &t, "PriorityJobFactor=1 PriorityTier=%" PRId64 " RootOnly=NO ReqResv=NO OverSubscribe=%s",
+        json_get_int(spec, "priorityTier", 1), strcmp(exclusive, "Node") == 0 ? "EXCLUSIVE" : "NO");
+    record_text_line(&t);
+    record_text_add(&t, "OverTimeLimit=NONE PreemptMode=%s", upper(c, mode));
+    record_text_line(&t);
+    record_text_add(
+        &t, "State=%s TotalCPUs=%" PRId64 " TotalNodes=%" PRId64 " SelectTypeParameters=NONE",
+        upper(c, or_else(json_get_text(spec, "state"), "Up")), sum.cpus, sum.count);
+    record_text_line(&t);
+    record_text_add(&t, "JobDefaults=(null)");
+    record_text_line(&t);
+    if (or_else(json_get_text(spec, "defaultMemoryPerCPU"), NULL) != NULL)
+        record_text_add(&t, "DefMemPerCPU=%s MaxMemPerNode=UNLIMITED",
+                        json_get_text(spec, "defaultMemoryPerCPU"));
+    else
+        record_text_add(&t, "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED");
+    record_text_line(&t);
+    record_text_add(&t, "TRES=cpu=%" PRId64 ",mem=%" PRId64 "M,node=%" PRId64 ",billing=%" PRId64,
+                    sum.cpus, sum.bytes >> 20, sum.count, sum.cpus);
+    if (sum.gpus > 0)
+        record_text_add(&t, ",gres/gpu=%" PRId64, sum.gpus);
+    record_text_end(&t);
+    fwrite(out.text, 1, out.length, stdout);
+    strbuf_fini(&sum.nodes);
+}
+
+int
+control_show_partition(struct scontrol *c, int n_words, char **words)
+{
+    const struct target_object all = {.kind = &partition_kind};
+    const struct json *summary = NULL;
+    struct json *partitions = NULL;
+    struct error err = {0};
+    bool is_found = n_words == 0;
+    int r = kctl_list(&c->client->kctl, &all, NULL, NULL, c->client->arena, &partitions, &err);
+
+    if (r == 0)
+        r = fetch_summary(c, &summary, &err);
+    if (r < 0)
+        return fail("slurm_load_partitions error", r, &err);
+    for (uint32_t i = 0; i < json_count(partitions); i++) {
+        const struct json *partition = json_at(partitions, i);
+        const char *name = or_else(json_path_text(partition, "metadata.name"), "");
+
+        if (n_words > 0 && !is_in_list(words[0], name))
+            continue;
+        print_partition(c, partition, summary);
+        is_found = true;
+    }
+    if (is_found)
+        return 0;
+    printf("Partition %s not found\n", words[0]);
+    return 1;
+}
+
+/* ---- Reservations ---- */
+
+static void
+print_reservation(struct scontrol *c, const struct json *reservation)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT, nodes = STRBUF_INIT;
+    struct record_text t = {.out = &out, .is_oneline = c->is_oneline};
+    const struct json *spec = json_get(reservation, "spec");
+    const struct json *status = json_get(reservation, "status");
+    const struct json *list = json_get(status, "nodes");
+    const char **names = arena_new_array(c->client->arena, const char *, json_count(list) + 1);
+    const char *state = or_else(json_get_text(status, "state"), "");
+    int64_t start = 0, end = 0;
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        names[i] = or_else(json_text(json_at(list, i)), "");
+    if (json_count(list) > 0)
+        hostlist_format(names, json_count(list), 0, &nodes);
+    record_text_add(&t, "ReservationName=%s StartTime=%s EndTime=%s Duration=",
+                    or_else(json_path_text(reservation, "metadata.name"), ""),
+                    time_of(c, json_get_text(status, "start"), "Unknown"),
+                    time_of(c, json_get_text(status, "end"), "Unknown"));
+    if (time_parse(or_else(json_get_text(status, "start"), ""), &start) == 0
+        && time_parse(or_else(json_get_text(status, "end"), ""), &end) == 0)
+        slurm_time_add_elapsed((end - start) / 1000000, &out);
+    else
+        record_text_add(&t, "UNLIMITED");
+    record_text_line(&t);
+    record_text_add(&t,
+                    "Nodes=%s NodeCnt=%u CoreCnt=0 Features=(null) PartitionName=(null) Flags=%s%s",
+                    nodes.length > 0 ? nodes.text : "(null)", json_count(list),
+                    json_is_true(json_get(spec, "maintenance")) ? "MAINT," : "",
+                    json_count(json_get(spec, "nodes")) > 0 ? "SPEC_NODES" : "");
+    record_text_line(&t);
+    record_text_add(&t, "TRES=(null)");
+    record_text_line(&t);
+    record_text_add(&t,
+                    "Users=%s Groups=%s Accounts=%s Licenses=(null) State=%s BurstBuffer=(null) "
+                    "Watts=n/a",
+                    names_of(c, json_get(spec, "users"), "(null)"),
+                    names_of(c, json_get(spec, "groups"), "(null)"),
+                    names_of(c, json_get(spec, "accounts"), "(null)"),
+                    strcmp(state, "Active") == 0 ? "ACTIVE" : "INACTIVE");
+    record_text_line(&t);
+    record_text_add(&t, "MaxStartDelay=(null)");
+    record_text_end(&t);
+    fwrite(out.text, 1, out.length, stdout);
+}
+
+int
+control_show_reservation(struct scontrol *c, int n_words, char **words)
+{
+    const struct target_object all = {.kind = &reservation_kind};
+    struct json *list = NULL;
+    struct error err = {0};
+    bool is_found = false;
+    int r = kctl_list(&c->client->kctl, &all, NULL, NULL, c->client->arena, &list, &err);
+
+    if (r < 0)
+        return fail("slurm_load_reservations error", r, &err);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *name = or_else(json_path_text(json_at(list, i), "metadata.name"), "");
+
+        if (n_words > 0 && strcmp(words[0], name) != 0)
+            continue;
+        print_reservation(c, json_at(list, i));
+        is_found = true;
+    }
+    if (is_found)
+        return 0;
+    if (n_words == 0)
+        puts("No reservations in the system");
+    else
+        printf("Reservation %s not found\n", words[0]);
+    return n_words == 0 ? 0 : 1;
+}
+
+/* ---- The configuration ---- */
+
+/* The keys that scripts and tools read, with Kiln's values. */
+int
+control_show_config(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
+{
+    CLEANUP_STRBUF struct strbuf now = STRBUF_INIT;
+    struct json *answer = NULL;
+    struct error err = {0};
+    const char *server;
+    int r = kctl_ask(&c->client->kctl, "/kiln/v1/status", c->client->arena, &answer, &err);
+
+    if (r < 0)
+        return fail("slurm_load_ctl_conf error", r, &err);
+    server = connection_server(c->client->kctl.connection);
+    slurm_time_add(clock_real_us(&clock_system), &now);
+    printf("Configuration data as of %s\n", now.text);
+    printf("AccountingStorageType   = accounting_storage/kiln\n");
+    printf("AuthType                = auth/munge\n");
+    printf("ClusterName             = %s\n", slurm_cluster_name());
+    printf("EnforcePartLimits       = ALL\n");
+    printf("JobRequeue              = 0\n");
+    printf("MaxArraySize            = %" PRId64 "\n",
+           json_get_int(json_get(answer, "limits"), "maximumArraySize", 0));
+    printf("MessageTimeout          = 10 sec\n");
+    printf("MinJobAge               = %d sec\n", QUEUE_JOB_AGE_S);
+    printf("PriorityType            = priority/basic\n");
+    printf("PropagateResourceLimits = ALL\n");
+    printf("SchedulerType           = sched/kiln\n");
+    printf("SelectType              = select/kiln\n");
+    printf("SlurmctldHost[0]        = %s\n", server);
+    printf("SLURM_VERSION           = %s\n", SLURM_CLIENT_RELEASE);
+    printf("KILN_VERSION            = %s\n", version_text());
+    printf("TaskPlugin              = task/kiln\n");
+    printf("\nSlurmctld(primary) at %s is UP\n", server);
+    return 0;
+}
