@@ -126,6 +126,17 @@ ok "tasks for which there are too few nodes are told" says "can never run" ||
     note "$(cat "$cluster/said")"
 as kilntest1 kctl cancel "$id" >/dev/null
 
+# --- output ------------------------------------------------------------------------
+
+id=$(submit -N 3 --per-node --wrap 'echo "I am $KILN_NODE_NAME"')
+ok "a job that writes on each of its nodes ends" ends "$id"
+logs() { as kilntest1 kctl logs "$@" 2>/dev/null; }
+is "kctl logs shows the output of the first node" "$(logs "$id")" "I am n2"
+is "... and of another one with --node" "$(logs "$id" --node n10)" "I am n10"
+ok "a node that the job has not is refused" fails logs "$id" --node n7
+as kilntest1 kctl logs "$id" --node n7 >"$cluster/said" 2>&1
+ok "... in words" says "writes no output on node 'n7'" || note "$(cat "$cluster/said")"
+
 # --- when ----------------------------------------------------------------------------
 
 submit -N 3 -c 4 --test-only --wrap true >"$cluster/said"

@@ -63,6 +63,46 @@ log_pods_leave_out_pauses(struct json *pods)
             json_remove_at(pods, i);
 }
 
+static struct json *
+select_pods(const struct json *pods, struct arena *arena, const char *path, const char *value)
+{
+    struct json *found = json_array(arena);
+
+    for (uint32_t i = 0; i < json_count(pods); i++) {
+        const struct json *pod = json_at(pods, i);
+        const char *text = path != NULL
+                               ? json_path_text(pod, path)
+                               : json_get_text(json_get_path(pod, "metadata.labels"), INDEX);
+
+        if (text != NULL && strcmp(text, value) == 0)
+            json_append(arena, found, pods->items[i]);
+    }
+    return found;
+}
+
+bool
+log_pods_keep_node(struct json *pods, struct arena *arena, const char *node)
+{
+    const struct json *found = select_pods(pods, arena, "spec.nodeName", node);
+
+    if (json_count(found) == 0)
+        return false;
+    *pods = *found;
+    return true;
+}
+
+struct json *
+log_pods_of_first(struct json *pods, struct arena *arena)
+{
+    const char *runs = json_path_text(json_at(pods, 0), "spec.execution.runs");
+    struct json *first;
+
+    if (runs == NULL || strcmp(runs, EXECUTION_RUNS_EACH) != 0)
+        return pods;
+    first = select_pods(pods, arena, NULL, "0");
+    return json_count(first) > 0 ? first : pods;
+}
+
 const struct json *
 log_pods_find_attempt(const struct json *pods, int64_t attempt)
 {
@@ -88,7 +128,7 @@ log_pods_tell_of_others(const struct target_object *job, const struct json *pods
     if (others > 0)
         fprintf(stderr,
                 "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
-                "pod NAME' shows another one (for a job array, 'kctl logs "
-                "JOB_TASK')\n",
+                "pod NAME' shows another one (of a job of several nodes, --node NAME; for a job "
+                "array, 'kctl logs JOB_TASK')\n",
                 json_path_text(chosen, "metadata.name"), others + 1, job->name);
 }

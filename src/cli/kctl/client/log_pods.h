@@ -24,6 +24,15 @@ int64_t log_pods_attempt_of(const struct json *pod);
 bool log_pods_run_first(const struct json *pod);
 void log_pods_leave_out_pauses(struct json *pods);
 
+/* Removes the pods on other nodes; false: none is left, and the list is as it was.
+ */
+bool log_pods_keep_node(struct json *pods, struct arena *arena, const char *node);
+
+/* Of a job whose program runs on each of several nodes: those of its first pod;
+ * otherwise the list itself.
+ */
+struct json *log_pods_of_first(struct json *pods, struct arena *arena);
+
 /* The newest pod of that attempt, counted from 1; NULL: there is none. */
 const struct json *log_pods_find_attempt(const struct json *pods, int64_t attempt);
 

@@ -46,7 +46,8 @@ struct logs_options {
     struct common_options common;
     int64_t tail;
     int64_t limit_bytes;
-    int64_t attempt;   /* 0: the newest */
+    int64_t attempt; /* 0: the newest */
+    const char *node;
     const char *since; /* a timespan */
     const char *since_time;
     bool follows;
@@ -78,6 +79,11 @@ static const struct option_spec rows[] = {
      .min = 1,
      .max = INT64_MAX,
      PLACE(limit_bytes)},
+    {.name = "node",
+     .argument = "NAME",
+     .help = "of a job of several nodes: the output on this node",
+     .type = OPTION_TEXT,
+     PLACE(node)},
     {.name = "previous",
      .letter = 'p',
      .help = "output of the attempt before",
@@ -209,11 +215,18 @@ choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_
 {
     const uint32_t back = o->previous ? 2 : 1;
     const struct json *chosen = NULL;
-    struct json *pods = NULL;
+    struct json *pods = NULL, *all;
     int r = find_pods(kctl, o, job, back, arena, &pods, err);
 
     if (r < 0)
         return r;
+    all = pods;
+    if (o->node != NULL && json_count(pods) > 0 && !log_pods_keep_node(pods, arena, o->node))
+        return error_set(err, -ENOENT,
+                         "%s writes no output on node '%s'; 'kctl jobs' shows its nodes",
+                         kctl_job_words(job, arena), o->node);
+    if (o->node == NULL)
+        pods = log_pods_of_first(pods, arena);
     if (json_count(pods) > 0 && o->attempt > 0)
         chosen = log_pods_find_attempt(pods, o->attempt);
     if (json_count(pods) > 0 && chosen == NULL && (o->attempt > 0 || json_count(pods) < back))
@@ -233,7 +246,7 @@ choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_
         .namespace = job->namespace,
         .name = json_path_text(chosen, "metadata.name"),
     };
-    log_pods_tell_of_others(job, pods, chosen);
+    log_pods_tell_of_others(job, all, chosen);
     return 0;
 }
 
@@ -575,6 +588,9 @@ logs_run(struct kctl *kctl, const void *options, int n_operands, char **operands
     if (target.kind != &job_kind && target.kind != &pod_kind)
         return error_set(err, -EINVAL, "%s has no output; only jobs and pods have",
                          kctl_label(&target, arena));
+    if (o->node != NULL && (target.kind == &pod_kind || target.task != NULL))
+        return error_set(err, -EINVAL,
+                         "--node is for jobs of several nodes; a pod or a task has one");
     if (target.kind == &pod_kind && target.task == NULL && o->attempt > 0)
         return error_set(err, -EINVAL,
                          "--attempt is for jobs and tasks: a pod is a single "
