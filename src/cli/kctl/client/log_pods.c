@@ -112,6 +112,26 @@ log_pods_find_attempt(const struct json *pods, int64_t attempt)
     return NULL;
 }
 
+const struct json *
+log_pods_find_appended(const struct json *pods, int64_t number)
+{
+    const struct json *newest = json_at(pods, json_count(pods) - 1);
+    const char *index = json_get_text(json_get_path(newest, "metadata.labels"), INDEX);
+    const char *mode = json_path_text(newest, "spec.execution.openMode");
+    const int64_t attempt = log_pods_attempt_of(newest);
+    const int64_t wanted = number == 0 ? attempt - 1 : number;
+
+    if ((index != NULL && !log_pods_run_first(newest)) || wanted < 1 || wanted >= attempt
+        || (mode != NULL && strcmp(mode, "append") != 0))
+        return NULL;
+    fprintf(stderr,
+            "kctl: logs: the pod of attempt %" PRId64
+            " is gone; attempts append to one file, which "
+            "is shown from its start\n",
+            wanted);
+    return newest;
+}
+
 void
 log_pods_tell_of_others(const struct target_object *job, const struct json *pods,
                         const struct json *chosen)

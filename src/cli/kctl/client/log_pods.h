@@ -36,6 +36,12 @@ struct json *log_pods_of_first(struct json *pods, struct arena *arena);
 /* The newest pod of that attempt, counted from 1; NULL: there is none. */
 const struct json *log_pods_find_attempt(const struct json *pods, int64_t attempt);
 
+/* Attempts of a job with one pod write to one file, one after another, so the
+ * newest pod has the output of an earlier one whose pod is gone. NULL: it has
+ * not. Attempt 0: the one before the newest.
+ */
+const struct json *log_pods_find_appended(const struct json *pods, int64_t attempt);
+
 /* Always fails (-ENOENT); the error says whether the attempt is gone or never
  * existed. The newest pod may be NULL.
  */

@@ -185,30 +185,6 @@ find_pods(struct kctl *kctl, const struct logs_options *o, const struct target_o
     }
 }
 
-/* Attempts of a job with one pod write to one file, one after another, so the
- * newest pod has the output of an earlier one whose pod is gone. NULL: it has
- * not.
- */
-static const struct json *
-find_appended(const struct logs_options *o, const struct json *pods)
-{
-    const struct json *newest = json_at(pods, json_count(pods) - 1);
-    const char *index = json_get_text(json_get_path(newest, "metadata.labels"), INDEX);
-    const char *mode = json_path_text(newest, "spec.execution.openMode");
-    const int64_t attempt = log_pods_attempt_of(newest);
-    const int64_t wanted = o->previous ? attempt - 1 : o->attempt;
-
-    if ((index != NULL && !log_pods_run_first(newest)) || wanted < 1 || wanted >= attempt
-        || (mode != NULL && strcmp(mode, "append") != 0))
-        return NULL;
-    fprintf(stderr,
-            "kctl: logs: the pod of attempt %" PRId64
-            " is gone; attempts append to one file, which "
-            "is shown from its start\n",
-            wanted);
-    return newest;
-}
-
 static int
 choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_object *job,
            struct arena *arena, struct target_object *ret_pod, struct error *err)
@@ -230,7 +206,7 @@ choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_
     if (json_count(pods) > 0 && o->attempt > 0)
         chosen = log_pods_find_attempt(pods, o->attempt);
     if (json_count(pods) > 0 && chosen == NULL && (o->attempt > 0 || json_count(pods) < back))
-        chosen = find_appended(o, pods);
+        chosen = log_pods_find_appended(pods, o->previous ? 0 : o->attempt);
     if (json_count(pods) < back && o->previous && chosen == NULL)
         return error_set(err, -ENOENT, "%s has no attempt before", kctl_job_words(job, arena));
     if (json_count(pods) == 0)
