@@ -16,8 +16,9 @@
 
 #define INDEX ANNOTATION_INDEX /* the annotation is also a label */
 
-int64_t
-log_pods_attempt_of(const struct json *pod)
+/* Attempts are numbered from 1; the annotation counts the attempts before it. */
+static int64_t
+attempt_of(const struct json *pod)
 {
     const char *text =
         json_get_text(json_get_path(pod, "metadata.annotations"), ANNOTATION_ATTEMPT);
@@ -29,7 +30,7 @@ int
 log_pods_refuse_attempt(const struct target_object *job, int64_t attempt, const struct json *newest,
                         struct arena *arena, struct error *err)
 {
-    if (newest != NULL && log_pods_attempt_of(newest) > attempt)
+    if (newest != NULL && attempt_of(newest) > attempt)
         return error_set(err, -ENOENT,
                          "the output of attempt %" PRId64 " of %s can no "
                          "longer be found: its pod is gone; 'kctl history' "
@@ -39,8 +40,8 @@ log_pods_refuse_attempt(const struct target_object *job, int64_t attempt, const 
                      kctl_job_words(job, arena), attempt);
 }
 
-bool
-log_pods_run_first(const struct json *pod)
+static bool
+runs_first(const struct json *pod)
 {
     const char *runs = json_path_text(pod, "spec.execution.runs");
 
@@ -52,7 +53,7 @@ is_pause(const struct json *pod)
 {
     const char *index = json_get_text(json_get_path(pod, "metadata.labels"), INDEX);
 
-    return log_pods_run_first(pod) && index != NULL && strcmp(index, "0") != 0;
+    return runs_first(pod) && index != NULL && strcmp(index, "0") != 0;
 }
 
 void
@@ -107,7 +108,7 @@ const struct json *
 log_pods_find_attempt(const struct json *pods, int64_t attempt)
 {
     for (uint32_t i = json_count(pods); i-- > 0;)
-        if (log_pods_attempt_of(json_at(pods, i)) == attempt)
+        if (attempt_of(json_at(pods, i)) == attempt)
             return json_at(pods, i);
     return NULL;
 }
@@ -118,10 +119,10 @@ log_pods_find_appended(const struct json *pods, int64_t number)
     const struct json *newest = json_at(pods, json_count(pods) - 1);
     const char *index = json_get_text(json_get_path(newest, "metadata.labels"), INDEX);
     const char *mode = json_path_text(newest, "spec.execution.openMode");
-    const int64_t attempt = log_pods_attempt_of(newest);
+    const int64_t attempt = attempt_of(newest);
     const int64_t wanted = number == 0 ? attempt - 1 : number;
 
-    if ((index != NULL && !log_pods_run_first(newest)) || wanted < 1 || wanted >= attempt
+    if ((index != NULL && !runs_first(newest)) || wanted < 1 || wanted >= attempt
         || (mode != NULL && strcmp(mode, "append") != 0))
         return NULL;
     fprintf(stderr,

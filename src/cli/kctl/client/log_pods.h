@@ -13,15 +13,9 @@ struct error;
 struct json;
 struct target_object;
 
-/* Attempts are numbered from 1; the pod's annotation counts the attempts before
- * it.
+/* Removes the pods that have no output, because the job's program runs in the first
+ * pod of each attempt only.
  */
-int64_t log_pods_attempt_of(const struct json *pod);
-
-/* Whether the job's program runs in the first pod of each attempt only. Leave_out:
- * removes the others, which have no output.
- */
-bool log_pods_run_first(const struct json *pod);
 void log_pods_leave_out_pauses(struct json *pods);
 
 /* Removes the pods on other nodes; false: none is left, and the list is as it was.
