@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a pod group has room, whichever nodes its pods would take; which nodes
- * its pods leave to others; and which pod gets which of its nodes.
+ * its pods leave to others; which pod gets which of its nodes; and which pods of lower
+ * priority end for it.
  *
  * Only CPUs are counted, which is cheap: most attempts of a wide group end
  * here.
@@ -8,11 +9,16 @@
 #include <stdlib.h>
 
 #include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/plugins/preemption/preemption.h"
 #include "controller/scheduler/queue/queued_group.h"
+#include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
@@ -254,4 +260,215 @@ scheduler_order_group(struct scheduler *s, struct assignment_group *g, struct ca
     for (unsigned i = 0; i < count; i++)
         free(found[i]);
     return is_placed;
+}
+
+/* ---- Preemption ----
+ *
+ * Victims for all pods of a group are found in one trial, and ended only if all of the
+ * pods then fit. Until they have ended, the nodes are promised to the pods of the group,
+ * and no further victims are looked for.
+ */
+
+/* How often the nodes are searched for candidates, for one group: each search tries a
+ * hundred nodes or more.
+ */
+#define MAX_SEARCHES 8u
+
+struct group_trial {
+    struct scheduler *s;
+    struct candidates candidates;
+    unsigned next; /* of the candidates */
+    unsigned n_searches;
+    struct pod_view **victims;
+    const struct node_view **nodes; /* of the victims */
+    uint32_t n_victims, victim_room, node_room;
+};
+
+static void
+note_victim(struct pod_view *pod, const struct node_view *node, void *context)
+{
+    struct group_trial *t = context;
+
+    xgrow(t->victims, t->n_victims, t->victim_room);
+    xgrow(t->nodes, t->n_victims, t->node_room);
+    t->victims[t->n_victims] = pod;
+    t->nodes[t->n_victims++] = node;
+}
+
+static struct node_view *
+try_candidate(struct group_trial *t, struct assignment *a, const struct victims *v)
+{
+    struct scheduler *s = t->s;
+    struct node_view *node = cache_find_node(s->cache, v->node->name);
+    const uint32_t before = t->n_victims;
+    struct cache_mark mark;
+
+    if (node == NULL || node->is_closed)
+        return NULL;
+    mark = cache_begin(s->cache);
+    victims_remove(a->profile, &a->cycle, v, note_victim, t);
+    cycle_fini(&a->cycle);
+    cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
+    if (node_finder_fits(a->profile, &a->cycle, node)) {
+        cache_keep(s->cache, mark);
+        return node;
+    }
+    cache_roll_back(s->cache, mark);
+    t->n_victims = before;
+    return NULL;
+}
+
+/* Candidates of one search serve all pods that are like the first; when none is left,
+ * another search finds what the victims so far have changed.
+ */
+static struct node_view *
+make_room(struct group_trial *t, struct assignment *a)
+{
+    struct scheduler *s = t->s;
+
+    for (;;) {
+        while (t->next < t->candidates.count) {
+            struct node_view *node = try_candidate(t, a, &t->candidates.items[t->next++]);
+
+            if (node != NULL)
+                return node;
+        }
+        if (t->n_searches++ == MAX_SEARCHES)
+            return NULL;
+        candidates_fini(&t->candidates);
+        t->candidates = (struct candidates){0};
+        t->next = 0;
+        if (scheduler_find_node(s, a) != NULL
+            || !candidates_find_for_group(&t->candidates, a->profile, &a->cycle,
+                                          node_finder_diagnosis(s->node_finder))
+            || t->candidates.count == 0)
+            return NULL;
+    }
+}
+
+static bool
+place_in_trial(struct group_trial *t, const struct assignment_group *g)
+{
+    struct scheduler *s = t->s;
+
+    for (unsigned i = 0; i < g->wanted; i++) {
+        struct assignment *a = g->members[i];
+        struct node_view *node = scheduler_find_node(s, a);
+
+        if (node == NULL)
+            node = make_room(t, a);
+        if (node == NULL || scheduler_assume(s, a, node).verdict != VERDICT_OK)
+            return false;
+        if (g->is_one_per_node)
+            cache_close_node(s->cache, node);
+    }
+    return true;
+}
+
+static void
+promise(struct group_preemption *p, struct pod_view *pod, const char *node)
+{
+    xgrow(p->promised, p->n_promised, p->promised_room);
+    pod_view_ref(pod);
+    p->promised[p->n_promised++] = (struct promised_node){pod, xstrdup(node)};
+}
+
+/* ---- After the trial ---- */
+
+static void
+nominate(struct scheduler *s, struct pod_view *pod, const char *node, bool is_new)
+{
+    scheduler_end_nomination(s, pod, node);
+    nominator_add(s->handle.nominator, pod, cache_make_node(s->cache, node));
+    if (is_new)
+        recorder_nominate(s->recorder, pod, node);
+}
+
+/* Evictions change the nodes, so references keep the victims alive. */
+static void
+act(struct group_trial *t, const struct assignment_group *g, struct group_preemption *p)
+{
+    struct scheduler *s = t->s;
+    struct pod_view *preemptor = g->members[0]->cycle.pod;
+
+    for (uint32_t i = 0; i < t->n_victims; i++) {
+        xgrow(p->victims, p->n_victims, p->victim_room);
+        pod_view_ref(t->victims[i]);
+        p->victims[p->n_victims++] = t->victims[i];
+    }
+    for (uint32_t i = 0; i < t->n_victims; i++)
+        s->handle.evict(s->handle.owner, p->victims[i], preemptor, t->nodes[i]->name);
+    for (uint32_t i = 0; i < p->n_promised; i++)
+        nominate(s, p->promised[i].pod, p->promised[i].node, true);
+}
+
+static void
+try_to_preempt(struct scheduler *s, struct assignment_group *g, struct group_preemption *p)
+{
+    struct group_trial t = {.s = s};
+    struct cache_mark mark = cache_begin(s->cache);
+    bool is_placed;
+
+    scheduler_close_nodes(s, g->members[0]->cycle.pod);
+    is_placed = place_in_trial(&t, g);
+    for (unsigned i = 0; is_placed && i < g->wanted; i++)
+        promise(p, g->members[i]->cycle.pod, g->members[i]->node_name);
+    for (unsigned i = g->wanted; i-- > 0;)
+        scheduler_displace(s, g->members[i]);
+    cache_open_nodes(s->cache);
+    cache_roll_back(s->cache, mark);
+    if (is_placed)
+        act(&t, g, p);
+    else
+        group_preemption_clear(p);
+    candidates_fini(&t.candidates);
+    free(t.victims);
+    free(t.nodes);
+}
+
+/* A victim that has yielded its cores, or will not, is waited for no longer. */
+static bool
+is_waited_for(struct scheduler *s, const struct pod_view *victim)
+{
+    const struct pod_view *now = cache_find_pod(s->cache, victim);
+
+    return now != NULL && !now->has_yielded && !s->handle.refuses_to_yield(s->handle.owner, now);
+}
+
+static bool
+has_victims(struct scheduler *s, const struct group_preemption *p)
+{
+    for (uint32_t i = 0; i < p->n_victims; i++)
+        if (is_waited_for(s, p->victims[i]))
+            return true;
+    return false;
+}
+
+/* A pod that was placed in the attempt that failed is nominated no longer. */
+static void
+nominate_again(struct scheduler *s, const struct assignment_group *g,
+               const struct group_preemption *p)
+{
+    for (unsigned i = 0; i < g->count; i++)
+        for (uint32_t j = 0; j < p->n_promised; j++)
+            if (pod_view_is_same(p->promised[j].pod, g->members[i]->cycle.pod)
+                && nominator_node(s->handle.nominator, g->members[i]->cycle.pod) == NULL)
+                nominate(s, g->members[i]->cycle.pod, p->promised[j].node, false);
+}
+
+void
+scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g)
+{
+    struct queued_group *of = g->members[0]->queued->queued_group;
+    struct group_preemption *p = of != NULL ? &of->preemption : NULL;
+
+    if (p == NULL || s->settings.is_simulation || g->answer.verdict != VERDICT_REJECT
+        || g->members[0]->asks_nodes || g->members[0]->queued->is_deleted)
+        return;
+    if (has_victims(s, p)) {
+        nominate_again(s, g, p);
+        return;
+    }
+    group_preemption_clear(p);
+    try_to_preempt(s, g, p);
 }

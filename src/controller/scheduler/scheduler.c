@@ -179,9 +179,8 @@ seed_ties(struct scheduler *s, const struct queued_pod *queued)
     s->random.state = s->settings.has_same_ties ? s->settings.seed : random_next(&ties);
 }
 
-/* NULL: no node fits, and the node finder knows why. */
-static struct node_view *
-find_node(struct scheduler *s, struct assignment *a)
+struct node_view *
+scheduler_find_node(struct scheduler *s, struct assignment *a)
 {
     struct node_view *node;
 
@@ -212,7 +211,7 @@ run_cycle(struct scheduler *s, struct assignment *a)
     struct node_view *node;
 
     scheduler_close_nodes(s, a->cycle.pod);
-    node = find_node(s, a);
+    node = scheduler_find_node(s, a);
     if (node != NULL) {
         struct answer answer = scheduler_assume(s, a, node);
 
@@ -253,7 +252,7 @@ place_member(struct scheduler *s, struct assignment *a)
 
     begin_trace(s);
     a->began_us = s->trace.began_us;
-    node = find_node(s, a);
+    node = scheduler_find_node(s, a);
     if (node != NULL) {
         answer = scheduler_assume(s, a, node);
         if (a->group->is_one_per_node)
@@ -348,6 +347,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
     reserve_group(s, g);
     cache_open_nodes(s->cache);
+    scheduler_preempt_for_group(s, g);
     scheduler_group_failed(g, s);
     n = g->count;
     while (n-- > 0)

@@ -233,6 +233,14 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 bool scheduler_order_group(struct scheduler *s, struct assignment_group *g,
                            struct cache_mark *mark);
 
+/* The best node for the pod; NULL: none fits, and the node finder knows why. */
+struct node_view *scheduler_find_node(struct scheduler *s, struct assignment *a);
+
+/* For a group whose cycle has failed and was rolled back: ends pods of lower priority
+ * if all of the group then fit (group_room.c).
+ */
+void scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g);
+
 /* Puts the pod on the node for all later cycles. Displace: takes it back, except
  * in the cache.
  */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "lib/base/alloc.h"
@@ -21,11 +22,26 @@ queued_group_new(const char *key, const char *name)
 }
 
 void
+group_preemption_clear(struct group_preemption *p)
+{
+    for (uint32_t i = 0; i < p->n_victims; i++)
+        pod_view_unref(p->victims[i]);
+    for (uint32_t i = 0; i < p->n_promised; i++) {
+        pod_view_unref(p->promised[i].pod);
+        free(p->promised[i].node);
+    }
+    free(p->victims);
+    free(p->promised);
+    *p = (struct group_preemption){0};
+}
+
+void
 queued_group_free(struct queued_group *g)
 {
     if (g == NULL)
         return;
     list_remove(&g->untold);
+    group_preemption_clear(&g->preemption);
     free(g->members);
     free(g->name);
     free(g->key);

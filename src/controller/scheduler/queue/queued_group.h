@@ -42,6 +42,20 @@ struct group_terms {
     bool is_one_per_node; /* no two pods of the group may have one node */
 };
 
+/* The pods that a group has preempted and waits for, and the nodes that its own pods get
+ * then.
+ */
+struct group_preemption {
+    struct pod_view **victims; /* references */
+    uint32_t n_victims, victim_room;
+    struct promised_node {
+        struct pod_view *pod; /* a member; a reference */
+        char *node;
+    } * promised;
+    uint32_t n_promised, promised_room;
+};
+void group_preemption_clear(struct group_preemption *p);
+
 struct queued_group {
     char *key; /* namespace, name and owner */
     char *name;
@@ -58,7 +72,8 @@ struct queued_group {
     /* For the rejected member, by the events while it was in flight. */
     enum wake_strategy strategy;
     const char *refusal; /* NULL, or why the group is not tried */
-    struct list untold;  /* of queue.untold_groups, or of none */
+    struct group_preemption preemption;
+    struct list untold; /* of queue.untold_groups, or of none */
 };
 
 /* Life. A new group has no members. */

@@ -779,6 +779,132 @@ START_TEST(the_pods_of_a_group_that_end_one_by_one_are_preempted_one_by_one)
 }
 END_TEST
 
+/* A pod on that node, of that priority. */
+static void
+put_running(struct world *w, const char *name, const char *node, int priority, const char *cpu)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
+                  "\"nodeName\":\"%s\",\"priority\":%d,\"securityContext\":{\"runAsUser\":1002},"
+                  "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+                  "\"requests\":{\"cpu\":\"%s\",\"memory\":\"1Gi\"}}}]},\"status\":{"
+                  "\"phase\":\"Running\"}}",
+                  name, node, priority, cpu);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+static void
+put_important(struct world *w, const char *name)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
+                  "\"schedulingGroup\":{\"podGroupName\":\"g\"},\"priority\":10,"
+                  "\"securityContext\":{\"runAsUser\":1001},\"containers\":[{"
+                  "\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
+                  name);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+static unsigned
+count_there(const struct world *w, const char *names)
+{
+    unsigned n = 0;
+
+    for (const char *c = names; *c != '\0'; c++)
+        n += is_there(w, (char[2]){*c, '\0'});
+    return n;
+}
+
+static void
+let_seconds_pass(struct world *w, unsigned seconds)
+{
+    while (seconds-- > 0)
+        world_advance(w, 1000);
+}
+
+/* Four nodes, each full of a less important pod; the gang needs three of them. */
+static struct world *
+world_of_four(const char *mode)
+{
+    struct world *w = world_new(NULL);
+
+    for (unsigned i = 1; i <= 4; i++) {
+        world_add_node(w, (char[3]){'n', (char)('0' + i), '\0'}, 4);
+        put_running(w, (char[2]){(char)('p' + i), '\0'}, (char[3]){'n', (char)('0' + i), '\0'}, 5,
+                    "4");
+    }
+    world_settle(w);
+    put_group(w, "\"gang\":{\"minCount\":3}", 1001, mode);
+    return w;
+}
+
+START_TEST(a_gang_preempts_as_many_as_all_of_its_pods_need)
+{
+    static const char *const modes[] = {"", ",\"onePerNode\":true"};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(modes); i++) {
+        struct world *w = world_of_four(modes[i]);
+
+        put_important(w, "a");
+        put_important(w, "b");
+        put_important(w, "c");
+        let_seconds_pass(w, 10);
+
+        ck_assert_uint_eq(count_there(w, "qrst"), 1);
+        ck_assert_ptr_nonnull(world_pod(w, "a")->spec.node_name);
+        ck_assert_ptr_nonnull(world_pod(w, "b")->spec.node_name);
+        ck_assert_ptr_nonnull(world_pod(w, "c")->spec.node_name);
+        world_free(w);
+    }
+}
+END_TEST
+
+/* Two of four nodes are held by pods that are as important: ending the others would
+ * help nobody.
+ */
+START_TEST(a_gang_that_would_not_fit_preempts_nobody)
+{
+    struct world *w = world_of_four(",\"onePerNode\":true");
+
+    put_running(w, "q", "n1", 10, "4");
+    put_running(w, "r", "n2", 10, "4");
+    world_settle(w);
+    put_important(w, "a");
+    put_important(w, "b");
+    put_important(w, "c");
+    let_seconds_pass(w, 10);
+
+    ck_assert_uint_eq(count_there(w, "qrst"), 4);
+    ck_assert_ptr_null(world_pod(w, "a")->spec.node_name);
+    world_free(w);
+}
+END_TEST
+
+/* Several pods on one node, and pods that are small: more than one search is needed. */
+START_TEST(a_gang_preempts_several_pods_of_one_node)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n1", 16);
+    for (char c = 'a'; c <= 'h'; c++)
+        put_running(w, (char[3]){'o', c, '\0'}, "n1", 5, "2");
+    world_settle(w);
+    put_gang(w, 3);
+    put_important(w, "a");
+    put_important(w, "b");
+    put_important(w, "c");
+    let_seconds_pass(w, 10);
+
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    ck_assert_str_eq(world_node_of(w, "c"), "n1");
+    ck_assert_uint_eq(fake_client_count(w->api, &pod_kind), 3 + 2);
+    world_free(w);
+}
+END_TEST
+
 /* One of them is too important: then none of them is preempted. */
 START_TEST(a_gang_has_the_priority_of_its_most_important_pod)
 {
@@ -803,6 +929,8 @@ END_TEST
 SUITE("PodGroups", a_gang_is_weighed_as_a_whole_and_preempted_as_a_whole,
       the_pods_of_a_group_that_end_one_by_one_are_preempted_one_by_one,
       a_gang_has_the_priority_of_its_most_important_pod,
+      a_gang_preempts_as_many_as_all_of_its_pods_need, a_gang_that_would_not_fit_preempts_nobody,
+      a_gang_preempts_several_pods_of_one_node,
       indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes,
       pods_wait_for_their_group_whichever_comes_first, a_gang_waits_until_enough_pods_are_there,
       a_gang_without_room_for_enough_gets_none, pods_beyond_the_least_number_start_as_they_fit,

@@ -10,6 +10,7 @@
 #include "controller/scheduler/plugins/preemption/preemption.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
@@ -25,6 +26,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
+#define PLUGIN_NAME "DefaultPreemption"
 #define NO_VICTIMS  "No preemption victims found for incoming pod"
 #define NOT_HELPFUL "Preemption is not helpful for scheduling"
 
@@ -281,6 +283,31 @@ ranks_lowest(struct preemption *me, const struct cycle *c)
     return me->lowest_priority >= c->pod->priority;
 }
 
+static int
+compare_victims(const void *a, const void *b)
+{
+    return victims_compare(a, b);
+}
+
+bool
+candidates_find_for_group(struct candidates *ret_candidates, const struct profile *p,
+                          const struct cycle *c, const struct diagnosis *diagnosis)
+{
+    const unsigned at = profile_find(p, PLUGIN_NAME);
+    struct preemption *me;
+
+    if (at == p->n_entries || p->handle->propose != NULL
+        || preemption_refusal(c, diagnosis, NULL) != NULL)
+        return false;
+    me = p->entries[at].self;
+    if (ranks_lowest(me, c))
+        return false;
+    candidates_find(ret_candidates, p, c, diagnosis, me->percentage, me->absolute);
+    qsort(ret_candidates->items, ret_candidates->count, sizeof(*ret_candidates->items),
+          compare_victims);
+    return true;
+}
+
 /* Writes the message that trying every node would have given, when no pod has a
  * lower priority. It also draws the random number that try_nodes would have
  * drawn, so that later choices stay the same.
@@ -434,7 +461,7 @@ preemption_postfilter(void *self, struct cycle *c, const struct diagnosis *diagn
 }
 
 const struct plugin preemption_plugin = {
-    .name = "DefaultPreemption",
+    .name = PLUGIN_NAME,
     .args = &preemption_args_record,
     .default_args = "{\"minCandidateNodesPercentage\":10,"
                     "\"minCandidateNodesAbsolute\":100}",

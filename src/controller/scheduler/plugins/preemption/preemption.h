@@ -22,6 +22,13 @@ struct candidates {
 
 void candidates_fini(struct candidates *c);
 
+/* For one pod of a group: the candidates, best first, by the arguments of the profile's
+ * DefaultPreemption. False: the profile has no such plugin, extenders would have to be
+ * asked, no pod ranks lower, or the pod may not preempt.
+ */
+bool candidates_find_for_group(struct candidates *ret_candidates, const struct profile *p,
+                               const struct cycle *c, const struct diagnosis *diagnosis);
+
 /* NULL, or the reason why the pod may not preempt at all. */
 const char *preemption_refusal(const struct cycle *c, const struct diagnosis *diagnosis,
                                const char *nominated_node);

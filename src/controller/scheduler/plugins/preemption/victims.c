@@ -372,6 +372,43 @@ find_same(const struct node_view *node, const struct pod_view *pod)
     return NULL;
 }
 
+struct victim_removal {
+    const struct profile *profile;
+    const struct pod_view *preemptor;
+    void (*each)(struct pod_view *pod, const struct node_view *node, void *context);
+    void *context;
+};
+
+static void
+remove_victim(struct pod_view *pod, const struct node_view *node, void *context)
+{
+    const struct victim_removal *r = context;
+    struct node_view *changed = (struct node_view *)(uintptr_t)node;
+
+    if (find_same(node, pod) == NULL)
+        return;
+    if (victim_terms_find(r->profile, node, pod, r->preemptor).mode == PREEMPTION_SUSPENDS)
+        ledger_lend(&changed->ledger, pod);
+    else
+        node_view_remove_pod(changed, pod);
+    r->each(pod, node, r->context);
+}
+
+void
+victims_remove(const struct profile *p, const struct cycle *c, const struct victims *v,
+               void (*each)(struct pod_view *pod, const struct node_view *node, void *context),
+               void *context)
+{
+    struct victim_removal r = {p, c->pod, each, context};
+    const struct handle *handle = p->handle;
+
+    for (unsigned i = 0; i < v->count; i++) {
+        if (handle->visit_gang != NULL)
+            handle->visit_gang(handle->owner, v->pods[i], remove_victim, &r);
+        remove_victim(v->pods[i], v->node, &r);
+    }
+}
+
 static bool
 fits_without(struct trial_run *t, const struct victims *v)
 {

@@ -47,6 +47,14 @@ void victims_fini(struct victims *v);
 struct answer victims_find(const struct profile *p, const struct cycle *c, struct node_view *node,
                            struct budgets *budgets, uint32_t nobody, struct victims *ret_victims);
 
+/* Removes the victims, and those that end with them, from their nodes, within the
+ * caller's journal; `each` is called for every pod. Pods that are gone already are left
+ * out.
+ */
+void victims_remove(const struct profile *p, const struct cycle *c, const struct victims *v,
+                    void (*each)(struct pod_view *pod, const struct node_view *node, void *context),
+                    void *context);
+
 /* Checks the victims that an extender chose on the node. False: one is no
  * longer there or cannot be a victim, or the preemptor does not fit without
  * them.
