@@ -14,7 +14,7 @@ cluster_begin
 need munged kiln-controller kiln-agent kctl jq curl
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
-controller() { cluster_controller --socket "$cluster/socket"; }
+controller() { cluster_controller --socket "$cluster/socket" "$@"; }
 controller
 
 # The prolog of a node takes as long as slow-NODE exists, and fails while broken-NODE does.
@@ -67,6 +67,7 @@ prepared() {
 }
 marked() { members "$1" 'select(.metadata.annotations["kiln.hpc/gang-started"])'; }
 ran() { if [ -f "$home/$1" ]; then wc -l <"$home/$1" | tr -d ' '; else echo 0; fi; }
+has_attempt() { root get pod "$1" >/dev/null 2>&1; }
 ends() { [ "$(field job "$1" '.status.conditions[]? | select(.type == "'"$2"'").status')" = True ]; }
 lives() { find "$cluster/$1/run/pods" -name live 2>/dev/null; }
 agents() { for n in n1 n2 n3; do "$@" $n; done; }
@@ -128,15 +129,44 @@ kill -KILL "$(sed -n 's/^shepherd_pid=[0-9]*://p' "$run/live")"
 boot=$(cat /proc/sys/kernel/random/boot_id)
 sed -i "s/$boot/another-boot/" "$run/live" "$run/pod" 2>/dev/null
 agent n1
-lost() {
-    [ "$(members j3 'select(.status.reason == "NodeRebooted")')" = 1 ] || ! prepared j3 2
-}
-ok "a node that was restarted after its pod was prepared has lost it" wait_for 20 lost
+ok "a node that was restarted after its pod was prepared has lost it" wait_for 20 \
+    has_attempt j3-0-r1 || root get pods | note
+is "... and none of them has run" "$(ran j3)" 0
 rm "$cluster/slow-n3"
-ok "... and all are started again" wait_for 30 ends j3 Complete || root get pods | note
-is "... and only once" "$(sort "$home/j3")" "j3-0-r1
+ok "the job starts again, and ends" wait_for 30 ends j3 Complete || root get pods | note
+is "... having run once on each node" "$(sort "$home/j3")" "j3-0-r1
 j3-1-r1
 j3-2-r1"
-root delete job j3 >/dev/null
+is "... without a failure of its own" "$(field job j3 '.status.failed // 0')" 0
+
+# --- a prolog that fails -----------------------------------------------------------
+
+touch "$cluster/broken-n1"
+job j4 2
+ok "a job whose prolog fails on one node starts again on others" wait_for 30 ends j4 Complete ||
+    { root get pods; root describe job j4; } | note
+is "... and has run once, on each" "$(sort "$home/j4")" "j4-0-r1
+j4-1-r1"
+is "... without a failure of its own" "$(field job j4 '.status.failed // 0')" 0
+is "... on the nodes whose prolog works" "$(root get pods -l batch.kubernetes.io/job-name=j4 \
+    -o json | jq -r '[.items[] | select(.status.phase == "Succeeded").spec.nodeName] | sort |
+    join(" ")')" "n2 n3"
+
+# --- a prolog that takes too long ----------------------------------------------------
+
+stop controller
+echo 'gangPrepareTimeout: 2s' >"$cluster/short.yaml"
+controller --config "$cluster/short.yaml"
+touch "$cluster/slow-n2"
+job j5 2
+told() { root get events 2>/dev/null | grep -q "NotPrepared.*node n2 did not prepare it"; }
+ok "a node that does not prepare its pod is waited for only so long" wait_for 30 told ||
+    { root get events; root get pods; } | note
+is "nothing of the job has run" "$(ran j5)" 0
+rm "$cluster/slow-n2"
+ok "the job starts again, and ends" wait_for 60 ends j5 Complete ||
+    { root get pods; root describe job j5; } | note
+is "... having run once on each node" "$(ran j5)" 2
+is "... without a failure of its own" "$(field job j5 '.status.failed // 0')" 0
 
 finish
