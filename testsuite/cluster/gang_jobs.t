@@ -41,6 +41,7 @@ find_pauses() {
         tr -dc '0-9\n'
 }
 pauses() { [ "$(find_pauses | grep -c .)" = "$1" ]; } # COUNT: so many hold resources
+field() { root get "$1" "$2" -o json | jq -r "$3"; }
 fails() { ! "$@" >"$cluster/said" 2>&1; }
 free_of() { root nodes --no-headers | grep -w "$1" | grep -q " $2 "; }
 
@@ -94,6 +95,24 @@ ok "the end of one node's share" root delete pod "job-$id-1" --grace-period 1
 ok "... ends the job" wait_for 20 state_is "$id" Failed || note "$(status "$id" '')"
 ok "... and its script" wait_for 10 n_running "$id" 0
 
+id=$(gang -N 3 --wrap 'exec sleep 300')
+wait_for 20 n_running "$id" 3
+kill -KILL "$(find_pauses | head -n 1)"
+ok "a job of which a pause was killed fails" wait_for 20 state_is "$id" Failed
+tells() { as kilntest1 kctl jobs -a | grep -q "pod job-$1-. on node n. ended first ($2)"; }
+ok "... and says on which node" tells "$id" "killed by signal 9" || note "$(as kilntest1 kctl jobs -a)"
+id=$(gang -N 3 --wrap 'exec sleep 300')
+wait_for 20 n_running "$id" 3
+node=$(field pod "job-$id-2" .spec.nodeName)
+root drain --evict "$node" >/dev/null
+ok "one of which a pod is evicted, without --requeue, ends" wait_for 20 state_is "$id" Preempted ||
+    note "$(status "$id" '')"
+row() { as kilntest1 kctl history --no-headers "$1" | grep -q -w -- "$2"; }
+ok "... in history, too" wait_for 10 row "$id" Preempted ||
+    note "$(as kilntest1 kctl history "$id")"
+ok "... and says it" tells "$id" Evicted || note "$(as kilntest1 kctl jobs -a)"
+root uncordon "$node" >/dev/null
+
 # --- an attempt is whole ----------------------------------------------------------
 
 attempts() { # JOB: the attempts of the pods that have not ended
@@ -101,7 +120,6 @@ attempts() { # JOB: the attempts of the pods that have not ended
         .metadata.annotations["kiln.hpc/attempt"]] | sort | join(" ")'
 }
 attempts_are() { [ "$(attempts "$1")" = "$2" ]; }
-field() { root get "$1" "$2" -o json | jq -r "$3"; }
 
 id=$(gang -N 3 --requeue -o again --wrap 'echo on; exec sleep 300')
 wait_for 20 n_running "$id" 3

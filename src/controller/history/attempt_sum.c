@@ -24,6 +24,13 @@ number_of(const int64_t *n)
     return n != NULL ? *n : 0;
 }
 
+/* The job controller ends the others of an attempt as a user does who cancels it. */
+static bool
+is_ended_for_another(const struct history_row *row)
+{
+    return job_state_of_name(row->state) == JOB_STATE_CANCELLED;
+}
+
 /* Whether `row` says how the attempt ended, and not the one that did until now. */
 static bool
 decides(const struct history_row *row, const struct history_row *until_now)
@@ -40,6 +47,9 @@ decides(const struct history_row *row, const struct history_row *until_now)
         return true;
     if (is_bad != was_bad)
         return is_bad;
+    if (!is_bad && is_ended_for_another(row) != is_ended_for_another(until_now)
+        && class_of(row) != JOB_STATE_GOOD_END && class_of(until_now) != JOB_STATE_GOOD_END)
+        return is_ended_for_another(until_now);
     if (is_bad && number_of(row->exit_code) != number_of(until_now->exit_code))
         return number_of(row->exit_code) > number_of(until_now->exit_code);
     return is_first && !was_first;

@@ -299,7 +299,7 @@ work_on_job(const char *key, void *context)
     if (plan.delete_active)
         job_sync_delete_active(sync);
     else if (plan.end_rest)
-        job_sync_requeue_live(sync);
+        job_sync_end_rest(sync, plan.excuse_rest);
     else if (!quota_waiters_holds_back(c->waiters, key, true))
         update_pods(sync, m, job);
     if (asks_nothing(m, &plan))

@@ -205,6 +205,16 @@ is_torn(const struct job *job, const struct job_pod_counts *t)
                   < job_completions(job);
 }
 
+/* Whether another attempt may follow. Without one, the Job has failed as the first
+ * of its pods has, and the others were not requeued.
+ */
+static bool
+may_follow(const struct job *job, const struct job_pod_counts *t)
+{
+    return job->spec.requeue || t->running == 0 || job->spec.pod_failure_policy != NULL
+           || job->spec.backoff_limit == NULL || *job->spec.backoff_limit > 0;
+}
+
 /* All pods of the next attempt are created at once, when those of the last are
  * over: a program must not run beside that of the attempt before.
  */
@@ -498,6 +508,7 @@ job_plan(const struct job *job, const struct job_pod_counts *t, int64_t now_us, 
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
         plan.end_rest = is_torn(job, t) && !plan.delete_active;
+        plan.excuse_rest = plan.end_rest && may_follow(job, t);
         plan.mark_placed = t->to_freeze != (job_find_freezer(job) != NULL ? t->placed : 0);
         plan.release_waiting = t->held > 0 && may_begin(job, t, now_us);
         wake_at_deadline(job, t, now_us, &plan);

@@ -40,7 +40,8 @@ struct job_plan {
     unsigned n_create;
     bool delete_active;     /* the job has ended, or is suspended or requeued */
     bool end_rest;          /* of an attempt whose first pods are ending: end the
-                             * others, which are excused */
+                             * others */
+    bool excuse_rest;       /* ... and their ends are no failures */
     int64_t n_remove;       /* how many live pods to remove */
     int64_t n_withdraw;     /* arrays: how many pods without a node to
                              * withdraw */

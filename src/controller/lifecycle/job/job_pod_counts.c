@@ -147,6 +147,7 @@ job_pod_counts_free(struct job_pod_counts *t)
     free(t->refusal);
     free(t->yields_to);
     free(t->fail_message);
+    free(t->cause);
     free(t->job_uid);
     free(t);
 }
@@ -419,6 +420,8 @@ note_cause(struct job_pod_counts *t, const struct job *job, const struct pod *po
     if (!pod_end_is_cause(t, job, pod, ended_us))
         return;
     t->failure_is_own = pod_end_is_own(pod);
+    free(t->cause);
+    t->cause = pod_end_tell_cause(job, pod);
     t->failure = state_of_failure(t, job, job_last_run_reason(pod));
     t->failure_us = ended_us;
 }

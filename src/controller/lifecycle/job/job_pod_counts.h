@@ -79,6 +79,7 @@ struct job_pod_counts {
                     * none since a pod was created */
     enum job_state failure;   /* how the pod that failed last has ended */
     int64_t failure_us;
+    char *cause;         /* of a gang: which pod ended the script; or NULL */
     bool failure_is_own; /* of a gang: that pod was not ended by others */
     struct job_last_run run;
     const struct dependency_answer *waits_for; /* set during a sync: what is

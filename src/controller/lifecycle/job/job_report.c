@@ -228,6 +228,20 @@ usage_or_null(struct arena *arena, const struct job_last_run *run)
     return usage;
 }
 
+/* The script was ended by the job controller, which says because of which pod. */
+static struct job_last_run
+run_of(const struct job_pod_counts *t)
+{
+    static char reason[] = REASON_MEMBER_ENDED;
+    struct job_last_run run = t->run;
+
+    if (t->cause == NULL || run.reason == NULL || strcmp(run.reason, REASON_POD_DELETED) != 0)
+        return run;
+    run.reason = reason;
+    run.message = t->cause;
+    return run;
+}
+
 static void
 set_run(struct job_report *r, const struct job_last_run *is)
 {
@@ -297,6 +311,7 @@ job_report_counts(struct job_report *r, const struct job_pod_counts *t)
 {
     const struct job_status *was = &r->job->status;
     int64_t made = t->made;
+    struct job_last_run run;
 
     set_count(r, "active", was->active, t->live);
     set_count(r, "terminating", was->terminating, t->ending);
@@ -317,7 +332,8 @@ job_report_counts(struct job_report *r, const struct job_pod_counts *t)
         set_indexes(r, "completedIndexes", was->completed_indexes, &t->indexes.done);
     if (r->job->spec.backoff_limit_per_index != NULL && !t->indexes.is_merged)
         set_indexes(r, "failedIndexes", was->failed_indexes, &t->indexes.failed);
-    set_run(r, &t->run);
+    run = run_of(t);
+    set_run(r, &run);
 }
 
 void

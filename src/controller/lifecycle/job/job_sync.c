@@ -372,9 +372,9 @@ requeue_pod(const struct object *pod, void *context)
 }
 
 void
-job_sync_requeue_live(struct job_sync *sync)
+job_sync_end_rest(struct job_sync *sync, bool is_excused)
 {
-    job_sync_visit_live(sync, requeue_pod, sync);
+    job_sync_visit_live(sync, is_excused ? requeue_pod : delete_pod, sync);
 }
 
 void

@@ -61,9 +61,11 @@ void job_sync_delete_active(struct job_sync *sync);
 void job_sync_remove_pods(struct job_sync *sync, int64_t n);
 void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 
-/* Deletes a pod whose element is to run again: its end is not a failure. */
+/* Deletes a pod whose element is to run again: its end is not a failure. End_rest:
+ * the live pods of an attempt of which one has ended.
+ */
 void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
-void job_sync_requeue_live(struct job_sync *sync);
+void job_sync_end_rest(struct job_sync *sync, bool is_excused);
 
 /* Another object has the name of the Job's PodGroup; its pods cannot be placed.
  * Made: all pods of an attempt were created.

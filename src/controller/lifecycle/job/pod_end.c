@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job/pod_end.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/failure_policy.h"
 #include "controller/lifecycle/job/index_counts.h"
+#include "controller/lifecycle/job/job_last_run.h"
+#include "controller/lifecycle/job/job_pod.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
 
 int64_t
 pod_end_us(const struct pod *pod)
@@ -96,7 +100,7 @@ pod_end_is_success(const struct job *job, const struct pod *pod)
 bool
 pod_end_is_own(const struct pod *pod)
 {
-    return pod->meta.deleted_at_us == 0 || !pod_was_ended(pod);
+    return pod->meta.deleted_at_us == 0 || !pod_was_ended(pod) || pod_was_disrupted(pod);
 }
 
 /* Pods may be seen in any order. Of several it is the latest failure; those of a
@@ -111,4 +115,25 @@ pod_end_is_cause(const struct job_pod_counts *t, const struct job *job, const st
     if (job_gang_size(job) == 0)
         return ended_us >= t->failure_us;
     return t->failure_us == 0 || (is_own != t->failure_is_own ? is_own : ended_us <= t->failure_us);
+}
+
+char *
+pod_end_tell_cause(const struct job *job, const struct pod *pod)
+{
+    const char *reason = job_last_run_reason(pod), *node = pod->spec.node_name;
+    struct container_state state = {0};
+    CLEANUP_FREE char *words = NULL;
+    int64_t index, attempt;
+
+    if (!job_gang_runs_first(job) || !pod_end_is_own(pod)
+        || !job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt) || index == 0)
+        return NULL;
+    if (reason == NULL || strcmp(reason, "Error") != 0 || !pod_main_state(pod, &state))
+        words = xstrdup(reason != NULL ? reason : "Failed");
+    else if (state.signal > 0)
+        words = xasprintf("killed by signal %" PRId64, state.signal);
+    else
+        words = xasprintf("exit code %" PRId64, state.exit_code);
+    return xasprintf("pod %s on node %s ended first (%s), and the job with it", pod->meta.name,
+                     node != NULL ? node : "none", words);
 }

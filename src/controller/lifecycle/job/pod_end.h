@@ -50,3 +50,8 @@ bool pod_end_is_success(const struct job *job, const struct pod *pod);
 bool pod_end_is_own(const struct pod *pod);
 bool pod_end_is_cause(const struct job_pod_counts *counts, const struct job *job,
                       const struct pod *pod, int64_t ended_us);
+
+/* Why the script of a gang was ended, if it was because of that pod; a string of the
+ * caller's, or NULL.
+ */
+char *pod_end_tell_cause(const struct job *job, const struct pod *pod);

@@ -144,6 +144,10 @@ job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct
         strbuf_add_text(words, "its pod was deleted");
         return JOB_REASON_POD_DELETED;
     }
+    if (is(reason, REASON_MEMBER_ENDED)) {
+        job_end_add_message(f, end->message, "the pod of another node ended first", words);
+        return JOB_REASON_OTHER;
+    }
     if (is(reason, REASON_CALLED_OFF)) {
         strbuf_add_text(words, "ended on request before it had started");
         return JOB_REASON_POD_DELETED;

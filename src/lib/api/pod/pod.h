@@ -228,9 +228,11 @@ struct pod_condition {
  */
 #define LOG_OF_ERROR "/stderr"
 
-#define REASON_TERMINATED "Terminated"
+#define REASON_TERMINATED   "Terminated"
+/* ... of a job of several nodes, whose script was ended because another pod ended. */
+#define REASON_MEMBER_ENDED "MemberEnded"
 /* ... whose pod was told to end before it had started. */
-#define REASON_CALLED_OFF "CalledOff"
+#define REASON_CALLED_OFF   "CalledOff"
 
 struct container_state {
     bool waiting, running, terminated; /* one at most */
