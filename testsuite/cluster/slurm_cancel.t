@@ -3,6 +3,8 @@
 # Slurm's scancel, with real daemons: which jobs it ends, its words and its exit codes as Debian's
 # Slurm 22.05 has them
 
+# shellcheck disable=SC2119,SC2317 # a function with optional arguments; functions for others
+
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"

@@ -5,6 +5,8 @@
 
 # shellcheck disable=SC2016,SC2089,SC2090 # what the user's shell expands
 
+# shellcheck disable=SC2119,SC2317 # a function with optional arguments; functions for others
+
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
