@@ -177,6 +177,42 @@ like "and the limit of the site" "$config" 'MaxArraySize  *= [1-9][0-9]+'
 is "a controller that is away" "$(says env KILN_SERVER=http://127.0.0.1:1 scontrol show job 1)" \
     "|slurm_load_jobs error: Unable to contact slurm controller (connect failure)+|1"
 
+# --- nodes, partitions and reservations ---------------------------------------
+
+operator() { (KILN_SERVER=http+unix://$cluster/state/socket && export KILN_SERVER && says_here "$@"); }
+says_here() {
+    status=0
+    timeout 60 "$@" >"$cluster/out" 2>"$cluster/err" </dev/null || status=$?
+    printf '%s|%s|%s\n' "$(tr '\n' '+' <"$cluster/out")" "$(tr '\n' '+' <"$cluster/err")" "$status"
+}
+is "a node is drained by operators" "$(says scontrol update NodeName=n1 State=DRAIN Reason=x)" \
+    "|slurm_update error: Invalid user id+|1"
+is "with a reason" "$(operator scontrol update NodeName=n1 State=DRAIN)" \
+    "|You must specify a reason when DRAINING a node. Request denied+|1"
+is "update of a node" "$(operator scontrol update NodeName=n1 State=DRAIN Reason='bad fan')" "||0"
+like "it is drained" "$(as kilntest1 scontrol -o show node n1)" 'DRAIN.*Reason=bad fan '
+is "and resumed" "$(operator scontrol update NodeName=n1 State=RESUME)" "||0"
+unlike "it takes jobs again" "$(as kilntest1 scontrol -o show node n1)" 'DRAIN'
+is "a node that does not exist" "$(operator scontrol update NodeName=n9 State=RESUME)" \
+    "|slurm_update error: Invalid node name specified+|1"
+is "update of a partition" \
+    "$(operator scontrol update PartitionName=all MaxTime=2-00:00:00 State=DRAIN)" "||0"
+like "it has the values" "$(as kilntest1 scontrol -o show part)" 'MaxTime=2-00:00:00 .*State=DRAIN'
+is "back again" "$(operator scontrol update PartitionName=all MaxTime=UNLIMITED State=UP)" "||0"
+is "a reservation needs a start" "$(operator scontrol create res)" \
+    "|scontrol: error: A start time must be given.  No reservation created.+|1"
+is "create reservation" "$(operator scontrol create reservation ReservationName=r Users=kilntest1 \
+    StartTime=now+1hour Duration=10 Nodes=n1)" "Reservation created: r+||0"
+like "it is there" "$(as kilntest1 scontrol -o show res r)" 'Duration=00:10:00 Nodes=n1 '
+is "users may not delete it" "$(says scontrol delete reservation r)" \
+    "|delete_reservation reservation: Invalid user id+|1"
+is "delete reservation" "$(operator scontrol delete ReservationName=r)" "||0"
+is "again" "$(operator scontrol delete ReservationName=r)" \
+    "|delete_reservation ReservationName=r: Requested reservation is invalid+|1"
+like "listpids" "$(as kilntest1 scontrol listpids "$shown")" "[0-9]+ +$shown +batch "
+is "of a job that has none" "$(says scontrol listpids 9999)" \
+    "PID      JOBID    STEPID   LOCALID GLOBALID+|There are no steps for job 9999 on node (null).+|1"
+
 # --- inside of a job ----------------------------------------------------------
 
 as kilntest1 sbatch -Q -W -o "inside.out" --wrap 'scontrol show hostnames

@@ -232,6 +232,15 @@ update(struct scontrol *c, int n_words, char **words)
     for (int i = 0; i < n_words; i++)
         if (strncasecmp(words[i], "jobid=", 6) == 0 || strncasecmp(words[i], "jobname=", 8) == 0)
             return control_update_job(c, n_words, words);
+    for (int i = 0; i < n_words; i++) {
+        if (strncasecmp(words[i], "nodename=", 9) == 0)
+            return control_update_node(c, n_words, words);
+        if (strncasecmp(words[i], "partitionname=", 14) == 0)
+            return control_update_partition(c, n_words, words);
+        if (strncasecmp(words[i], "reservation", 11) == 0)
+            return refuse(c,
+                          "a reservation is changed by 'kctl apply' or deleted and created again");
+    }
     if (n_words > 1 && (control_is(words[0], "jobid", 3)))
         return control_update_job(c, n_words - 1, words + 1);
     fputs("No valid entity in update command\n"
@@ -248,10 +257,13 @@ static const struct keyword keywords[] = {
     {"all", 3, nothing},
     {"cancel_reboot", 3, reboot},
     {"completing", 3, nothing},
+    {"create", 1, control_create},
+    {"delete", 3, control_delete},
     {"details", 3, nothing},
     {"hide", 3, nothing},
     {"hold", 3, control_hold},
     {"holdu", 5, control_uhold},
+    {"listpids", 1, control_list_pids},
     {"notify", 1, notify},
     {"oneliner", 1, nothing},
     {"ping", 3, ping},

@@ -30,6 +30,10 @@ control_fn control_show_hostnames, control_show_hostlist, control_show_hostlist_
 control_fn control_show_job, control_show_node, control_show_partition, control_show_reservation,
     control_show_config;
 
+/* control_nodes.c, control_pids.c */
+control_fn control_update_node, control_update_partition, control_create, control_delete,
+    control_list_pids;
+
 /* control_jobs.c */
 control_fn control_hold, control_uhold, control_release, control_requeue, control_requeue_hold,
     control_suspend, control_resume, control_top, control_update_job, control_wait_job,

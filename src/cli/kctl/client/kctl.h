@@ -28,6 +28,7 @@ struct kctl {
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
     bool no_wait;          /* of --no-wait */
+    bool is_silent;        /* results are not printed: the caller does that */
     const char *program;   /* of messages; NULL: "kctl" */
     int64_t patience_us;   /* how long calls wait for a controller that is away, without
                      * a word; 0: until it answers, and the user is told */

@@ -114,7 +114,7 @@ cordon_set(struct kctl *kctl, const struct target_object *node, bool cordoned, c
                  reason != NULL ? json_string(arena, reason) : json_null(arena));
     }
     r = kctl_patch(kctl, node, patch, arena, NULL, err);
-    if (r == 0)
+    if (r == 0 && !kctl->is_silent)
         printf("%s %s%s\n", kctl_label(node, arena), was_cordoned == cordoned ? "already " : "",
                cordoned ? "cordoned" : "uncordoned");
     return r;

@@ -213,7 +213,7 @@ reservation_request_send(struct kctl *kctl, const struct reservation_request *r,
     e = make_spec(arena, spec, r, err);
     if (e == 0)
         e = kctl_call(kctl, &request, arena, NULL, err);
-    if (e == 0)
+    if (e == 0 && !kctl->is_silent)
         print_made(r, spec);
     return e;
 }
