@@ -118,6 +118,21 @@ sleep 1
 is "a pod that is deleted before the start keeps all from running" "$(ran j2)" 0
 root delete job j2 >/dev/null
 
+# --- a shepherd is killed before the start ---------------------------------------
+
+touch "$cluster/slow-n3"
+job j6 3
+wait_for 20 prepared j6 2
+kill -KILL "$(sed -n 's/^shepherd_pid=[0-9]*://p' "$(lives n2)")"
+again() { [ "$(members j6 'select(.metadata.name | endswith("-r1"))')" = 3 ]; }
+ok "when a shepherd that waits is killed, all are made again" wait_for 30 again ||
+    root get pods | note
+rm "$cluster/slow-n3"
+ok "... and start together" wait_for 30 ends j6 Complete || root describe job j6 | note
+is "... and only once" "$(sort "$home/j6")" "j6-0-r1
+j6-1-r1
+j6-2-r1"
+
 # --- the node is restarted before the start --------------------------------------
 
 touch "$cluster/slow-n3"
