@@ -18,6 +18,8 @@ def check_deps(e):
         w.append(f'{len(unended)} jobs have no end: {few((i, state.get(i)) for i in unended)}')
         return w
 
+    never_ran = {r['job']: seconds(r['endTime']) for r in e['rows'] if r.get('endTime') and not r.get('startTime') and r.get('reason') == 'DependencyNeverSatisfied'}
+
     def met(d):
         s, r = state.get(d['job']), runs.get(d['job'])
         return {'afterok': s == 'Completed', 'afternotok': s != 'Completed', 'afterany': True, 'after': True}[d['type']]
@@ -27,7 +29,8 @@ def check_deps(e):
         if d['type'] != 'after':
             return r[0].over() if r else None
         # A job that was cancelled or deleted counts as started then, though its pod may still start under a kill.
-        t = [x for x in (r[0].starts[0] if r else None, jobs.get(d['job'], {}).get('stopped_at')) if x]
+        # One that could never run has ended before it was deleted.
+        t = [x for x in (r[0].starts[0] if r else None, jobs.get(d['job'], {}).get('stopped_at'), never_ran.get(d['job'])) if x]
         return (int(min(t)) if delay else min(t)) + delay if t else None
     early, wrongly, never, said = [], [], [], []
     for i, j in jobs.items():
