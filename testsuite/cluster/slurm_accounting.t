@@ -12,6 +12,7 @@ cluster_slurm
 cluster_user kilntest1
 cluster_user kilntest2
 cluster_munge
+# shellcheck disable=SC2119
 cluster_controller
 cluster_agent n1 --topology 'package:2 core:4 pu:1'
 admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
@@ -23,8 +24,10 @@ a() { as kilntest1 sacct "$@" 2>&1; }
 is_in_state() { [ "$(a -n -X -P -j "$1" -o state | sort -u)" = "$2" ]; }
 
 fail=$(as kilntest1 sbatch --parsable -J 'a b|c' -c 2 --mem 100M -t 10 --comment 'my note' --wrap 'exit 3')
+# shellcheck disable=SC2016 # the jobs expand these variables
 array=$(as kilntest1 sbatch --parsable -J arr -a 1-5%2 -t 10 --wrap \
     'if [ "$SLURM_ARRAY_TASK_ID" -gt 2 ]; then sleep 600; fi')
+# shellcheck disable=SC2016
 killed=$(as kilntest1 sbatch --parsable -J sig -t 10 --wrap 'kill -9 $$')
 held=$(as kilntest1 sbatch --parsable -J held -H -t 10 --wrap true)
 run=$(as kilntest1 sbatch --parsable -J run -t 1-02:03:04 --requeue --wrap 'sleep 600')

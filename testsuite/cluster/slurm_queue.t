@@ -121,8 +121,71 @@ is "batchtools" "$(q --user=kilntest1 --states=R,S,CG,RS,SI,SO,ST --noheader --f
 is "psij" "$(q --me -o %i -h -r -t all -n arr | wc -l)" 5
 is "fireworks" "$(q -o %u -u kilntest2 -h | wc -l)" 1
 
+# sinfo: n1 has jobs, n2 none, and n3 is drained
+cluster_agent n2 --topology 'package:1 core:4 pu:2'
+cluster_agent n3 --topology 'package:1 core:4 pu:2'
+wait_for 20 admin wait --for condition=Ready node n2 n3 || bail_out "no nodes"
+for n in n2 n3; do
+    for key in $(admin get node "$n" -o json | jq -r '.spec.taints[]?.key'); do
+        admin taint node "$n" "$key-" >/dev/null
+    done
+done
+admin label node n3 kiln.hpc/partition=gpu >/dev/null
+admin apply -f - >/dev/null <<'Y'
+{"apiVersion": "kiln.hpc/v1", "kind": "Partition", "metadata": {"name": "gpu"},
+ "spec": {"maximumTime": "2-00:00:00", "selector": {"matchLabels": {"kiln.hpc/partition": "gpu"}}}}
+Y
+admin drain n3 --reason 'bad disk, see ticket' >/dev/null
+i() { as kilntest1 sinfo "$@" 2>&1; }
+has_nodes() { [ "$(i -h -p all -o %D:%t -S -t | tr '\n' ' ')" = '1:drain 1:mix 1:idle ' ]; }
+wait_for 20 has_nodes
+is "sinfo has Slurm's columns" "$(i)" \
+    "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST
+all*         up   infinite      1  drain n3
+all*         up   infinite      1    mix n1
+all*         up   infinite      1   idle n2
+gpu          up 2-00:00:00      1  drain n3"
+is "-s" "$(i -s)" "PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T) NODELIST
+all*         up   infinite          1/1/1/3 n[1-3]
+gpu          up 2-00:00:00          0/0/1/1 n3"
+is "-N" "$(i -N)" "NODELIST   NODES PARTITION STATE 
+n1             1      all* mix   
+n2             1      all* idle  
+n3             1      all* drain 
+n3             1       gpu drain "
+is "-l" "$(i -l -p gpu | sed 1d)" \
+    "PARTITION AVAIL  TIMELIMIT   JOB_SIZE ROOT OVERSUBS     GROUPS  NODES       STATE NODELIST
+gpu          up 2-00:00:00 1-infinite   no       NO        all      1     drained n3"
+is "-R says why nodes take no jobs" "$(i -R | sed 's/ 20[0-9T:-]* / T /')" \
+    "REASON               USER      TIMESTAMP           NODELIST
+bad disk, see ticket root      T n3"
+is "a partition without such nodes" "$(i -h -p gpu -t idle)" \
+    "gpu          up 2-00:00:00      0    n/a "
+is "partitions, as snakemake asks" "$(i -o %P)" "PARTITION
+all*
+gpu"
+is "counts, as Open OnDemand asks" "$(i -aho %F/%C)" "1/1/1/3/6/10/8/24"
+is "shapes" "$(i -h -N -n 'n[1-2]' -o '%n %c %m %z %f %G')" "n1 8 1024 2:4:1 (null) (null)
+n2 8 1024 1:4:2 (null) (null)"
+is "as an exporter asks" "$(i -h -N -O NodeList:3,AllocMem:4,CPUsState:12,StateLong:8)" \
+    "n1 200 6/2/0/8     mixed   
+n2 0   0/8/0/8     idle    
+n3 0   0/0/8/8     drained "
+is "nodes that are alike have one line" "$(i -h -o %N,%c)" "n[1-3],8"
+is "what is no state of nodes" "$(i -t foo | head -n 1)" 'sinfo: error: Bad state string: "foo"'
+is "nodes as JSON" \
+    "$(i --json | jq -c '.nodes[2] | [.name, .state, .state_flags, .reason, .cpus]')" \
+    '["n3","idle",["DRAIN"],"bad disk, see ticket",8]'
+stop n2 KILL
+is_silent() { [ "$(i -h -n n2 -p all -o '%t %T')" = 'down* down*' ]; }
+wait_for 90 is_silent
+is "a node that does not respond" "$(i -h -d -o '%N %t %O')" "n2 down* N/A"
+
 stop controller
 is "a controller that is away" "$(as kilntest1 timeout 60 squeue 2>&1; echo $?)" \
     "slurm_load_jobs error: Unable to contact slurm controller (connect failure)
+1"
+is "and sinfo" "$(as kilntest1 timeout 60 sinfo 2>&1; echo $?)" \
+    "slurm_load_partitions: Unable to contact slurm controller (connect failure)
 1"
 finish

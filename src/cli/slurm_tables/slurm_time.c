@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -96,6 +97,18 @@ slurm_time_add_cpu(int64_t us, struct strbuf *out)
         slurm_time_add_elapsed(s, out);
     else
         strbuf_printf(out, "%02d:%02d.%03d", (int)(s / 60), (int)(s % 60), (int)(us / 1000 % 1000));
+}
+
+void
+slurm_time_print_date(void)
+{
+    const time_t now = time(NULL);
+    struct tm local = {0};
+    char text[64];
+
+    localtime_r(&now, &local);
+    (void)strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &local);
+    printf("%s\n", text);
 }
 
 /* ---- Input ---- */

@@ -28,3 +28,6 @@ void slurm_time_add_cpu(int64_t us, struct strbuf *out);
  * "2026-11-29T15:00", "midnight". -EINVAL in Slurm's words.
  */
 int slurm_time_parse(const char *text, int64_t now_us, int64_t *ret_us, struct error *err);
+
+/* Prints "Sun Nov 29 15:23:20 2026" as a line, above a long list. */
+void slurm_time_print_date(void);

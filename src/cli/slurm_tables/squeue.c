@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/slurm/slurm_client.h"
@@ -19,6 +18,7 @@
 #include "cli/slurm_tables/queue_sort.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "cli/slurm_tables/slurm_json.h"
+#include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
@@ -396,18 +396,6 @@ is_wanted(const struct squeue *q, const struct queue_row *row, struct arena *are
 
 /* ---- Output ---- */
 
-static void
-print_date(void)
-{
-    const time_t now = time(NULL);
-    struct tm local = {0};
-    char text[64];
-
-    localtime_r(&now, &local);
-    (void)strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &local);
-    printf("%s\n", text);
-}
-
 /* The steps of a running job: its script, and what other programs start in it. */
 static void
 print_steps(const struct squeue *q, const struct queue_row *row, struct strbuf *out)
@@ -450,7 +438,7 @@ print_rows(const struct squeue *q, const struct queue_rows *found, struct arena 
     if (q->o.clusters != NULL)
         printf("CLUSTER: %s\n", slurm_cluster_name());
     if ((q->o.is_long || q->o.interval_s > 0) && !q->o.no_heading)
-        print_date();
+        slurm_time_print_date();
     if (!q->o.no_heading)
         field_format_add_line(&q->format, NULL, &out);
     for (size_t i = 0; i < found->count; i++)
