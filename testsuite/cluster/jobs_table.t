@@ -88,6 +88,7 @@ is "kctl get jobs takes a host list, too" \
     "$(k1 get jobs --node 'n[1-9]' --state Failed -o name)" job/job-2
 is "nodes that no job was on select none" "$(of_node 'n[3-9],x')" ""
 like "a list that is none is an error" "$(k1 jobs --node 'n[1-' 2>&1)" '^kctl: .*--node: '
+like "as is a list of too many" "$(k1 jobs --node 'n[1-9999]' 2>&1)" 'more than 4096 nodes'
 is "--node and --state together select both" \
     "$(of_node "$(on fails)" --state Failed)" "job/2"
 fails_on=$(on fails)

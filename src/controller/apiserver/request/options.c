@@ -173,11 +173,8 @@ parse_node(struct options_parser *p)
         return true;
     if (p->route->verb == VERB_WATCH)
         reply_bad_request(p->reply, "kiln.hpc/node is only for lists");
-    else if (hostlist_expand(p->arena, list, &names, &count, &err) < 0)
+    else if (hostlist_expand_few(p->arena, list, NODES_MOST, &names, &count, &err) < 0)
         reply_bad_request(p->reply, "kiln.hpc/node: %s", err.text);
-    else if (count > NODES_MOST)
-        reply_bad_request(p->reply, "kiln.hpc/node: %zu nodes; at most %d can be asked for", count,
-                          NODES_MOST);
     else {
         qsort(names, count, sizeof(*names), compare_names);
         p->options->nodes = names;

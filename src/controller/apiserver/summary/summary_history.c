@@ -71,11 +71,8 @@ take_nodes(struct history_inquiry *i, const struct parameter *p)
 
     if (p->value[0] == '\0')
         return true;
-    if (hostlist_expand(i->q->arena, p->value, &names, &count, &err) < 0)
+    if (hostlist_expand_few(i->q->arena, p->value, NODES_MOST, &names, &count, &err) < 0)
         reply_bad_request(&i->q->reply, "%s: %s", p->name, err.text);
-    else if (count > NODES_MOST)
-        reply_bad_request(&i->q->reply, "%s: %zu nodes; at most %d can be asked for", p->name,
-                          count, NODES_MOST);
     else
         i->question.node = p->value;
     return i->question.node != NULL;

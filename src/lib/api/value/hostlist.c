@@ -41,6 +41,7 @@ struct host_name {
 };
 
 struct host_expansion {
+    size_t most;
     struct arena *arena;
     const char *text; /* the whole list */
     const char *at;
@@ -61,8 +62,8 @@ refuse_at(const struct host_expansion *e, const char *at, const char *problem)
 static int
 refuse_count(const struct host_expansion *e)
 {
-    return error_set(e->err, -E2BIG, "'%.60s%s' names more than %u nodes", e->text,
-                     strlen(e->text) > 60 ? "..." : "", HOSTLIST_MAX);
+    return error_set(e->err, -E2BIG, "'%.60s%s' names more than %zu nodes", e->text,
+                     strlen(e->text) > 60 ? "..." : "", e->most);
 }
 
 static int
@@ -123,7 +124,7 @@ read_bracket(struct host_expansion *e, struct name_part *part)
         if (r < 0)
             return r;
         part->total += (size_t)(range->last - range->first) + 1;
-        if (part->total > HOSTLIST_MAX)
+        if (part->total > e->most)
             return refuse_count(e);
         if (*e->at == ']') {
             e->at++;
@@ -171,12 +172,12 @@ read_name(struct host_expansion *e, struct host_name *name)
             return r;
         /* Both factors are at most HOSTLIST_MAX. */
         name->total *= part->total;
-        if (name->total > HOSTLIST_MAX)
+        if (name->total > e->most)
             return refuse_count(e);
     }
     if (e->at == start)
         return refuse_at(e, start, "a name is missing");
-    return e->count + name->total > HOSTLIST_MAX ? refuse_count(e) : 0;
+    return e->count + name->total > e->most ? refuse_count(e) : 0;
 }
 
 /* Adds the number with this index of a bracket. */
@@ -275,10 +276,10 @@ hostlist_looks_like(const char *text)
 }
 
 int
-hostlist_expand(struct arena *arena, const char *text, const char ***ret_names, size_t *ret_count,
-                struct error *err)
+hostlist_expand_few(struct arena *arena, const char *text, size_t most, const char ***ret_names,
+                    size_t *ret_count, struct error *err)
 {
-    struct host_expansion e = {.arena = arena, .text = text, .at = text, .err = err};
+    struct host_expansion e = {.most = most, .arena = arena, .text = text, .at = text, .err = err};
 
     if (strlen(text) > HOSTLIST_LONGEST)
         return error_set(err, -E2BIG, "a list of nodes is longer than %u bytes", HOSTLIST_LONGEST);
@@ -298,6 +299,13 @@ hostlist_expand(struct arena *arena, const char *text, const char ***ret_names, 
     *ret_names = e.names;
     *ret_count = e.count;
     return 0;
+}
+
+int
+hostlist_expand(struct arena *arena, const char *text, const char ***ret_names, size_t *ret_count,
+                struct error *err)
+{
+    return hostlist_expand_few(arena, text, HOSTLIST_MAX, ret_names, ret_count, err);
 }
 
 /* ---- From names to the short form ---- */

@@ -28,6 +28,12 @@ bool hostlist_looks_like(const char *text);
 int hostlist_expand(struct arena *arena, const char *text, const char ***ret_names,
                     size_t *ret_count, struct error *err);
 
+/* The same, with a limit of its own of at most HOSTLIST_MAX names, for whoever may
+ * not spend the time for so many.
+ */
+int hostlist_expand_few(struct arena *arena, const char *text, size_t most, const char ***ret_names,
+                        size_t *ret_count, struct error *err);
+
 /* Adds the short form, sorted by number: "head,n[1-3,7],rack[01-04]-gpu". Sorts
  * `names`, too. After `most_bytes` (0: no limit) the rest is only counted:
  * "... (12 more)".
