@@ -92,13 +92,15 @@ refuse(struct request *q, const struct json *tree, const char *class, int64_t li
 
     store_list(q->server->store, &priority_class_kind, NULL, NULL, 0, add_allowed, &a);
     reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
-                    "PriorityClassUse: the priority class '%s' is for others; "
-                    "%s may use %s%s in namespace '%s', or no class at all "
-                    "(an administrator can allow it in the class's "
+                    "PriorityClassUse: the priority class '%s' is for others; in namespace '%s' %s "
+                    "may use %s%s (an administrator can allow it in the class's "
                     "annotations kiln.hpc/allowed-users, -groups and "
                     "-namespaces)",
-                    class, q->principal->name, a.count > 0 ? a.names.text : "no class",
-                    a.count == MOST_NAMED ? ", ..." : "", q->route.namespace);
+                    class, q->route.namespace, q->principal->name,
+                    a.count > 0 ? a.names.text : "no class: leave it out",
+                    a.count == MOST_NAMED ? ", ..., or no class at all"
+                    : a.count > 0         ? ", or no class at all"
+                                          : "");
     strbuf_fini(&a.names);
     return false;
 }
