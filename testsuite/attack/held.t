@@ -30,7 +30,6 @@ kctl taint n1 "$(kctl get node n1 -o json | jq -r '.spec.taints[] |
     select(.key | contains("virtual")).key')-" >/dev/null
 
 state_is() { kctl get job "$1" --no-headers | grep -qw "$2"; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 holds() { grep -q holding "$cluster/log/$1"; }
 begin_hold() { # NAME ARGUMENTS...: as this test's user
     begin_name=$1

@@ -16,7 +16,6 @@ cluster_user kilntest1 || skip_all "only root can make users"
 cluster_user kilntest2 || skip_all "only root can make users"
 cluster_munge
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
 home=$cluster/home/kilntest1

@@ -21,7 +21,6 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     root taint node n1 "$key-" >/dev/null
 done
 
-submit() { as kilntest1 ksub --parsable "$@"; }
 state() { root get job "job-$1" -o json | jq -r '.status.state // "Pending"'; }
 has_state() { [ "$(state "$1")" = "$2" ]; }
 # tasks ID: prints each task with its state, "1:Completed 2:Failed".

@@ -17,7 +17,6 @@ cluster_controller
 agent() { cluster_agent n1 --topology 'package:1 core:8 pu:1'; }
 agent
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 home=$cluster/home/kilntest1
 node_is_ready() { admin get nodes | grep -qw Ready; }
 state_is() { # ID STATE

@@ -21,7 +21,6 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     root taint node n1 "$key-" >/dev/null
 done
 cd "$cluster/home/kilntest1" || bail_out "no home"
-submit() { as kilntest1 ksub --parsable "$@"; }
 user() { as kilntest1 kctl "$@"; }
 job() { # ID FILTER
     root get job "$1" -o json | jq -r "$2"

@@ -23,8 +23,6 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
 done
 home=$cluster/home/kilntest1
 submit() { as kilntest1 ksub --parsable -o /dev/null "$@"; }
-job() { root get job "$1" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 ran() { sort -n "$home/$1" | tr '\n' ' '; }
 pods() { root get pods -o json | jq '[.items[] |
     select(.status.phase == "Pending" or .status.phase == "Running")] | length'; }

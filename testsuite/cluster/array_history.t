@@ -20,7 +20,6 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     root taint node n1 "$key-" >/dev/null
 done
 
-submit() { as kilntest1 ksub --parsable "$@"; }
 state() { root get job "job-$1" -o json | jq -r '.status.state // "Pending"'; }
 has_state() { [ "$(state "$1")" = "$2" ]; }
 runs() { [ "$(root get job "job-$1" -o json | jq -r .status.ready)" = "$2" ]; }

@@ -39,8 +39,6 @@ mount -t tmpfs -o size=16m,mode=711 kiln-test "$cluster/n1/state" ||
     skip_all "cannot mount a tmpfs here"
 cluster_munge
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 agent() { # NAME [OPTION...]
     cluster_agent "$@" --topology 'package:1 core:4 pu:1' --heartbeat 500ms
 }

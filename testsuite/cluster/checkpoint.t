@@ -32,8 +32,6 @@ partition first '{priorityTier: 2}'
 partition hasty '{graceTime: 2s}'
 home=$cluster/home/kilntest1
 
-job() { root get job "$1" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 attempts_are() { [ "$(job "$1" .status.attempts)" = "$2" ] && state_is "$1" Running; }
 events() { as kilntest1 kctl events --for "$1" 2>&1; }
 says() { events "$1" | grep -q "$2"; }

@@ -24,7 +24,6 @@ done
 home=$cluster/home/kilntest1
 
 k1() { as kilntest1 kctl "$@" </dev/null; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 status_is() { # NAME STATUS COMMAND...
     status_name=$1 status_wanted=$2 status=0
     shift 2

@@ -23,8 +23,6 @@ remove_cgroups() {
 }
 trap '(cluster_end); remove_cgroups' EXIT
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 home=$cluster/home/kilntest1
 node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
 state_is() { admin get job "$1" --no-headers | grep -Eqw "$2"; }

@@ -17,8 +17,6 @@ need kiln-controller kiln-agent ksub kctl
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 log_says() { # NAME PATTERN
     grep -Eq "$2" "$cluster/log/$1"
 }

@@ -21,8 +21,6 @@ mount -t tmpfs -o size=64m,mode=700 kiln-test "$cluster/state" 2>/dev/null ||
 trap 'umount -l "$cluster/state"; cluster_end' EXIT
 cluster_munge
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 log_says() { # NAME PATTERN
     grep -Eq "$2" "$cluster/log/$1"
 }

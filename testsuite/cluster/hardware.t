@@ -14,7 +14,6 @@ cluster_begin
 need kiln-controller kiln-agent ksub kctl
 cluster_munge
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
 agent() { # CORES
     cluster_agent n1 --topology "package:1 core:$1 pu:1" --heartbeat 500ms

@@ -17,7 +17,6 @@ cluster_controller
 cluster_agent n1
 
 # Root is administrator only through the controller's own socket.
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 home=$cluster/home/kilntest1
 node_is_ready() { admin get nodes | grep -qw Ready; }
 ok "the node registers" wait_for 10 node_is_ready
@@ -96,9 +95,12 @@ id=$(as kilntest1 ksub --parsable -H --wrap true)
 ok "a job that is submitted with -H is held" wait_for 5 state_is "$id" Held
 ok "the held job can be released" as kilntest1 kctl release "$id"
 ok "the released job runs" wait_for 10 state_is "$id" Completed
-id=$(as kilntest1 ksub --parsable --begin now+2 --wrap true)
-not_ok "a job does not start before its time" state_is "$id" Completed
-ok "the job starts at its time" wait_for 15 state_is "$id" Completed
+begin=$(($(date +%s) + 3))
+id=$(as kilntest1 ksub --parsable --begin "$(date -u -d "@$begin" +%FT%TZ)" \
+    -o "$cluster/home/kilntest1/began" --wrap 'date +%s')
+ok "a job with a begin time runs" wait_for 15 state_is "$id" Completed
+ok "it has not started before its time" \
+    [ "$(cat "$cluster/home/kilntest1/began")" -ge "$begin" ]
 is_short_of_cpus() { admin why "$1" | grep -q 'Insufficient cpu'; }
 id=$(as kilntest1 ksub --parsable -c 9999 --wrap true)
 ok "a job that fits nowhere waits" \

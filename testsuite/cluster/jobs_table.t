@@ -30,7 +30,6 @@ root create namespace chem >/dev/null
 root annotate namespace chem kiln.hpc/members=kilntest1 >/dev/null
 
 k1() { as kilntest1 kctl "$@" </dev/null; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 jobs_are() { # WANTED OPTION...
     jobs_wanted=$1
     shift

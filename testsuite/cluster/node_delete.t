@@ -15,8 +15,6 @@ need kiln-controller kiln-agent ksub kctl
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
-submit() { as kilntest1 ksub --parsable "$@"; }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
 node() { admin get node n1 -o json | jq -r "$1"; }
 node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }

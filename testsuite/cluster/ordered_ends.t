@@ -42,8 +42,6 @@ for partition in again:Requeue ends:Cancel; do
 done
 home=$cluster/home/kilntest1
 
-job() { root get job "$1" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 starts() { [ -e "$home/begun.$1.${2:-1}" ]; }
 # Prints the attempts in history: "1 Requeued 0" is attempt, state, exit code.
 rows() {

@@ -40,8 +40,6 @@ partition ends '{preemptionMode: Cancel}' >/dev/null
 partition stays '{preemptionMode: "Off"}' >/dev/null
 partition patient '{preemptionMode: Requeue, graceTime: 8m}' >/dev/null
 
-job() { root get job "$1" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 submit() { as kilntest1 ksub --parsable -o /dev/null -c 4 "$@"; }
 urgent() {
     high=$(as kilntest2 ksub --parsable -o /dev/null -c 4 \

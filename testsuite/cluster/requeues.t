@@ -40,8 +40,6 @@ metadata:
 value: 1000
 TXT
 
-job() { root get job "$1" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 urgent() {
     high=$(as kilntest2 ksub --parsable -o /dev/null -c 4 \
         --priority urgent --wrap 'exec sleep 1000')

@@ -17,7 +17,6 @@ cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 
 home=$cluster/home/kilntest1
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 # begin NAME: submits a job that runs until the file NAME exists. Its ID is in
 # $id.
 begin() {

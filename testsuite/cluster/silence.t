@@ -16,7 +16,6 @@ cluster_munge
 controller() { cluster_controller --node-grace 3s; }
 controller
 
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 home=$cluster/home/kilntest1
 node_is() { # NAME STATUS
     admin get node "$1" --no-headers | grep -qw -- "$2"

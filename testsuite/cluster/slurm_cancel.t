@@ -17,7 +17,6 @@ cluster_user kilntest2
 cluster_munge
 cluster_controller
 cluster_agent n1 --topology 'package:2 core:4 pu:1'
-admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
 wait_for 20 admin wait --for condition=Ready node n1 || bail_out "no node"
 for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     admin taint node n1 "$key-" >/dev/null

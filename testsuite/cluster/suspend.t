@@ -55,9 +55,7 @@ done
 
 k1() { as kilntest1 kctl "$@" </dev/null; }
 operator() { as kilntest2 kctl "$@" </dev/null; }
-job() { root get job "$1" -o json | jq -r "$2"; }
 pod() { root get pod "job-$1-0" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 frozen() { pod "$1" '.status.conditions[] | select(.type == "Frozen") | .status'; }
 frozen_is() { [ "$(frozen "$1")" = "$2" ]; }
 count() { # ID: prints how often its loops have counted

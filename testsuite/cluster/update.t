@@ -34,13 +34,11 @@ TXT
 
 k1() { as kilntest1 kctl "$@" </dev/null; }
 submit() { as kilntest1 ksub --parsable -o /dev/null "$@"; }
-job() { root get job "$1" -o json | jq -r "$2"; }
 pods_of() { # ID FILTER
     root get pods -o json | jq -r --arg job "job-$1" ".items[] |
         select(.metadata.ownerReferences[0].name == \$job) | $2"
 }
 pod_says() { [ "$(pods_of "$1" "$2")" = "$3" ]; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 code_is() { [ "$(pods_of "$1" .status.cause.code)" = "$2" ]; }
 asks_for='.spec.containers[0].resources.requests'
 

@@ -52,9 +52,7 @@ partition() { # NAME SPEC
 }
 partition low '{preemptionMode: Suspend}' >/dev/null
 
-job() { root get job "$1" -o json | jq -r "$2"; }
 pod() { root get pod "job-$1-0" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 count() { # ID: prints how often its loop has counted
     wc -c <"$cluster/home/kilntest1/count.$1"
 }

@@ -43,8 +43,6 @@ make <<'TXT'
  spec: {preemptionMode: Suspend}}
 TXT
 
-job() { root get job "$1" -o json | jq -r "$2"; }
-state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 of_pods() { # ID JQ
     root get pods -l "batch.kubernetes.io/job-name=job-$1" -o json |
         jq -r ".items[] | select(.status.phase != \"Failed\") | $2"

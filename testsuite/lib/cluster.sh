@@ -262,6 +262,11 @@ cluster_controller() {
     fi
     directory "$cluster/state" 700
     [ -s "$cluster/state/kiln.db" ] || cluster_init
+    cluster_socket=$cluster/state/socket cluster_before=
+    for cluster_argument; do
+        [ "$cluster_before" != --socket ] || cluster_socket=$cluster_argument
+        cluster_before=$cluster_argument
+    done
     start controller kiln-controller --state-dir "$cluster/state" \
         --listen "$cluster_address" --cluster test \
         --munge-socket "$munge_socket" "$@"
@@ -375,6 +380,22 @@ cluster_jobs_end() {
         sleep 0.2
     done
 }
+
+# --- jobs ---------------------------------------------------------------------
+
+# What most scripts do; one that needs more defines its own of the same name.
+
+# admin COMMAND...: runs kctl as the administrator, at the controller's own socket.
+admin() { kctl --server "http+unix://${cluster_socket:-$cluster/state/socket}" "$@"; }
+
+# submit OPTION...: submits a job of kilntest1, and prints its number.
+submit() { as kilntest1 ksub --parsable "$@"; }
+
+# job ID FILTER: prints what the filter of jq takes out of the job.
+job() { admin get job "$1" -o json | jq -r "$2"; }
+
+# state_is ID STATE: whether that is the job's state now.
+state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 
 # Succeeds if the daemons were built with AddressSanitizer or ThreadSanitizer.
 is_sanitized() {

@@ -6,6 +6,7 @@
 
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_times.h"
 #include "lib/api/policy/node_reservation.h"
 #include "lib/base/alloc.h"
 
@@ -65,17 +66,5 @@ reservation_nodes_match(const struct node_reservation *r, const struct node *nod
 int64_t
 reservation_nodes_end_us(const struct pod *pod, int64_t now_us)
 {
-    const int64_t *limit_s = pod->spec.active_deadline_seconds;
-    struct container_state state = {0};
-    int64_t begun_us = pod->status.start_at_us, limit_us, end_us;
-
-    if (limit_s == NULL || pod_is_frozen(pod)
-        || __builtin_mul_overflow(*limit_s, INT64_C(1000000), &limit_us)
-        || __builtin_add_overflow(limit_us, pod->status.frozen_us, &limit_us))
-        return INT64_MAX;
-    if (pod_main_state(pod, &state) && state.started_at_us > 0)
-        begun_us = state.started_at_us;
-    if (begun_us == 0)
-        begun_us = now_us;
-    return __builtin_add_overflow(begun_us, limit_us, &end_us) ? INT64_MAX : end_us;
+    return pod_is_frozen(pod) ? INT64_MAX : pod_expected_end_us(pod, now_us);
 }

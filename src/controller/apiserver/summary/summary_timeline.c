@@ -31,6 +31,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_times.h"
 #include "lib/api/policy/node_reservation.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/arena.h"
@@ -226,16 +227,6 @@ add_identity(struct request *q, struct json *tree, const struct pod *pod)
     json_set_string(q->arena, tree, "pod", pod->meta.name);
 }
 
-static int64_t
-began_us(const struct timeline_summary *m, const struct pod *pod)
-{
-    struct container_state state = {0};
-
-    if (pod_main_state(pod, &state) && state.started_at_us > 0)
-        return state.started_at_us;
-    return pod->status.start_at_us > 0 ? pod->status.start_at_us : m->now_us;
-}
-
 struct jobs {
     struct timeline_summary *making;
     const struct node *node;
@@ -250,13 +241,7 @@ struct jobs {
 static int64_t
 limit_end_us(const struct timeline_summary *m, const struct pod *pod, int64_t start_us)
 {
-    const int64_t *limit_s = pod->spec.active_deadline_seconds;
-    int64_t limit_us;
-
-    if (limit_s == NULL || __builtin_mul_overflow(*limit_s, SECOND_US, &limit_us)
-        || limit_us >= INT64_MAX - start_us - pod_frozen_us(pod, m->now_us))
-        return INT64_MAX;
-    return start_us + limit_us + pod_frozen_us(pod, m->now_us);
+    return pod_limit_end_us(pod, start_us, pod_frozen_us(pod, m->now_us));
 }
 
 /* The end of the last pod that has one of the pod's CPUs. */
@@ -280,7 +265,7 @@ note_taker(const struct object *object, void *context)
         || pod_has_yielded(pod) || cpuset_parse(a->cpus, &cpus, NULL) < 0
         || !bitset_intersects(&cpus, &t->cpus))
         return true;
-    end_us = limit_end_us(t->making, pod, began_us(t->making, pod));
+    end_us = limit_end_us(t->making, pod, pod_began_us(pod, t->making->now_us));
     if (pod_is_frozen(pod))
         end_us = INT64_MAX;
     if (end_us > t->free_at_us)
@@ -320,7 +305,8 @@ add_pod(const struct object *object, void *context)
         jobs->more++;
         return true;
     }
-    start_us = jobs->is_planned ? pod->status.cause->from_us : began_us(jobs->making, pod);
+    start_us =
+        jobs->is_planned ? pod->status.cause->from_us : pod_began_us(pod, jobs->making->now_us);
     tree = json_object(q->arena);
     add_identity(q, tree, pod);
     json_set_int(q->arena, tree, "milliCPU",

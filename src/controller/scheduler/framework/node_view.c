@@ -12,6 +12,7 @@
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_times.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -121,7 +122,6 @@ pods_put_back(struct pod_list *pods, struct pod_view *pod, uint32_t at)
 static struct ledger_entry
 make_entry(const struct pod_view *pod, enum ledger_state state)
 {
-    const int64_t *deadline = pod->pod->spec.active_deadline_seconds;
     struct ledger_entry e = {
         .owner = pod,
         .state = state,
@@ -134,11 +134,8 @@ make_entry(const struct pod_view *pod, enum ledger_state state)
         .has_yielded = pod->has_yielded,
     };
 
-    if (deadline != NULL && e.from_us != INT64_MAX && !pod_is_frozen(pod->pod)
-        && (__builtin_mul_overflow(*deadline, 1000000, &e.until_us)
-            || __builtin_add_overflow(e.until_us, e.from_us, &e.until_us)
-            || __builtin_add_overflow(e.until_us, pod->pod->status.frozen_us, &e.until_us)))
-        e.until_us = INT64_MAX;
+    if (e.from_us != INT64_MAX && !pod_is_frozen(pod->pod))
+        e.until_us = pod_limit_end_us(pod->pod, e.from_us, pod->pod->status.frozen_us);
     return e;
 }
 

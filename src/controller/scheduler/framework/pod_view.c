@@ -12,6 +12,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_sums.h"
+#include "lib/api/pod/pod_times.h"
 #include "lib/base/alloc.h"
 
 /* Priorities are 32 bits wide. */
@@ -292,20 +293,13 @@ pod_view_start_us(const struct pod_view *view)
     return start_us != 0 ? start_us : INT64_MAX;
 }
 
-/* The end by its limit if it is not frozen from now on. */
+/* 0: it has no limit. */
 static int64_t
 find_end(const struct pod *pod, int64_t now_us)
 {
-    struct container_state state = {0};
-    int64_t began_us = pod->status.start_at_us;
+    int64_t end_us = pod_expected_end_us(pod, now_us);
 
-    if (pod->spec.active_deadline_seconds == NULL)
-        return 0;
-    if (pod_main_state(pod, &state) && state.started_at_us > 0)
-        began_us = state.started_at_us;
-    if (began_us == 0)
-        began_us = now_us;
-    return began_us + *pod->spec.active_deadline_seconds * 1000000 + pod->status.frozen_us;
+    return end_us != INT64_MAX ? end_us : 0;
 }
 
 /* The end of a frozen pod by its limit. While pods that use its cores still

@@ -10,6 +10,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_times.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
@@ -234,11 +235,7 @@ timeline_rank(const struct timeline *t, const struct queued_pod *pod)
 int64_t
 timeline_limit_us(const struct pod_view *pod)
 {
-    const int64_t *seconds = pod->pod->spec.active_deadline_seconds;
-    int64_t limit_us;
-
-    return seconds != NULL && !__builtin_mul_overflow(*seconds, 1000000, &limit_us) ? limit_us
-                                                                                    : INT64_MAX;
+    return pod_limit_us(pod->pod);
 }
 
 int64_t
