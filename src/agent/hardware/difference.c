@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* difference.c - changes that matter to the allocator, and words for those that a
+ * person can act on
+ *
+ * A difference without words is still one (another cache, a reserved CPU): the
+ * Node must be written. Words name what was lost or added, as the administrator
+ * would look for it.
+ */
 #include "agent/hardware/difference.h"
 
 #include <string.h>

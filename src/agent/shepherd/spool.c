@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* spool.c - root makes files for a user: each is new (O_EXCL, no
+ * links), closed to everybody until it is whole, and given to the user last
+ */
 #include "agent/shepherd/spool.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* recent_users.c - asking for a user may take seconds (LDAP), and every request
+ * needs one
+ *
+ * A full cache drops everything, because an order by use would make each reader
+ * write, and no site has so many users at a time. Five minutes is how long a user
+ * keeps the rights of a group that he was removed from.
+ */
 #include "lib/auth/recent_users.h"
 
 #include <pthread.h>

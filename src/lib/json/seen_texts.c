@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* seen_texts.c - measuring, decoding and copying must share the same texts, byte for
+ * byte, or the measured room is too small
+ *
+ * So the set has a fixed size and no random seed: what it remembers depends only
+ * on the texts and their order. A user who chooses texts with equal hashes makes a
+ * search of at most SEEN_TEXTS_MAX steps.
+ */
 #include "lib/json/seen_texts.h"
 
 #include <string.h>

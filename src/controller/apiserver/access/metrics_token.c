@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* metrics_token.c - a token that is stolen from the store is of no use, since the
+ * store has its digest alone
+ *
+ * The token contains its name, so that a check reads one secret of the store,
+ * however many tokens there are. It outlives restarts and keys, because programs
+ * that collect metrics cannot log in again.
+ */
 #include "controller/apiserver/access/metrics_token.h"
 
 #include <stdio.h>

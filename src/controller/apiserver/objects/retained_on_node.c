@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* retained_on_node.c - an agent removes a pod only after its last process, and on a
+ * fenced node nothing runs: in all other cases processes may remain
+ */
 #include "controller/apiserver/objects/retained_on_node.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* pod_sight.c - counts of a Job change by the difference of two sights, so that no
+ * event walks the Job's pods
+ */
 #include "controller/lifecycle/job/pod_sight.h"
 
 #include <stdbool.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* bind_call.c - the scheduler's decision leaves the process here
+ *
+ * The uid refuses a pod of the same name that was made meanwhile, and the number
+ * of the update one that was changed after the decision. The allocation becomes
+ * text here, and nowhere before.
+ */
 #include "controller/scheduler/bind/bind_call.h"
 
 #include "controller/scheduler/framework/pod_view.h"

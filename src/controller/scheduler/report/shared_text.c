@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* shared_text.c - the count stands before the text, so that a pod needs only the
+ * pointer, and giving it up needs no search
+ */
 #include "controller/scheduler/report/shared_text.h"
 
 #include <stddef.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tournament.c - one node changes between two decisions, so one path is played
+ * again, and not all nodes
+ *
+ * Equal pods come in thousands, and a decision changes the total of the chosen
+ * node alone. A bout also counts the slots that share the best total: so the
+ * random choice among equal nodes is uniform, as upstream's, and needs no list of
+ * them.
+ */
 #include "controller/scheduler/select/tournament.h"
 
 #include <stdlib.h>

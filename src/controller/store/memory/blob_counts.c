@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* blob_counts.c - a script is stored once, however many jobs have it
+ *
+ * Rows of blobs are numbered here and not by the database, because the number is
+ * needed before the batch is written. A number is not used again in this run,
+ * even if its transaction was undone: the disk may have written it.
+ */
 #include "controller/store/memory/blob_counts.h"
 
 #include "lib/base/alloc.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* undo_log.c - nearly every batch has one transaction, whose log is moved as a
+ * whole and not copied
+ */
 #include "controller/store/write/undo_log.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* kept_choices.c - a choice may be forgotten at any time, but never be wrong
+ *
+ * A slot of the table is shared by many nodes, and the later one wins: a lost
+ * choice costs one more question to the allocator, and a map would cost each
+ * cycle more. Nothing is cleared between cycles; the number of the turn tells
+ * which choices are of this one.
+ */
 #include "controller/scheduler/plugins/resources/kept_choices.h"
 
 #include <stddef.h>
