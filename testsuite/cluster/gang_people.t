@@ -168,6 +168,12 @@ is "--nodes shows each of them" "$(history -j "$id" --nodes -o id,state,cpus,nod
     "${id}_0 Completed 2 n2;${id}_1 Cancelled 2 n9;${id}_2 Cancelled 2 n10;"
 is "... and --node one" "$(history -j "$id" --node n9 -o id,cpus | tr -s ' ' | sed 's/ *$//')" \
     "${id}_1 2"
+show() { as kilntest1 kctl show "$id"; }
+ok "kctl show says how many nodes and tasks" sh -c \
+    'printf "%s" "$1" | grep -q "^Nodes: *3; 6 tasks; the script runs on the first$"' _ "$(show)" ||
+    note "$(show)"
+ok "... and what each node has" sh -c 'printf "%s" "$1" | grep -q "asked for 100Mi on each node"' \
+    _ "$(show)"
 efficiency() { as kilntest1 kctl efficiency "$id"; }
 ok "kctl efficiency is about the whole job" sh -c 'printf "%s" "$1" | grep -q "^CPUs: *6$"' _ \
     "$(efficiency)" || note "$(efficiency)"

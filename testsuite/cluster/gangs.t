@@ -235,8 +235,8 @@ is "... each with its number, and a file" "$(cat "$home/kiln-$id-n1.out" "$home/
 1 of 3, 6
 2 of 3, 6"
 said=$(as kilntest1 kctl efficiency "$id")
-ok "kctl efficiency calls it a job of pods" sh -c \
-    'printf "%s" "$1" | grep -q "^Job: *$2 " && printf "%s" "$1" | grep -q "^Pods: *3 ran"' _ \
+ok "kctl efficiency is about all of its nodes" sh -c \
+    'printf "%s" "$1" | grep -q "^Job: *$2 " && printf "%s" "$1" | grep -q "^Node: *n.1-3."' _ \
     "$said" "$id" || note "$said"
 ok "... and no task" sh -c '! printf "%s" "$1" | grep -iq "task\|array"' _ "$said" || note "$said"
 id=$(gang -N 3 -t 5 --wrap 'if [ "$KILN_NODEID" = 1 ]; then exit 3; fi; exec sleep 300')

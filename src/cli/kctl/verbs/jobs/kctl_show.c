@@ -34,6 +34,7 @@
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -189,6 +190,24 @@ add_pods(struct shown_job *s, int64_t at_a_time)
     shown_job_add(s, "Pods", out.text);
 }
 
+/* Of several nodes, whose pods start and end together. */
+static void
+add_nodes_and_tasks(struct shown_job *s)
+{
+    const struct json *notes = json_get_path(s->tree, "spec.template.metadata.annotations");
+    const char *each = json_get_text(notes, ANNOTATION_TASKS);
+    const char *all = json_get_text(notes, ANNOTATION_TOTAL_TASKS);
+    const char *runs = json_path_text(s->tree, "spec.template.spec.execution.runs");
+    const int64_t nodes = shown_job_nodes(s);
+    const int64_t tasks = all != NULL    ? strtoll(all, NULL, 10)
+                          : each != NULL ? nodes * strtoll(each, NULL, 10)
+                                         : nodes;
+
+    describe_output_add(s->out, 0, "Nodes", "%" PRId64 "; %" PRId64 " tasks; the script runs on %s",
+                        nodes, tasks,
+                        strcmp(runs, EXECUTION_RUNS_EACH) == 0 ? "each of them" : "the first");
+}
+
 static void
 add_state(struct shown_job *s)
 {
@@ -222,6 +241,8 @@ add_state(struct shown_job *s)
                             json_path_text(s->tree, "spec.array.tasks"),
                             json_get_int(status, "active", 0), json_get_int(status, "succeeded", 0),
                             json_get_int(status, "failed", 0));
+    else if (shown_job_nodes(s) > 1)
+        add_nodes_and_tasks(s);
     else if (pods > 1)
         add_pods(s, pods);
     else if (attempts > 1)

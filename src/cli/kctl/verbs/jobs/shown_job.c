@@ -150,6 +150,14 @@ memory_now(const struct shown_job *s)
     return text != NULL ? quantity_text_value(text) : -1;
 }
 
+int64_t
+shown_job_nodes(const struct shown_job *s)
+{
+    return json_path_text(s->tree, "spec.template.spec.execution.runs") != NULL
+               ? json_get_int(json_get(s->tree, "spec"), "parallelism", 1)
+               : 1;
+}
+
 static void
 add_memory(struct shown_job *s, bool has_ended)
 {
@@ -163,6 +171,8 @@ add_memory(struct shown_job *s, bool has_ended)
         asked = shown_job_column(s, s->row, "memory");
     if (asked == NULL || asked[0] == '\0')
         asked = "no memory";
+    else if (shown_job_nodes(s) > 1)
+        asked = arena_printf(s->arena, "%s on each node", asked);
     if (has_ended && s->row != NULL && json_get_int(s->row, "cacheBytes", 0) > 0) {
         describe_output_add(s->out, 0, "Memory",
                             "%s at most, of which processes %s, the rest page cache; asked for %s",
@@ -203,5 +213,6 @@ shown_job_add_resources(struct shown_job *s, bool has_ended)
         shown_job_add(s, "CPUs", asked);
     add_memory(s, has_ended);
     if (gpus != NULL)
-        shown_job_add(s, "GPUs", gpus);
+        describe_output_add(s->out, 0, "GPUs", "%s%s", gpus,
+                            shown_job_nodes(s) > 1 ? " on each node" : "");
 }

@@ -42,4 +42,7 @@ const char *shown_job_column(const struct shown_job *s, const struct json *row, 
 void shown_job_add(struct shown_job *s, const char *name, const char *text);
 
 void shown_job_add_times(struct shown_job *s);
+/* How many nodes each attempt has at the same time, if the job says so. */
+int64_t shown_job_nodes(const struct shown_job *s);
+
 void shown_job_add_resources(struct shown_job *s, bool has_ended);
