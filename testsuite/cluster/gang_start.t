@@ -47,13 +47,15 @@ spec:
   completions: $2
   completionMode: Indexed
   backoffLimit: 0
+  requeue: ${requeue:-false}
   scheduling: {schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}, onePerNode: true}
   template:
     spec:
       restartPolicy: Never
+      priorityClassName: ${class:-}
       execution: {runs: Each}
       containers:
-      - {name: main, image: host, resources: {requests: {cpu: "1"}},
+      - {name: main, image: host, resources: {requests: {cpu: "${cpus:-1}"}},
          command: [sh, -c, "echo \$KILN_POD_NAME >>$home/$1; sleep ${sleep:-0}"]}
 Y
 }
@@ -184,4 +186,28 @@ ok "the job starts again, and ends" wait_for 60 ends j5 Complete ||
 is "... having run once on each node" "$(ran j5)" 2
 is "... without a failure of its own" "$(field job j5 '.status.failed // 0')" 0
 
+# --- preemption --------------------------------------------------------------
+
+rm "$cluster/broken-n1"
+stop n1
+agent n1
+is_mended() { ! root get node n1 -o yaml | grep -q 'kiln.hpc/hook-failed'; }
+wait_for 20 is_mended
+are() { # JOB PHASE COUNT
+    [ "$(members "$1" "select(.status.phase == \"$2\")")" = "$3" ]
+}
+root apply -f - >/dev/null <<Y
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high, annotations: {kiln.hpc/allowed-users: kilntest1}}
+value: 1000
+Y
+cpus=2 sleep=300 requeue=true job k1 3
+ok "a job holds three nodes" wait_for 30 are k1 Running 3
+cpus=2 sleep=300 class=high job k2 2
+ok "a more important job of two nodes preempts" wait_for 40 are k2 Running 2 ||
+    { root get pods; root describe job k2; } | note
+ok "... the whole job, and not two of its pods" wait_for 20 are k1 Running 0
+is "... which has not failed" "$(field job k1 '.status.failed // 0')" 0
+ok "... and waits again as a whole" wait_for 20 has_attempt k1-2-r1 || root get pods | note
 finish
