@@ -97,6 +97,35 @@ is "JSON has Slurm's shape" \
     "$(a --json -j "$fail" | jq -r '.jobs[] | .job_id, .state.current, .exit_code.return_code, .required.memory, .comment.job, .steps[0].step.id, .association.user' | tr '\n' ' ')" \
     "$fail FAILED 3 100 my note batch kilntest1 "
 
+# seff, sstat, sshare
+e=$(as kilntest1 seff "$fail" 2>&1)
+like "seff says what a job was" "$e" \
+    "^Job ID: $fail
+Cluster: test
+User/Group: kilntest1/kilntest1
+State: FAILED \(exit code 3\)
+Cores: 2
+CPU Utilized: 00:00:00
+CPU Efficiency: [0-9.]+% of 00:00:0[0-9] core-walltime
+Job Wall-clock time: 00:00:0[0-9]
+Memory Utilized: [0-9.]+ [KM]B
+Memory Efficiency: [0-9.]+% of 100\.00 MB\$"
+like "a task of an array" "$(as kilntest1 seff "${array}_1")" "Array Job ID: ${array}_1"
+is "a held job" "$(as kilntest1 seff "$held" | tail -n 1)" \
+    "Efficiency not available for jobs in the PENDING state."
+is "no such job" "$(as kilntest1 seff 4711 2>&1; echo $?)" "Job not found.
+2"
+st() { as kilntest1 sstat "$@" 2>&1; }
+has_memory() { st -n -P -j "$run" -o maxrss | grep -q '[KM]$'; }
+wait_for 60 has_memory
+like "sstat shows what a running job uses" "$(st -n -P -a -j "$run.batch" -o jobid,avecpu,maxrss,ntasks,maxrssnode)" \
+    "^$run.batch\|00:00:0[0-9]\|[0-9]+[KM]\|1\|n1\$"
+is "one task of an array" "$(st -n -P -j "${array}_3" -o jobid)" "${array}_3.batch"
+is "a job that does not run" "$(st -n -j "$held")" "sstat: error: couldn't get steps for job $held"
+is "sshare lists accounts" "$(as kilntest1 sshare -U --format Account%256 --noheader | tr -d ' ')" default
+like "but no shares" "$(as kilntest1 sshare 2>&1)" "Kiln has no fair shares"
+like "sprio is refused" "$(as kilntest1 kiln-slurm sprio 2>&1)" "You are not running a supported priority plugin"
+
 # A job that was requeued has its last attempt, and -D all of them.
 as kilntest1 kctl requeue "$run" >/dev/null
 again() { [ "$(a -X -P -n -D -j "$run" -o state)" = 'REQUEUED

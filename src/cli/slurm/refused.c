@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* salloc, sattach, srun, strigger, sview - refused, with what to use instead
+/* salloc, sattach, sprio, srun, strigger, sview - refused, with what to use instead
  *
  * No links of these names are installed: programs and scripts that look for
  * srun take its presence for a promise.
@@ -37,6 +37,9 @@ REFUSED(salloc, "refused: there are no interactive jobs yet",
         "Kiln has no interactive jobs yet: submit a script with sbatch");
 REFUSED(sattach, "refused: there are no job steps yet",
         "Kiln has no job steps yet; 'kctl logs --follow JOB' follows the output of a job");
+REFUSED(sprio, "refused: there are no priority factors",
+        "You are not running a supported priority plugin: in Kiln jobs go by priority class and "
+        "submission; 'kctl why JOB' says how many go before");
 REFUSED(srun, "refused: there are no job steps yet",
         "Kiln has no job steps yet: a script starts its tasks itself, with mpirun -n $SLURM_NTASKS "
         "PROGRAM, or only PROGRAM; from outside a job, use sbatch --wait");
