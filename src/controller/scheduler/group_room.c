@@ -327,9 +327,10 @@ make_room(struct group_trial *t, struct assignment *a)
     struct scheduler *s = t->s;
 
     for (;;) {
-        while (t->next < t->candidates.count) {
-            struct node_view *node = try_candidate(t, a, &t->candidates.items[t->next++]);
+        struct node_view *node;
 
+        while (t->next < t->candidates.count) {
+            node = try_candidate(t, a, &t->candidates.items[t->next++]);
             if (node != NULL)
                 return node;
         }
@@ -338,10 +339,12 @@ make_room(struct group_trial *t, struct assignment *a)
         candidates_fini(&t->candidates);
         t->candidates = (struct candidates){0};
         t->next = 0;
-        if (scheduler_find_node(s, a) != NULL
-            || !candidates_find_for_group(&t->candidates, a->profile, &a->cycle,
-                                          node_finder_diagnosis(s->node_finder))
-            || t->candidates.count == 0)
+        node = scheduler_find_node(s, a);
+        if (node != NULL) /* a gang that ends elsewhere has made room */
+            return node;
+        candidates_find_for_group(&t->candidates, a->profile, &a->cycle,
+                                  node_finder_diagnosis(s->node_finder));
+        if (t->candidates.count == 0)
             return NULL;
     }
 }
@@ -470,5 +473,6 @@ scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g)
         return;
     }
     group_preemption_clear(p);
-    try_to_preempt(s, g, p);
+    if (preemption_may_help_group(g->members[0]->profile, &g->members[0]->cycle))
+        try_to_preempt(s, g, p);
 }

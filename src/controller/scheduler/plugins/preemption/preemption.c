@@ -290,22 +290,23 @@ compare_victims(const void *a, const void *b)
 }
 
 bool
+preemption_may_help_group(const struct profile *p, const struct cycle *c)
+{
+    const unsigned at = profile_find(p, PLUGIN_NAME);
+
+    return at != p->n_entries && p->handle->propose == NULL
+           && preemption_refusal(c, NULL, NULL) == NULL && !ranks_lowest(p->entries[at].self, c);
+}
+
+void
 candidates_find_for_group(struct candidates *ret_candidates, const struct profile *p,
                           const struct cycle *c, const struct diagnosis *diagnosis)
 {
-    const unsigned at = profile_find(p, PLUGIN_NAME);
-    struct preemption *me;
+    const struct preemption *me = p->entries[profile_find(p, PLUGIN_NAME)].self;
 
-    if (at == p->n_entries || p->handle->propose != NULL
-        || preemption_refusal(c, diagnosis, NULL) != NULL)
-        return false;
-    me = p->entries[at].self;
-    if (ranks_lowest(me, c))
-        return false;
     candidates_find(ret_candidates, p, c, diagnosis, me->percentage, me->absolute);
     qsort(ret_candidates->items, ret_candidates->count, sizeof(*ret_candidates->items),
           compare_victims);
-    return true;
 }
 
 /* Writes the message that trying every node would have given, when no pod has a

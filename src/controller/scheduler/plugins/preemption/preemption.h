@@ -22,11 +22,12 @@ struct candidates {
 
 void candidates_fini(struct candidates *c);
 
-/* For one pod of a group: the candidates, best first, by the arguments of the profile's
- * DefaultPreemption. False: the profile has no such plugin, extenders would have to be
- * asked, no pod ranks lower, or the pod may not preempt.
+/* For the pods of a group. May help: false if the profile has no DefaultPreemption,
+ * extenders would have to be asked, no pod on any node ranks lower, or the pod may not
+ * preempt. Find: the candidates, best first, by the arguments of that plugin.
  */
-bool candidates_find_for_group(struct candidates *ret_candidates, const struct profile *p,
+bool preemption_may_help_group(const struct profile *p, const struct cycle *c);
+void candidates_find_for_group(struct candidates *ret_candidates, const struct profile *p,
                                const struct cycle *c, const struct diagnosis *diagnosis);
 
 /* NULL, or the reason why the pod may not preempt at all. */
