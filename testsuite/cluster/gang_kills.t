@@ -16,19 +16,20 @@ cluster_begin
 need munged kiln-controller kiln-agent kiln-pause ksub kctl jq curl
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
-controller() { cluster_controller --socket "$cluster/socket"; }
+controller() { cluster_controller --node-grace 3s --socket "$cluster/socket"; }
 controller
 
 node_is() { root get node "$1" --no-headers | grep -qw -- "$2"; }
-node() { # NAME CORES
-    cluster_agent "$1" --topology "package:1 core:$2 pu:1"
+agent() { cluster_agent "$1" --topology "package:1 core:4 pu:1"; }
+node() { # NAME
+    agent "$1"
     wait_for 20 node_is "$1" Ready || bail_out "node $1 does not register"
     for key in $(root get node "$1" -o json | jq -r '.spec.taints[]?.key |
         select(test("virtual"))'); do
         root taint node "$1" "$key-" >/dev/null
     done
 }
-for name in n1 n2 n3; do node $name 4; done
+for name in n1 n2 n3; do node $name; done
 
 home=$cluster/home/kilntest1
 gang() { as kilntest1 ksub -D "$home" -t 5 --parsable -o /dev/null "$@"; }
@@ -44,7 +45,7 @@ pauses() {
 }
 no_pauses() { [ "$(pauses)" = 0 ]; }
 free_of() { root nodes --no-headers | grep -w "$1" | grep -q " $2 "; }
-free() { for name in n1 n2 n3; do free_of $name "0/4" && return 1; free_of $name 4/4 || return 1; done; }
+free() { for name in n1 n2 n3; do free_of "$name" 4/4 || return 1; done; }
 
 # --- kills -------------------------------------------------------------------------
 
@@ -76,7 +77,9 @@ while [ "$round" -lt "$KILN_KILLS" ]; do
 done
 sent() { [ "$(cat "$cluster"/sent/* | grep -c .)" = $((KILN_KILLS * 2)) ]; }
 ok "all jobs are submitted, across $KILN_KILLS kills" wait_for 60 sent
-all_done() { for id in $(cat "$cluster"/sent/*); do state_is "$id" Completed || return 1; done; }
+all_done() {
+    cat "$cluster"/sent/* | while read -r id; do state_is "$id" Completed || exit 1; done
+}
 ok "all of them complete" wait_for 120 all_done || note "$(root jobs -a | head -40)"
 is "no script has run twice, and none has not run" "$(sort -n "$home/ran")" \
     "$(cat "$cluster"/sent/* | sort -n)"
@@ -128,5 +131,31 @@ is "... once" "$(cat "$home/bound")" "$id"
 is "... each pod on its own node" "$(pods_of "$id" | jq '[.items[].spec.nodeName] | unique | length')" 3
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "all ends" wait_for 20 free || note "$(root nodes)"
+
+# --- a node is silent, then back; and one is lost ------------------------------------
+
+attempts() {
+    pods_of "$1" | jq -r '[.items[] | select(.status.phase == "Running") |
+        .metadata.annotations["kiln.hpc/attempt"] + " " + .spec.nodeName] | sort | join(", ")'
+}
+attempts_are() { [ "$(attempts "$1")" = "$2" ]; }
+id=$(gang -N 2 -c 3 -x n3 --requeue --wrap "echo \$KILN_JOB_NODELIST >>$home/lost; exec sleep 300")
+ok "a job runs on two nodes" wait_for 20 attempts_are "$id" "0 n1, 0 n2" || note "$(attempts "$id")"
+stop n1 KILL
+ok "the node of its script falls silent" wait_for 20 node_is n1 NotReady
+is "the other does not end for it" "$(attempts "$id")" "0 n2"
+agent n1
+ok "the node comes back" wait_for 20 attempts_are "$id" "0 n1, 0 n2" || note "$(attempts "$id")"
+is "... and nothing has started again" "$(cat "$home/lost")" "n[1-2]"
+stop n1 KILL
+node n4
+wait_for 20 node_is n1 NotReady
+root fence --yes node n1 >/dev/null
+ok "a node that is lost ends the attempt, and another begins elsewhere" \
+    wait_for 40 attempts_are "$id" "1 n2, 1 n4" || note "$(attempts "$id"); $(root get pods)"
+is "... once" "$(cat "$home/lost")" "n[1-2]
+n[2,4]"
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "it ends" wait_for 20 state_is "$id" Cancelled
 
 finish
