@@ -27,6 +27,7 @@ extern const struct slurm_command sattach_slurm_command;
 extern const struct slurm_command sbatch_slurm_command;
 extern const struct slurm_command scancel_slurm_command;
 extern const struct slurm_command scontrol_slurm_command;
+extern const struct slurm_command sdiag_slurm_command;
 extern const struct slurm_command seff_slurm_command;
 extern const struct slurm_command sinfo_slurm_command;
 extern const struct slurm_command sprio_slurm_command;

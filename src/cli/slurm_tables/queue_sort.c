@@ -7,6 +7,7 @@
 #include "cli/slurm_tables/field_format.h"
 #include "cli/slurm_tables/queue_fields.h"
 #include "cli/slurm_tables/queue_row.h"
+#include "cli/slurm_tables/slurm_words.h"
 #include "lib/base/strbuf.h"
 
 static int
@@ -47,6 +48,28 @@ number_of(char letter, const struct queue_row *row)
     }
 }
 
+/* The fields that most lists are sorted by; NULL: another. */
+static const char *
+text_of(char letter, const struct queue_row *row)
+{
+    switch (letter) {
+    case 'a':
+        return row->account;
+    case 'j':
+        return row->name;
+    case 'P':
+        return row->partition;
+    case 't':
+        return slurm_words_state(row->state, true);
+    case 'T':
+        return slurm_words_state(row->state, false);
+    case 'u':
+        return row->user;
+    default:
+        return NULL;
+    }
+}
+
 static int
 compare_field(char letter, const struct queue_row *a, const struct queue_row *b)
 {
@@ -57,6 +80,8 @@ compare_field(char letter, const struct queue_row *a, const struct queue_row *b)
 
     if (strchr("iAFCDeLlMmpQSUV", letter) != NULL)
         return compare_numbers(number_of(letter, a), number_of(letter, b));
+    if (text_of(letter, a) != NULL)
+        return strcmp(text_of(letter, a), text_of(letter, b));
     if (column == NULL)
         return 0;
     strbuf_init_in(&text_a, room_a, sizeof(room_a));
