@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# netns.sh - agents that have a network of their own: each is in a network
+# namespace with an address, and in a UTS namespace with its name as host name,
+# and finds the others in /etc/hosts. Source it after cluster.sh.
+#
+# The address 127.0.0.1 is another one in each namespace, so what reaches a node
+# by its name here reaches that node.
+
+# shellcheck shell=sh
+# shellcheck disable=SC2154 # cluster.sh
+
+netns_names=
+
+# Makes the network; skips the test where that is not possible. Call it after
+# cluster_begin and before cluster_controller, which then listens there.
+netns_begin() {
+    need ip unshare mount
+    [ "$(id -u)" -eq 0 ] || skip_all "only root can make network namespaces"
+    netns_bridge=kb$$
+    netns_net=10.$((128 + $$ / 256 % 100)).$(($$ % 256))
+    ip link add "$netns_bridge" type bridge 2>/dev/null ||
+        skip_all "no network can be made here (it needs CAP_NET_ADMIN)"
+    trap 'netns_status=$?; netns_end; (exit "$netns_status"); cluster_end' EXIT
+    ip netns add "$netns_bridge-x" 2>/dev/null ||
+        skip_all "no network namespace can be made here (it needs CAP_SYS_ADMIN)"
+    netns_names="$netns_bridge-x"
+    ip address add "$netns_net.254/24" dev "$netns_bridge"
+    ip link set "$netns_bridge" up
+    echo "127.0.0.1 localhost" >"$cluster/hosts"
+    chmod 644 "$cluster/hosts"
+    find_free_port
+    cluster_address=$netns_net.254:$free_port
+    cluster_url=http://$cluster_address
+    cluster_clients
+}
+
+# netns_agent NAME NUMBER OPTION...: starts an agent with that address.
+netns_agent() {
+    netns_name=$1 netns_space=$netns_bridge-$2 netns_number=$2
+    shift 2
+    ip netns add "$netns_space" || bail_out "no namespace for $netns_name"
+    netns_names="$netns_names $netns_space"
+    ip link add "kv$netns_number-$$" type veth peer name eth0 netns "$netns_space"
+    ip link set "kv$netns_number-$$" master "$netns_bridge" up
+    ip -n "$netns_space" address add "$netns_net.$netns_number/24" dev eth0
+    ip -n "$netns_space" link set eth0 up
+    ip -n "$netns_space" link set lo up
+    echo "$netns_net.$netns_number $netns_name" >>"$cluster/hosts"
+    directory "$cluster/$netns_name" 711
+    # shellcheck disable=SC2016 # for that shell
+    start "$netns_name" ip netns exec "$netns_space" unshare --mount --uts sh -c '
+        mount --bind "$1" /etc/hosts && hostname "$2" && shift 2 && exec "$@"' _ \
+        "$cluster/hosts" "$netns_name" kiln-agent --controller "$cluster_url" \
+        --cluster test --service-user "$(id -un)" \
+        --munge-socket "$munge_socket" --node-name "$netns_name" \
+        --state-dir "$cluster/$netns_name/state" --run-dir "$cluster/$netns_name/run" \
+        --shepherd "$cluster/bin/kiln-shepherd" "$@"
+}
+
+netns_end() {
+    for netns_space in $netns_names; do
+        ip netns delete "$netns_space"
+    done
+    ip link delete "$netns_bridge" 2>/dev/null
+}
