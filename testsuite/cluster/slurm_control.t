@@ -213,6 +213,30 @@ like "listpids" "$(as kilntest1 scontrol listpids "$shown")" "[0-9]+ +$shown +ba
 is "of a job that has none" "$(says scontrol listpids 9999)" \
     "PID      JOBID    STEPID   LOCALID GLOBALID+|There are no steps for job 9999 on node (null).+|1"
 
+# --- sacctmgr and sbcast -------------------------------------------------------
+
+is "sacctmgr shows the accounts of a user" \
+    "$(says sacctmgr -nP show users withassoc format=account,qos where user=kilntest1 cluster=test)" \
+    "default|normal+||0"
+is "in columns" "$(says sacctmgr -n -s list user kilntest1 format=account%12)" "     default +||0"
+is "with headings" "$(says sacctmgr -p show assoc format=Cluster,Account,User)" \
+    "Cluster|Account|User|+test|default|kilntest1|+||0"
+like "it changes nothing" "$(says sacctmgr add user x)" "only 'show' is available.*namespace.*\\|1\$"
+is "an entity that it does not have" "$(says sacctmgr show foo | sed 's/+.*|/|/')" \
+    "|No valid entity in list command|1"
+echo text >"$cluster/home/kilntest1/source"
+is "sbcast copies a file" "$(says env SLURM_JOB_ID=1 sbcast source copy)" "||0"
+is "it is the same" "$(cat "$cluster/home/kilntest1/copy")" text
+is "it replaces no file" "$(says env SLURM_JOB_ID=1 sbcast source copy)" \
+    "|sbcast: error: REQUEST_FILE_BCAST(localhost): File exists+|1"
+is "unless it is told to" "$(says env SLURM_JOB_ID=1 sbcast -f source copy)" "||0"
+like "to several nodes it is refused" \
+    "$(says env SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=2 sbcast source other)" 'copies to one node.*\|1$'
+for command in srun salloc sattach scrontab sprio sreport strigger sview; do
+    like "$command says what to use instead" "$(says "$cluster/bin/kiln-slurm" "$command" x)" \
+        "^\\|$command: error: Kiln has no .*\\|1\$"
+done
+
 # --- inside of a job ----------------------------------------------------------
 
 as kilntest1 sbatch -Q -W -o "inside.out" --wrap 'scontrol show hostnames

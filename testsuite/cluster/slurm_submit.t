@@ -126,8 +126,8 @@ is "a name may have any characters" \
 
 is "the exit code is the job's" "$(says sbatch -Q -W -o out --wrap "'exit 3'")" "||3"
 is "it is 1 after a signal" "$(says sbatch -Q -W -o out --wrap "'kill -9 \$\$'")" "||1"
-is "it is that of a task of an array that failed" \
-    "$(says sbatch -Q -W -o out -a 1-3 --wrap "'exit \$((SLURM_ARRAY_TASK_ID == 2 ? 5 : 0))'")" "||5"
+is "it is the largest of an array" \
+    "$(says sbatch -Q -W -o out -a 1-3 --wrap "'exit \$((SLURM_ARRAY_TASK_ID == 2 ? 5 : SLURM_ARRAY_TASK_ID))'")" "||5"
 
 # --- a controller that is away ------------------------------------------------
 

@@ -16,10 +16,13 @@
 #include "lib/program/program.h"
 
 static const struct slurm_command *const commands[] = {
-    &sacct_slurm_command,   &salloc_slurm_command,   &sattach_slurm_command,  &sbatch_slurm_command,
-    &scancel_slurm_command, &scontrol_slurm_command, &sdiag_slurm_command,    &seff_slurm_command,
-    &sinfo_slurm_command,   &sprio_slurm_command,    &squeue_slurm_command,   &srun_slurm_command,
-    &sshare_slurm_command,  &sstat_slurm_command,    &strigger_slurm_command, &sview_slurm_command,
+    &sacct_slurm_command,    &sacctmgr_slurm_command, &salloc_slurm_command,
+    &sattach_slurm_command,  &sbatch_slurm_command,   &sbcast_slurm_command,
+    &scancel_slurm_command,  &scontrol_slurm_command, &scrontab_slurm_command,
+    &sdiag_slurm_command,    &seff_slurm_command,     &sinfo_slurm_command,
+    &sprio_slurm_command,    &squeue_slurm_command,   &sreport_slurm_command,
+    &srun_slurm_command,     &sshare_slurm_command,   &sstat_slurm_command,
+    &strigger_slurm_command, &sview_slurm_command,
 };
 
 static const struct slurm_command *

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/connect/connection.h"
+#include "cli/kctl/client/job_tasks.h"
 #include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/node_request.h"
@@ -29,6 +31,7 @@
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -38,6 +41,11 @@
 
 /* As long as Slurm's sbatch tries (MessageTimeout). */
 #define PATIENCE_MS 10000
+
+/* The tasks of an array that failed, whose exit codes are compared. */
+#define MOST_TASKS 1000
+#define MOST_TRIES 10
+#define PAUSE_MS   200
 
 /* Slurm's exit status after a wrong option, and after other errors. */
 #define STATUS_MISUSED 255
@@ -223,15 +231,66 @@ print_notes(const struct submission_input *input, const struct strbuf *warnings)
     script_hints_print(input);
 }
 
+/* The largest exit code, 1 for a task that ended by a signal. False: of a task it is not known yet,
+ * because the pods are gone and history is written a moment later.
+ */
+static bool
+find_largest(const struct json *items, int *largest)
+{
+    bool is_known = true;
+
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        const struct json *item = json_at(items, i);
+        const int code = (int)(json_get_int(item, "exitCode", 0) & 0xff);
+        const bool has_signal = json_get_int(item, "signal", 0) > 0;
+
+        if (json_get(item, "exitCode") == NULL && !has_signal)
+            is_known = false;
+        if (!has_signal && code > *largest)
+            *largest = code;
+    }
+    return is_known;
+}
+
+/* Of the tasks of an array that failed. */
+static int
+array_status(struct slurm_client *client, const struct job *job)
+{
+    CLEANUP_STRBUF struct strbuf operand = STRBUF_INIT;
+    struct arena *arena = client->arena;
+    struct task_list tasks, failed;
+    struct json *items = NULL;
+    int largest = 1;
+
+    if (job->status.failed_indexes == NULL
+        || task_list_parse(arena, job->spec.array->tasks, &tasks, NULL) < 0
+        || task_list_parse(arena, job->status.failed_indexes, &failed, NULL) < 0)
+        return largest;
+    strbuf_printf(&operand, "%" PRId64 "_[", job->status.id);
+    for (int64_t i = 0; i < failed.total && i < MOST_TASKS; i++)
+        strbuf_printf(&operand, "%s%" PRId64, i > 0 ? "," : "",
+                      task_list_at(&tasks, task_list_at(&failed, i)));
+    strbuf_add_char(&operand, ']');
+    for (unsigned tries = 0; failed.total > 0 && tries < MOST_TRIES; tries++) {
+        if (job_tasks_fetch(&client->kctl, operand.text, arena, &items, NULL) < 0
+            || find_largest(items, &largest))
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000}, NULL);
+    }
+    return largest;
+}
+
 /* Slurm: the job's exit code, and 1 after a signal or if the job ended without one. */
 static int
-wait_status(const struct job *job)
+wait_status(struct slurm_client *client, const struct job *job)
 {
     const int64_t *code = job->status.exit_code;
     const struct job_run *run = job->status.last_run;
 
     if (job_find_state(job) == JOB_STATE_COMPLETED)
         return 0;
+    if (job->spec.array != NULL)
+        return array_status(client, job);
     if (job_find_state(job) != JOB_STATE_FAILED || code == NULL || (*code & 0xff) == 0
         || (run != NULL && run->signal != 0))
         return 1;
@@ -262,7 +321,7 @@ submit(struct slurm_client *client, const struct submission_input *input,
         return 0;
     r = wait_for_job(client->name, request.client, job, &ended, err);
     if (r == 0)
-        *ret_status = wait_status(job_of(ended));
+        *ret_status = wait_status(client, job_of(ended));
     return r;
 }
 

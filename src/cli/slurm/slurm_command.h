@@ -22,16 +22,20 @@ struct slurm_command {
 };
 
 extern const struct slurm_command sacct_slurm_command;
+extern const struct slurm_command sacctmgr_slurm_command;
 extern const struct slurm_command salloc_slurm_command;
 extern const struct slurm_command sattach_slurm_command;
 extern const struct slurm_command sbatch_slurm_command;
+extern const struct slurm_command sbcast_slurm_command;
 extern const struct slurm_command scancel_slurm_command;
 extern const struct slurm_command scontrol_slurm_command;
+extern const struct slurm_command scrontab_slurm_command;
 extern const struct slurm_command sdiag_slurm_command;
 extern const struct slurm_command seff_slurm_command;
 extern const struct slurm_command sinfo_slurm_command;
 extern const struct slurm_command sprio_slurm_command;
 extern const struct slurm_command squeue_slurm_command;
+extern const struct slurm_command sreport_slurm_command;
 extern const struct slurm_command srun_slurm_command;
 extern const struct slurm_command sshare_slurm_command;
 extern const struct slurm_command sstat_slurm_command;
