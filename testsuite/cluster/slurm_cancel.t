@@ -70,7 +70,7 @@ is "a name is exact" "$(says scancel -v -n 'x*')" \
     "|scancel: error: No active jobs match ALL job filters, including: job_name=x* +|0"
 is "a name may have any characters; PENDING has the held jobs" \
     "$(says scancel -v --me -t PENDING -n 'x|y')" "|scancel: Terminating job $held+|0"
-is "the held job is cancelled" "$(state "$held")" Cancelled
+ok "the held job is cancelled" wait_for 20 is_cancelled "$held"
 is "jobs of a node" "$(says scancel -v --me -w n1 -n 'a b')" "|scancel: Terminating job $running+|0"
 ok "the running job is cancelled" wait_for 20 is_cancelled "$running"
 is "again: it has ended" "$(says scancel -v "$running")" \
