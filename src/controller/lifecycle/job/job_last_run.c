@@ -123,7 +123,7 @@ rank_of(enum run_choice choice, const struct job_last_run *run)
         return 0;
     if (run->reason != NULL && strcmp(run->reason, REASON_POD_DELETED) == 0)
         return 0;
-    return choice == RUN_FIRST_FAILURE && run->is_failure ? 2 : 1;
+    return run->is_failure ? 2 : 1;
 }
 
 /* The pods of one attempt end because one of them has: the code of those is not
@@ -162,7 +162,9 @@ is_preferred(enum run_choice choice, const struct job_last_run *known,
     is = rank_of(choice, run);
     if (was != is)
         return is > was;
-    return is == 2 ? !is_later(known, run) : is_later(known, run);
+    if (is == 2 && choice == RUN_OWN_END && run->exit_code != known->exit_code)
+        return run->exit_code > known->exit_code;
+    return is == 2 && choice == RUN_FIRST_FAILURE ? !is_later(known, run) : is_later(known, run);
 }
 
 /* How a pod has ended: a word and a sentence; either may be NULL. */
