@@ -48,6 +48,8 @@ is "waiting tasks of an array share a line" "$(q -h -j "$array" -o '%i|%t|%K|%R'
     "${array}_[5,7,9%2]|PD|5,7,9%2|(JobArrayTaskLimit)
 ${array}_1|R|1|n1
 ${array}_3|R|3|n1"
+is "another user sees the same" "$(as kilntest2 squeue -h -t all -n arr -S K -o '%i %t' | tr '\n' ';')" \
+    "${array}_1 R;${array}_3 R;${array}_[5,7,9%2] PD;"
 is "-r has a line for each" "$(q -h -r -j "$array" -S K -o %i | tr '\n' ' ')" \
     "${array}_1 ${array}_3 ${array}_5 ${array}_7 ${array}_9 "
 is "a task is found by its name" "$(q -h -j "${array}_7,${array}_3" -o '%i %t' | tr '\n' ' ')" \

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
@@ -86,6 +88,7 @@ struct fetching {
     int64_t now_us, since_us;
     int64_t arrays[MOST_SINGLE]; /* of which only the cells are known */
     size_t n_arrays;
+    bool is_refused; /* this user may not read the tasks of other users' arrays */
 };
 
 void
@@ -383,6 +386,14 @@ wants_elements(const struct fetching *f, const struct json *tasks)
     return count > 0 && strstr(text_at(f, last, CELL_ID), "...") != NULL;
 }
 
+static bool
+is_own(const struct queue_row *row)
+{
+    const struct passwd *self = getpwuid(geteuid());
+
+    return self != NULL && strcmp(self->pw_name, row->user) == 0;
+}
+
 /* Returns -E2BIG if the rest of the array must be asked for, and that were too many requests. */
 static int
 add_array(struct fetching *f, const struct json *table_row, const struct queue_row *row,
@@ -391,7 +402,7 @@ add_array(struct fetching *f, const struct json *table_row, const struct queue_r
     const struct json *object = json_get(table_row, "object");
     const struct json *tasks = json_get(table_row, "tasks");
 
-    if (wants_elements(f, tasks)) {
+    if (wants_elements(f, tasks) && !(f->is_refused && !is_own(row))) {
         const size_t count = f->rows->count;
         int r = 0;
 
@@ -407,9 +418,10 @@ add_array(struct fetching *f, const struct json *table_row, const struct queue_r
         if (r != -EACCES && r != -EPERM)
             return r;
         f->rows->count = count;
-        if (queue_row_is_ended(row))
-            add_row(f, row);
+        f->is_refused = true;
     }
+    if (queue_row_is_ended(row))
+        add_row(f, row);
     if (row->tasks != NULL)
         add_waiting(f, *row);
     for (uint32_t t = 0; t < json_count(tasks); t++) {
