@@ -210,4 +210,25 @@ ok "a more important job of two nodes preempts" wait_for 40 are k2 Running 2 ||
 ok "... the whole job, and not two of its pods" wait_for 20 are k1 Running 0
 is "... which has not failed" "$(field job k1 '.status.failed // 0')" 0
 ok "... and waits again as a whole" wait_for 20 has_attempt k1-2-r1 || root get pods | note
+root delete job k1 k2 >/dev/null
+
+# --- a controller that is killed again and again -----------------------------------
+
+k=0
+while [ $k -lt 8 ]; do
+    job m$k $((2 + k % 2))
+    sleep 0.$((k * 7 % 4))$((k * 3 % 10))
+    stop controller KILL
+    [ $k -ne 5 ] || { stop n2 KILL && agent n2; }
+    controller
+    k=$((k + 1))
+done
+completed() {
+    [ "$(root get jobs -o json | jq '[.items[] | select((.metadata.name | startswith("m")) and
+        .status.state == "Completed")] | length')" = 8 ]
+}
+ok "all jobs end although the controller is killed" wait_for 60 completed || root get pods | note
+is "every pod of them has run once" "$(cat "$home"/m? | sort | uniq -d | wc -l),$(cat "$home"/m? |
+    wc -l)" "0,20"
+
 finish
