@@ -243,9 +243,58 @@ START_TEST(the_end_of_an_orphan_is_its_last_word)
 }
 END_TEST
 
+static bool
+is_prepared_in_api(void)
+{
+    return pod_is_prepared(pod_of(fake_client_find(world.api, &pod_kind, "physics", "job-7-0")));
+}
+
+/* Nothing is reported before its shepherd is prepared, and nothing twice. */
+START_TEST(a_pod_of_a_gang_is_reported_as_prepared_once)
+{
+    begin(POD("\"kiln.hpc/start-barrier\":\"4\""));
+    world.run->live = xnew(struct live_record);
+    pod_start_look(world.run);
+    fake_client_run(world.api);
+    ck_assert(!is_prepared_in_api());
+
+    world.run->live->is_prepared = 1;
+    for (int i = 0; i < 3; i++) {
+        pod_start_look(world.run);
+        fake_client_run(world.api);
+    }
+
+    ck_assert(is_prepared_in_api());
+    ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_STRATEGIC_PATCH, "status"), 1);
+    ck_assert_str_eq(phase_of_pod(), "Pending");
+    end();
+}
+END_TEST
+
+/* By an agent that was restarted: the earlier one has reported it. */
+START_TEST(a_prepared_pod_is_not_reported_again_after_a_restart)
+{
+    begin(POD("\"kiln.hpc/start-barrier\":\"4\""));
+    world.run->live = xnew(struct live_record);
+    world.run->live->is_prepared = 1;
+    pod_start_look(world.run);
+    fake_client_run(world.api);
+    pod_run_update(world.run, fake_client_find(world.api, &pod_kind, "physics", "job-7-0"));
+    world.run->wanted = world.run->reported = REPORT_NOTHING;
+
+    pod_start_look(world.run);
+    fake_client_run(world.api);
+
+    ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_STRATEGIC_PATCH, "status"), 1);
+    end();
+}
+END_TEST
+
 SUITE("pod_run", an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone,
       the_end_of_a_pod_that_is_gone_is_told_to_nobody, the_end_of_an_orphan_is_its_last_word,
       what_was_not_sent_before_the_end_is_not_told, a_refusal_is_told_and_then_it_is_over,
       what_is_told_when_it_is_freed_is_not_told_any_more,
       a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more,
-      a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
+      a_script_that_is_fetched_when_it_is_freed_is_not_waited_for,
+      a_pod_of_a_gang_is_reported_as_prepared_once,
+      a_prepared_pod_is_not_reported_again_after_a_restart)
