@@ -47,10 +47,11 @@ given_job(const char *annotations, const char *spec, const char *status)
                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
                   "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                   "\"uid\":\"u\",\"annotations\":{%s}},"
-                  "\"spec\":{%s%s%s\"template\":{\"spec\":{\"containers\":"
+                  "\"spec\":{%s%s%s\"template\":{\"spec\":{%s\"containers\":"
                   "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
                   annotations, spec, *spec ? "," : "",
-                  strstr(spec, "parallelism") ? "" : "\"completions\":1,", status);
+                  strstr(spec, "parallelism") ? "" : "\"completions\":1,",
+                  strstr(spec, "\"gang\"") ? "\"execution\":{\"runs\":\"Each\"}," : "", status);
     arena = arena_new(0);
     job = parse(&job_kind, text.text);
     counts = job_pod_counts_new(job_of(job));
@@ -1384,6 +1385,90 @@ START_TEST(a_job_that_is_requeued_and_held_stops_and_waits)
 }
 END_TEST
 
+/* ---- Attempts that are whole ---- */
+
+#define GANG(more)                                                           \
+    "\"completionMode\":\"Indexed\",\"completions\":20,\"parallelism\":20,"  \
+    "\"backoffLimit\":0,\"scheduling\":{\"schedulingPolicy\":{\"gang\":{}}," \
+    "\"disruptionMode\":{\"all\":{}}}" more
+
+static void
+given_members(int from, const char *status)
+{
+    for (int i = from; i < 20; i++)
+        given_pod(arena_printf(arena, "j-%d", i), status);
+}
+
+/* Although one call plans at most ten pods of other Jobs. */
+START_TEST(an_attempt_is_planned_as_a_whole)
+{
+    struct job_plan plan;
+
+    given_job("", GANG(""), "");
+
+    plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 20);
+    ck_assert_int_eq(plan.create[19].index, 19);
+    done();
+}
+END_TEST
+
+START_TEST(with_the_end_of_one_the_others_of_its_attempt_are_ended)
+{
+    struct job_plan plan;
+
+    given_job("", GANG(""), "");
+    given_deleted_pod("j-0", "\"phase\":\"Running\"");
+    given_members(1, "\"phase\":\"Running\"");
+
+    plan = plan_at(NOW);
+
+    ck_assert(plan.end_rest);
+    ck_assert(!plan.excuse_rest); /* no other attempt follows */
+    ck_assert_uint_eq(plan.n_create, 0);
+    done();
+}
+END_TEST
+
+START_TEST(they_are_excused_if_another_attempt_may_follow)
+{
+    struct job_plan plan;
+
+    given_job("", GANG(",\"requeue\":true"), "");
+    given_pod("j-0", DISRUPTED);
+    given_members(1, "\"phase\":\"Running\"");
+
+    plan = plan_at(NOW);
+
+    ck_assert(plan.end_rest);
+    ck_assert(plan.excuse_rest);
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert(!has_condition(plan.status, "FailureTarget"));
+    done();
+}
+END_TEST
+
+START_TEST(the_next_attempt_has_one_number_for_all)
+{
+    struct job_plan plan;
+
+    given_job("", GANG(",\"requeue\":true"), "");
+    given_pod("j-0", "\"phase\":\"Succeeded\"");
+    given_pod("j-0-r1", "\"phase\":\"Succeeded\"");
+    given_members(1, DISRUPTED);
+    for (int i = 1; i < 20; i++)
+        given_pod(arena_printf(arena, "j-%d-r1", i), DISRUPTED);
+
+    plan = plan_at(NOW);
+
+    ck_assert_uint_eq(plan.n_create, 20);
+    ck_assert_int_eq(plan.create[0].attempt, 2);
+    ck_assert_int_eq(plan.create[19].attempt, 2);
+    done();
+}
+END_TEST
+
 SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new_job_gets_its_pod,
       a_pod_that_was_asked_for_is_not_asked_for_again, a_job_whose_pod_succeeds_is_complete,
       without_backoff_the_first_failure_is_the_last,
@@ -1424,4 +1509,6 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       a_held_job_makes_no_pods_and_says_who_holds_it, what_has_a_node_goes_on_while_its_job_is_held,
       released_the_pods_that_wait_are_as_before,
       a_failure_of_a_held_job_counts_and_is_tried_again_when_released,
-      a_job_that_is_requeued_and_held_stops_and_waits)
+      a_job_that_is_requeued_and_held_stops_and_waits, an_attempt_is_planned_as_a_whole,
+      with_the_end_of_one_the_others_of_its_attempt_are_ended,
+      they_are_excused_if_another_attempt_may_follow, the_next_attempt_has_one_number_for_all)
