@@ -181,6 +181,13 @@ ok "... what it had done counts no more" wait_for 10 some_done "$id" null
 as kilntest1 kctl cancel "$id" >/dev/null
 wait_for 20 state_is "$id" Cancelled
 
+# The codes of those that were told to end do not count.
+id=$(gang -N 3 --per-node --wrap '[ "$KILN_NODEID" != 1 ] || exit 7
+    trap "exit 99" TERM; sleep 300 & wait')
+ok "a job of which one script fails" wait_for 20 state_is "$id" Failed
+is "... has its code" "$(status "$id" .exitCode)" 7
+is "... and is as long as it" "$(status "$id" .lastRun.podName)" "job-$id-1"
+
 # --- the group, and quotas -----------------------------------------------------------
 
 busy=$(as kilntest1 ksub --parsable -w n1 -c 4 -t 5 --wrap 'exec sleep 300')
