@@ -101,6 +101,9 @@ is "the environment overrides the script" \
 is "the command line overrides the environment" \
     "$(says SBATCH_JOB_NAME=variable sbatch -Q -W -o out -J line job.sh '&&' head -1 out)" \
     "line  ,,+||0"
+is "arguments of the script keep their blanks" \
+    "$(says sbatch -Q -W -o out job.sh "'two words'" '&&' head -1 out)" \
+    "fromscript two words ,,+||0"
 is "a variable of a flag counts when it is set" \
     "$(says SBATCH_WAIT=0 sbatch -Q -o out --wrap "'exit 4'")" "||4"
 is "--tasks-per-node is --ntasks-per-node" \
