@@ -169,6 +169,14 @@ is "parsl" "$(a -X --noheader --format=jobid,state%20 --job "$fail,$killed" | tr
 is "batchtools" "$(a --user=kilntest1 --noheader --parsable2 --allocations --format=State \
     --jobs="$fail" --starttime="$(date +%Y-%m-%d)")" FAILED
 
+fields=$(a --helpformat | tr -s ' \n' ',')
+is "aiida asks for all fields" \
+    "$(a --format="${fields%,}" --parsable --jobs="$killed" | awk -F'|' '{ print NF }' | sort -u)" 110
+is "Open OnDemand" "$(a -P --delimiter "$(printf '\037')" -n --units G --allocations \
+    -o User,Group,JobId,JobName,ReqMem,AllocCPUS,ReqCPUS,Timelimit,State,MaxRSS,Partition,ReqTRES \
+    -j "$fail" | tr '\037' ';')" \
+    "kilntest1;kilntest1;$fail;a b|c;0.10G;2;2;00:10:00;FAILED;;all;billing=2,cpu=2,mem=0.10G,node=1"
+
 stop controller
 like "a controller that is away" "$(as kilntest1 timeout 60 sacct 2>&1; echo $?)" \
     'sacct: error: Problem talking to the database: Unable to contact slurm controller \(connect failure\)

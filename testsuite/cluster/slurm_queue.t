@@ -123,6 +123,21 @@ is "batchtools" "$(q --user=kilntest1 --states=R,S,CG,RS,SI,SO,ST --noheader --f
 is "psij" "$(q --me -o %i -h -r -t all -n arr | wc -l)" 5
 is "fireworks" "$(q -o %u -u kilntest2 -h | wc -l)" 1
 
+d=$(printf '\037')
+f=
+for name in Account JobID BatchHost MinCpus NumCPUs MinTmpDisk NumNodes EndTime Dependency Feature \
+    ArrayJobID GroupName GroupID OverSubscribe Sockets JobArrayID Cores Name Threads Comment \
+    ArrayTaskID TimeLimit TimeLeft MinMemory TimeUsed ReqNodes NodeList Command Contiguous QOS \
+    Partition PriorityLong Reason StartTime StateCompact State UserName UserID Reservation \
+    SubmitTime wckey Licenses CoreSpec Nice SchedNodes SCT WorkDir gres; do
+    f=$f${f:+,}$name:$d
+done
+is "Open OnDemand's fields are all there" \
+    "$(q --all --states=all --noconvert -O "$f" -h -j "$run" | tr -cd '\037' | wc -c)" 48
+is "and their values in their places" \
+    "$(q --all --states=all --noconvert -O "$f" -h -j "$run" | cut -d "$d" -f 1,2,18,22,24,35,37 | tr '\037' ';')" \
+    "default;$run;a b|c;10:00;200M;R;kilntest1"
+
 # sinfo: n1 has jobs, n2 none, and n3 is drained
 cluster_agent n2 --topology 'package:1 core:4 pu:2'
 cluster_agent n3 --topology 'package:1 core:4 pu:2'
