@@ -168,6 +168,8 @@ MaxMemPerNode TRES "
 is "a partition that does not exist" "$(says scontrol show part nope)" "Partition nope not found+||1"
 is "no reservations" "$(says scontrol show res)" "No reservations in the system+||0"
 admin reserve course --nodes n1 --start 'tomorrow 09:00' --duration 3h --users kilntest1 >/dev/null
+is_planned() { as kilntest1 scontrol -o show res "$1" | grep -q ' EndTime=20.* Nodes=n1 '; }
+ok "its times and nodes are known a moment later" wait_for 20 is_planned course
 like "a reservation" "$(as kilntest1 scontrol -o show reservation course)" \
     '^ReservationName=course StartTime=.*T09:00:00 EndTime=.*T12:00:00 Duration=03:00:00 Nodes=n1 .*Users=kilntest1 '
 admin delete reservation course >/dev/null
@@ -203,6 +205,7 @@ is "a reservation needs a start" "$(operator scontrol create res)" \
     "|scontrol: error: A start time must be given.  No reservation created.+|1"
 is "create reservation" "$(operator scontrol create reservation ReservationName=r Users=kilntest1 \
     StartTime=now+1hour Duration=10 Nodes=n1)" "Reservation created: r+||0"
+ok "it is planned" wait_for 20 is_planned r
 like "it is there" "$(as kilntest1 scontrol -o show res r)" 'Duration=00:10:00 Nodes=n1 '
 is "users may not delete it" "$(says scontrol delete reservation r)" \
     "|delete_reservation reservation: Invalid user id+|1"
