@@ -256,28 +256,6 @@ let_go_of_cgroup(struct pod_run *s, bool may_reuse)
     s->cgroup = NULL;
 }
 
-/* The pod of a gang may wait for the others for long after its shepherd has
- * prepared it. Nothing of the user has run, so the pod is replaced.
- */
-static bool
-is_lost_before_start(const struct pod_run *s, const struct live_record *live)
-{
-    return live != NULL && live->phase == LIVE_PREPARING && pod_start_barrier(pod_of(s->pod)) > 0;
-}
-
-static void
-set_shepherd_lost(struct pod_run *s, bool is_before_start)
-{
-    if (is_before_start)
-        pod_run_set_end(s, "StartError",
-                        "the process that had prepared it was killed before the job started");
-    else
-        pod_run_set_end(s, "ShepherdLost",
-                        "the process that supervised this pod was killed, so there is no "
-                        "record of how the pod ended");
-    s->is_disruption = true;
-}
-
 static void
 clean_done(void *arg)
 {
@@ -293,7 +271,6 @@ clean_done(void *arg)
         c->exit_record = NULL;
     }
     exit_record_free(c->exit_record);
-    bool is_before_start = is_lost_before_start(s, c->live);
     if (c->live != NULL && s->live != NULL) {
         live_record_free(s->live);
         s->live = c->live;
@@ -325,7 +302,10 @@ clean_done(void *arg)
     check_start(s);
     check_order(s);
     if (s->exit_record == NULL && s->end_reason == NULL) {
-        set_shepherd_lost(s, is_before_start);
+        pod_run_set_end(s, "ShepherdLost",
+                        "the process that supervised this pod was killed, so there is no "
+                        "record of how the pod ended");
+        s->is_disruption = true;
     } else if (s->exit_record != NULL && s->exit_record->was_fenced && s->end_reason == NULL) {
         pod_run_set_end(s, "NodeLost",
                         "its node was cut off from the controller for longer than "

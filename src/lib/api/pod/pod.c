@@ -182,7 +182,7 @@ static bool
 was_lost_at_barrier(const struct pod *pod, const char *reason)
 {
     static const char *const reasons[] = {"PrologFailed", "NodeRebooted", "NodeLost",
-                                          "NodeShutdown", REASON_NOT_PREPARED};
+                                          "NodeShutdown", "ShepherdLost", REASON_NOT_PREPARED};
 
     return pod_awaits_start(pod) && is_among(reason, reasons, ARRAY_SIZE(reasons));
 }
