@@ -131,6 +131,7 @@ ok "when a shepherd that waits is killed, all are made again" wait_for 30 again 
     root get pods | note
 rm "$cluster/slow-n3"
 ok "... and start together" wait_for 30 ends j6 Complete || root describe job j6 | note
+is "... which is no failure of the job" "$(field job j6 '.status.failed // 0')" 0
 is "... and only once" "$(sort "$home/j6")" "j6-0-r1
 j6-1-r1
 j6-2-r1"
