@@ -91,17 +91,26 @@ count(struct gang_starter *s, const char *key, int64_t by, int64_t size)
 }
 
 static void
-on_pod(const struct object *old_object, const struct object *new_object, void *context)
+count_if_waiting(struct gang_starter *s, const struct object *pod, int64_t by)
 {
-    const struct object *pod = new_object != NULL ? new_object : old_object;
-    const int64_t by = (int64_t)is_waiting(new_object) - (int64_t)is_waiting(old_object);
-    const struct owner_reference *job;
+    const struct owner_reference *job =
+        is_waiting(pod) ? meta_controller_of(pod->meta, &job_kind) : NULL;
     char key[OBJECT_KEY_SIZE];
 
-    if (by == 0 || (job = meta_controller_of(pod->meta, &job_kind)) == NULL)
+    if (job == NULL)
         return;
     find_key(pod, job, key);
-    count(context, key, by, pod_start_barrier(pod_of(pod)));
+    count(s, key, by, pod_start_barrier(pod_of(pod)));
+}
+
+/* Each version counts for the Job that it has: a Job that is deleted may leave its pods
+ * behind, without an owner, and another one of its name must not count them.
+ */
+static void
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
+{
+    count_if_waiting(context, new_object, 1);
+    count_if_waiting(context, old_object, -1);
 }
 
 /* ---- The members of an attempt ---- */
@@ -307,7 +316,7 @@ wait_left_ms(const struct gang_starter *s, const struct waiting_gang *gang)
 static void
 wait_on(struct gang_starter *s, const char *key, int64_t left_ms, bool is_startable)
 {
-    if (is_startable)
+    if (is_startable || left_ms <= 0) /* 0: the others are not there yet, or are ending */
         left_ms = NODE_AGAIN_MS;
     if (left_ms < INT64_MAX)
         workqueue_add_after(s->queue, key, left_ms + 1);

@@ -268,7 +268,73 @@ START_TEST(one_that_the_others_wait_for_too_long_is_ended)
 }
 END_TEST
 
+static void
+put_orphan(struct stage *s)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"g-0\",\"namespace\":\"default\",\"uid\":\"uid-0\","
+        "\"annotations\":{\"kiln.hpc/start-barrier\":\"3\"}},\"spec\":{\"nodeName\":\"n0\","
+        "\"containers\":[{\"name\":\"main\"}]},\"status\":{\"phase\":\"Pending\"," PREPARED "}}";
+
+    fake_client_put(s->api, &pod_kind, text);
+}
+
+START_TEST(pods_of_a_former_job_of_that_name_do_not_count)
+{
+    struct stage s;
+
+    stage_init(&s);
+    put_pod(&s, 0, "", PREPARED);
+    settle(&s);
+    put_orphan(&s); /* its Job was deleted */
+    settle(&s);
+    fake_client_remove(s.api, &pod_kind, "default", "g-0");
+    settle(&s);
+    fake_clock_advance(&s.time, 10 * FAKE_SECOND);
+
+    put_pod(&s, 0, "", PREPARED);
+    put_pod(&s, 1, "", "");
+    put_pod(&s, 2, "", "");
+    for (int i = 0; i < 5; i++)
+        settle(&s);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_STRATEGIC_PATCH, "status"), 0);
+    stage_fini(&s);
+}
+END_TEST
+
+static unsigned n_looks;
+
+static int64_t
+count_look(struct clock *c)
+{
+    n_looks++;
+    return fake_clock_monotonic_us(c);
+}
+
+/* The others may be gone already, while the Job is about to end these. */
+START_TEST(nobody_is_left_to_wait_for_costs_a_look_now_and_then)
+{
+    struct stage s;
+
+    stage_init(&s);
+    s.time.clock.monotonic_us = count_look;
+    put_pod(&s, 0, "", PREPARED);
+    settle(&s);
+    fake_clock_advance(&s.time, 10 * FAKE_SECOND);
+    for (int i = 0; i < 40; i++)
+        settle(&s);
+    n_looks = 0;
+    for (int i = 0; i < 10; i++)
+        settle(&s);
+    ck_assert_uint_lt(n_looks, 20);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_STRATEGIC_PATCH, "status"), 0);
+    stage_fini(&s);
+}
+END_TEST
+
 SUITE("gang_starter", a_gang_is_started_once_when_its_last_pod_is_prepared,
       a_controller_that_was_restarted_starts_what_is_prepared, a_pod_that_is_deleted_is_no_member,
       one_on_a_silent_node_is_waited_for, a_start_that_is_refused_is_tried_again,
-      one_that_the_others_wait_for_too_long_is_ended)
+      one_that_the_others_wait_for_too_long_is_ended,
+      pods_of_a_former_job_of_that_name_do_not_count,
+      nobody_is_left_to_wait_for_costs_a_look_now_and_then)
