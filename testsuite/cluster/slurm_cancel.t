@@ -10,7 +10,7 @@
 . "$top_srcdir/testsuite/lib/cluster.sh"
 
 cluster_begin
-need jq
+need jq curl
 cluster_slurm
 cluster_user kilntest1
 cluster_user kilntest2
@@ -78,6 +78,42 @@ is "again: it has ended" "$(says scancel -v "$running")" \
 is "several jobs, a name and another, in one list" "$(says scancel "$array,$held" "$running")" "||0"
 ok "the array is cancelled" wait_for 20 is_cancelled "$array"
 is "nobody else's job was ended" "$(state "$other")" Running
+
+# --- arrays of which some tasks run --------------------------------------------
+
+# Each task that is not over, with its state: "1R 2R 3PD".
+tasks() {
+    as kilntest1 squeue -h -r -j "$1" -S K -o '%K%t' | sort -n | paste -sd ' '
+}
+tasks_are() { [ "$(tasks "$1")" = "$2" ]; }
+array=$(submit -a '1-6%2')
+ok "two tasks of an array run" wait_for 20 tasks_are "$array" "1R 2R 3PD 4PD 5PD 6PD"
+is "two of its tasks and a filter" "$(says scancel -v -u kilntest1 "${array}_5" "${array}_6")" \
+    "|scancel: Terminating job ${array}_[5-6]+|0"
+is "PENDING means the tasks that wait" "$(says scancel -v -t PENDING "$array")" \
+    "|scancel: Terminating job ${array}_[3-4]+|0"
+is "...and no others" "$(tasks "$array")" "1R 2R"
+other_array=$(submit -a '1-4%1')
+ok "one task of another runs" wait_for 20 tasks_are "$other_array" "1R 2PD 3PD 4PD"
+is "RUNNING means the tasks that run, of tasks that are named, too" \
+    "$(says scancel -v -t RUNNING "${other_array}_[1-3]" "${array}_2" |
+        sed "s/job ${array}_2+/A+/;s/job ${other_array}_1+/B+/;s/A+scancel: Terminating B+/B+scancel: Terminating A+/")" \
+    "|scancel: Terminating B+scancel: Terminating A+|0"
+ok "...and no others: the next task starts" wait_for 20 tasks_are "$other_array" "2R 3PD 4PD"
+ok "...and one of the first array goes on" wait_for 20 tasks_are "$array" "1R"
+is "a node means the tasks that run there" "$(says scancel -v --me -w 'n[1,7]' "$other_array")" \
+    "|scancel: Terminating job ${other_array}_2+|0"
+ok "...and not those that wait" wait_for 20 tasks_are "$other_array" "3R 4PD"
+scancel_i() { printf '%s\n' "$@" | as kilntest1 scancel -i -v "$other_array" 2>&1 | tr '\n' '+'; }
+like "a long answer is one answer" "$(scancel_i 'no, thank you, y' n y)" '[^T]*$'
+is "...and nothing was ended by it" "$(tasks "$other_array")" "3R 4PD"
+like "each task is asked for" "$(scancel_i n y)" "Terminating job ${other_array}_"
+is "a job that runs by now does not wait any more" \
+    "$(curl -s --unix-socket "$cluster/state/socket" -H 'Content-Type: application/json' -d \
+        "{\"ids\":\"$other\",\"states\":[\"Pending\"]}" http://localhost/kiln/v1/jobs/cancel |
+        jq -r '.jobs[].outcome')" Nothing
+is "...and goes on" "$(state "$other")" Running
+
 is "a controller that is away" \
     "$(KILN_SERVER=http://127.0.0.1:1 && export KILN_SERVER && says env KILN_SERVER=$KILN_SERVER scancel 17)" \
     "|scancel: error: Kill job error on job id 17: Unable to contact slurm controller (connect failure)+|8"

@@ -37,13 +37,12 @@ is_invisible(const char *text)
     return c[0] == 0xef && c[1] == 0xbb && c[2] == 0xbf;
 }
 
-char *
-sanitize_text_dup(const char *text)
+size_t
+sanitize_text_in_place(char *text)
 {
-    char *copy = xstrdup(text != NULL ? text : "");
-    char *out = copy;
+    char *out = text;
 
-    for (const char *p = copy; *p != '\0'; p++) {
+    for (const char *p = text; *p != '\0'; p++) {
         if (is_c1(p)) {
             *out++ = '?';
             p++;
@@ -57,6 +56,15 @@ sanitize_text_dup(const char *text)
         }
     }
     *out = '\0';
+    return (size_t)(out - text);
+}
+
+char *
+sanitize_text_dup(const char *text)
+{
+    char *copy = xstrdup(text != NULL ? text : "");
+
+    (void)sanitize_text_in_place(copy);
     return copy;
 }
 

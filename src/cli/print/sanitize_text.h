@@ -12,12 +12,17 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "lib/base/macro.h"
 
 struct strbuf;
 
-/* Returns a copy to free(); the copy of NULL is empty. */
+/* Returns a copy to free(); the copy of NULL is empty. In place: returns the length, which
+ * may be less than before.
+ */
 char *sanitize_text_dup(const char *text) MUST_USE;
+size_t sanitize_text_in_place(char *text);
 
 /* Appends a cell of CSV, quoted if RFC 4180 requires it. A spreadsheet takes a
  * cell that starts with one of "=+-@" and is no number for a formula, so such a

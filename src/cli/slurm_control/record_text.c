@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 
+#include "cli/print/sanitize_text.h"
 #include "lib/base/strbuf.h"
 
 void
@@ -18,6 +19,7 @@ record_text_add(struct record_text *record, const char *format, ...)
     for (size_t i = start; i < record->out->length; i++)
         if (iscntrl((unsigned char)record->out->text[i]))
             record->out->text[i] = ' ';
+    strbuf_truncate(record->out, start + sanitize_text_in_place(record->out->text + start));
 }
 
 void

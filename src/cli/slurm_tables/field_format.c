@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/print/sanitize_text.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -199,14 +200,24 @@ cut(const char *text, size_t length, size_t width)
     return width;
 }
 
-/* A newline in a name would make a line that looks like another job's. */
+/* A newline in a name would make a line that looks like another job's, and a terminal
+ * obeys other characters.
+ */
 static void
-add_safely(const char *text, size_t length, struct strbuf *out)
+make_safe(struct strbuf *value)
 {
-    char *to = strbuf_extend(out, length);
+    for (size_t i = 0; i < value->length; i++)
+        if ((unsigned char)value->text[i] < ' ')
+            value->text[i] = '?';
+    strbuf_truncate(value, sanitize_text_in_place(value->text));
+}
 
-    for (size_t i = 0; i < length; i++)
-        to[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+static void
+add_value(const struct output_field *field, const void *row, struct strbuf *value)
+{
+    strbuf_truncate(value, 0);
+    field->column->add(row, value);
+    make_safe(value);
 }
 
 static void
@@ -224,7 +235,7 @@ add_padded(const struct output_field *field, const char *text, struct strbuf *ou
 
     if (field->is_right)
         add_blanks(padding, out);
-    add_safely(text, shown, out);
+    strbuf_add(out, text, shown);
     if (!field->is_right)
         add_blanks(padding, out);
 }
@@ -246,12 +257,9 @@ field_format_add_line(const struct output_format *format, const void *row, struc
     for (size_t i = 0; i < format->count; i++) {
         const struct output_field *field = &format->fields[i];
 
-        strbuf_truncate(&value, 0);
         if (row != NULL)
-            field->column->add(row, &value);
-        else
-            strbuf_add_text(&value, heading_of(field->column));
-        add_padded(field, value.text, out);
+            add_value(field, row, &value);
+        add_padded(field, row != NULL ? value.text : heading_of(field->column), out);
         strbuf_add_text(out, field->suffix);
     }
     strbuf_add_char(out, '\n');
@@ -269,7 +277,7 @@ add_cell(const struct output_field *field, const char *text, bool is_marked, str
     } else {
         const size_t shown = cut(text, length, field->width - 1);
 
-        add_safely(text, shown, out);
+        strbuf_add(out, text, shown);
         strbuf_add_char(out, '+');
         add_blanks(field->width - shown - 1, out);
     }
@@ -280,7 +288,7 @@ static void
 add_delimited(const struct output_format *f, const struct list_style *style, size_t at,
               const char *text, struct strbuf *out)
 {
-    add_safely(text, strlen(text), out);
+    strbuf_add_text(out, text);
     if (style->ends_with_it || at + 1 < f->count)
         strbuf_add_text(out, style->delimiter);
 }
@@ -313,8 +321,7 @@ field_format_add_list(const struct output_format *f, const struct list_style *st
 
     strbuf_init_in(&value, room, sizeof(room));
     for (size_t i = 0; i < f->count; i++) {
-        strbuf_truncate(&value, 0);
-        f->fields[i].column->add(row, &value);
+        add_value(&f->fields[i], row, &value);
         if (style->delimiter != NULL)
             add_delimited(f, style, i, value.text, out);
         else

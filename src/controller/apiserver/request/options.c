@@ -159,6 +159,19 @@ compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Sorts the names. A name that was written a thousand times is looked up once. */
+static size_t
+sort_names(const char **names, size_t count)
+{
+    size_t kept = 0;
+
+    qsort(names, count, sizeof(*names), compare_names);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || strcmp(names[i], names[kept - 1]) != 0)
+            names[kept++] = names[i];
+    return kept;
+}
+
 /* An addition to upstream. Not for watches: a job does not change when its pods
  * do, so a watch could not report the change.
  */
@@ -176,9 +189,8 @@ parse_node(struct options_parser *p)
     else if (hostlist_expand_few(p->arena, list, NODES_MOST, &names, &count, &err) < 0)
         reply_bad_request(p->reply, "kiln.hpc/node: %s", err.text);
     else {
-        qsort(names, count, sizeof(*names), compare_names);
         p->options->nodes = names;
-        p->options->n_nodes = count;
+        p->options->n_nodes = sort_names(names, count);
     }
     return p->options->nodes != NULL;
 }

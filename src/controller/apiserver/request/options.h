@@ -47,7 +47,7 @@ struct options {
     int64_t last_ended;       /* Jobs: of those that ended, only so many, the last ones;
                                * 0: all. Only for one user's jobs, else ignored */
     const char **nodes;       /* Jobs: only those with a pod on one of them, or whose
-                               * last pod was there; sorted */
+                               * last pod was there; sorted, each once */
     size_t n_nodes;           /* 0: all */
     bool has_east;            /* the reader's time zone was given, for Tables */
     int64_t east_s;

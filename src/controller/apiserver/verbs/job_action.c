@@ -207,8 +207,8 @@ patch(struct job_action *a, const struct chosen *which)
         return;
     }
     job = job_of(object);
-    /* It may have started since it was chosen. */
-    if (!has_state(a, object)) {
+    /* It may have started since it was chosen. The state of an array says little of some tasks. */
+    if (which->elements == NULL && !has_state(a, object)) {
         job_action_add_result(
             a, which, job->status.id, "Nothing",
             arena_printf(q->arena, "is %s by now",

@@ -6,6 +6,9 @@
  *   {"fieldSelector": "...", "labelSelector": "...", "states": ["Pending"],
  *    "name": "sweep*", "namespace": "chem"}
  *
+ * "states" beside ids: of these jobs only those that are in one of the states by then;
+ * tasks that are named are changed in any state.
+ *
  * "dryRun": true only counts; "atMost": 5 changes nothing if more jobs match
  * ("isTooMany": true). The action "update" takes the changes in "update": {...}
  * (job_update_patch.h).

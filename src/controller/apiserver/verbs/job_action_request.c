@@ -66,7 +66,7 @@ read_selection(struct job_action *a, const struct json *body)
         return refuse(q, &err);
     if (labels != NULL && label_query_parse(q->arena, labels, &q->options.labels, &err) < 0)
         return refuse(q, &err);
-    return read_states(a, json_get(body, "states"));
+    return true;
 }
 
 static void
@@ -110,5 +110,6 @@ job_action_read(struct job_action *a, const struct json *body)
     a->update = json_get(body, "update");
     if (strcmp(a->change->name, "update") == 0 && job_update_patch_check(a->update, &err) < 0)
         return refuse(q, &err);
-    return !a->is_selection || read_selection(a, body);
+    return read_states(a, json_get(body, "states"))
+           && (!a->is_selection || read_selection(a, body));
 }

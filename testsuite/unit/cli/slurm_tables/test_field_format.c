@@ -174,7 +174,25 @@ START_TEST(a_name_makes_no_second_line_and_is_not_cut_within_a_character)
 }
 END_TEST
 
+START_TEST(a_value_cannot_steer_the_terminal)
+{
+    static const struct fake_row evil = {"1", "a\nb\033c\302\233d\342\200\256e\303\251"};
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const struct list_style parsable = {.delimiter = "|"};
+    struct output_format f = field_format_of_letters(arena, &columns, "%.7j|%j");
+
+    field_format_add_line(&f, &evil, &out);
+    ck_assert_str_eq(out.text, "a?b?c?d|a?b?c?d?e\303\251\n");
+    strbuf_truncate(&out, 0);
+    f = field_format_of_list(arena, &columns, "jobid,name");
+    field_format_add_list(&f, &parsable, &evil, &out);
+    ck_assert_str_eq(out.text, "1|a?b?c?d?e\303\251\n");
+}
+END_TEST
+
 SUITE("field_format", letters_have_widths_and_text_around_them,
       unknown_letters_stay_as_they_were_written, names_have_widths_and_suffixes,
       a_list_is_a_table_or_has_delimiters,
-      a_name_makes_no_second_line_and_is_not_cut_within_a_character)
+      a_name_makes_no_second_line_and_is_not_cut_within_a_character,
+      a_value_cannot_steer_the_terminal)

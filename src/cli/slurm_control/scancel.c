@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/connect/client_settings.h"
@@ -20,12 +19,8 @@
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "cli/slurm_control/cancel_choice.h"
 #include "lib/api/job/job_state.h"
-#include "lib/api/object/kind.h"
-#include "lib/api/object/meta.h"
-#include "lib/api/value/hostlist.h"
-#include "lib/api/value/id_ranges.h"
-#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -35,6 +30,8 @@
 /* Slurm's exit statuses are the last eight bits of its error numbers. */
 #define STATUS_DENIED      210 /* of ESLURM_ACCESS_DENIED */
 #define STATUS_UNREACHABLE 8   /* of SLURM_COMMUNICATIONS_CONNECTION_ERROR */
+
+#define MOST_ROUNDS 100
 
 struct scancel_options {
     struct slurm_common_options common;
@@ -268,6 +265,19 @@ report(const struct slurm_client *client, const struct scancel_options *o,
     return status;
 }
 
+/* The server looks again whether a job is in one of the states. */
+static void
+set_states(struct arena *arena, struct json *body, uint32_t states)
+{
+    struct json *list = json_array(arena);
+
+    for (enum job_state state = JOB_STATE_PENDING; state < JOB_STATE_COUNT; state++)
+        if (states & JOB_STATE_BIT(state))
+            json_append(arena, list, json_string(arena, job_state_words(state)->name));
+    if (states != 0)
+        json_set(arena, body, "states", list);
+}
+
 /* Sends the body until all of its jobs were done. *ret_count: how many jobs it named. */
 static int
 cancel(struct slurm_client *client, const struct scancel_options *o, struct json *body,
@@ -349,14 +359,14 @@ tell_none(const struct slurm_client *client, const struct scancel_options *o)
     slurm_client_error(client, "No active jobs match ALL job filters, including: %s", text.text);
 }
 
-/* Whether the server can select by all that is asked for. A name with a wildcard is a pattern to
- * it.
+/* Whether the server can select by all that is asked for. To it a name with a wildcard is a
+ * pattern, and an array whose first tasks run is a job that runs.
  */
 static bool
 is_simple(const struct scancel_options *o, const char *ids)
 {
     return ids == NULL && !o->interactive && o->nodes == NULL && o->qos == NULL
-           && o->reservation == NULL
+           && o->selection.state == NULL && o->reservation == NULL
            && (o->selection.name == NULL || strpbrk(o->selection.name, "*?") == NULL);
 }
 
@@ -366,144 +376,77 @@ cancel_selected(struct slurm_client *client, const struct scancel_options *o, si
 {
     struct arena *arena = client->arena;
     struct json *body = json_object(arena);
-    struct job_selection s = o->selection, stateless;
-    const char *fields;
+    struct job_selection s = o->selection;
     int r = job_selection_check(&s, err);
 
     if (r < 0)
         return r;
-    stateless = s;
-    stateless.states = 0;
-    fields = job_selection_fields(&stateless, "status.finished=false", arena);
-    json_set_string(arena, body, "fieldSelector", fields);
+    json_set_string(arena, body, "fieldSelector",
+                    job_selection_fields(&s, "status.finished=false", arena));
     if (s.account != NULL)
         json_set_string(arena, body, "namespace", s.account);
     if (s.name != NULL)
         json_set_string(arena, body, "name", s.name);
-    if (s.states != 0) {
-        struct json *states = json_array(arena);
-
-        for (enum job_state state = JOB_STATE_PENDING; state < JOB_STATE_COUNT; state++)
-            if (s.states & JOB_STATE_BIT(state))
-                json_append(arena, states, json_string(arena, job_state_words(state)->name));
-        json_set(arena, body, "states", states);
-    }
     return cancel(client, o, body, ret_count, ret_status, err);
 }
 
 /* ---- Jobs that are listed first ---- */
 
-static const char *
-annotation(const struct json *job, const char *name)
-{
-    return json_get_text(json_get_path(job, "metadata.annotations"), name);
-}
+/* So many words at once: the server takes 256 arrays in a request. */
+#define MOST_WORDS 200
 
-static bool
-is_text(const char *wanted, const char *text)
-{
-    return wanted == NULL || (text != NULL && strcmp(wanted, text) == 0);
-}
-
-/* The ids that were named; without any, each job. */
-static bool
-is_named(struct slurm_client *client, const char *ids, int64_t id, const char **ret_name)
-{
-    const char *word;
-
-    *ret_name = arena_printf(client->arena, "%" PRId64, id);
-    if (ids == NULL)
-        return true;
-    while ((word = job_words_next(&ids, client->arena)) != NULL)
-        if (atoll(word) == id) {
-            *ret_name = word;
-            return true;
-        }
-    return false;
-}
-
-static bool
-is_chosen(const struct scancel_options *o, const struct json *job)
-{
-    const char *qos = json_path_text(job, "spec.template.spec.priorityClassName");
-
-    return is_text(o->selection.name, annotation(job, ANNOTATION_JOB_NAME))
-           && is_text(o->qos, qos != NULL ? qos : "normal") && o->wckey == NULL
-           && is_text(o->reservation,
-                      json_path_text(job, "spec.template.spec.placement.reservation"));
-}
-
-/* Whether the user wants this job to be ended; anything but y is no. */
-static bool
-is_confirmed(const struct json *job, const char *id)
-{
-    const char *name = annotation(job, ANNOTATION_JOB_NAME);
-    const char *partition = json_path_text(job, "spec.template.spec.placement.partition");
-    char line[16];
-
-    printf("Cancel job_id=%s name=%s partition=%s [y/n]? ", id, name != NULL ? name : "",
-           partition != NULL ? partition : "all");
-    fflush(stdout);
-    return fgets(line, sizeof(line), stdin) != NULL && (line[0] == 'y' || line[0] == 'Y');
-}
-
-/* Adds the jobs of one node, or of all, to the list of ids. */
 static int
-add_listed(struct slurm_client *client, const struct scancel_options *o, const char *ids,
-           const char *node, struct strbuf *out, struct error *err)
+cancel_words(struct slurm_client *client, const struct scancel_options *o, uint32_t states,
+             const struct cancel_words *words, size_t *ret_count, int *ret_status,
+             struct error *err)
 {
-    struct arena *arena = client->arena;
-    struct job_selection s = o->selection;
-    struct client_request request = {.verb = CLIENT_LIST, .kind = &job_kind, .limit = KCTL_PAGE};
-    int r;
+    int r = 0;
 
-    s.name = NULL;
-    s.node = node;
-    r = job_selection_check(&s, err);
-    if (r < 0)
-        return r;
-    request.namespace = job_selection_namespace(&s);
-    request.field_selector = job_selection_fields(&s, "status.finished=false", arena);
-    request.query = job_selection_query(&s, NULL, arena);
-    do {
-        struct json *page = NULL;
-        const struct json *items;
+    for (size_t i = 0; r == 0 && i < words->count; i += MOST_WORDS) {
+        CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+        struct json *body = json_object(client->arena);
 
-        r = kctl_call(&client->kctl, &request, arena, &page, err);
-        if (r < 0)
-            return r;
-        items = json_get(page, "items");
-        for (uint32_t i = 0; i < json_count(items); i++) {
-            const struct json *job = json_at(items, i);
-            const int64_t id = json_get_int(json_get(job, "status"), "id", 0);
-            const char *name;
-
-            if (id > 0 && is_chosen(o, job) && is_named(client, ids, id, &name)
-                && (!o->interactive || is_confirmed(job, name)))
-                strbuf_printf(out, "%s%s", out->length > 0 ? "," : "", name);
-        }
-        request.continue_token = json_path_text(page, "metadata.continue");
-    } while (request.continue_token != NULL && request.continue_token[0] != '\0');
-    return 0;
+        for (size_t k = i; k < words->count && k < i + MOST_WORDS; k++)
+            strbuf_printf(&list, "%s%s", k > i ? "," : "", words->items[k]);
+        json_set_string(client->arena, body, "ids", list.text);
+        set_states(client->arena, body, states);
+        r = cancel(client, o, body, ret_count, ret_status, err);
+    }
+    return r;
 }
 
+/* Arrays whose tasks the server does not list at once need several rounds. */
 static int
 cancel_listed(struct slurm_client *client, const struct scancel_options *o, const char *ids,
               size_t *ret_count, int *ret_status, struct error *err)
 {
-    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
-    struct json *body = json_object(client->arena);
-    const char *none[] = {NULL};
-    const char **nodes = none;
-    size_t n_nodes = 1;
-    int r = o->nodes == NULL ? 0 : hostlist_expand(client->arena, o->nodes, &nodes, &n_nodes, err);
+    struct job_selection s = o->selection;
+    int r = job_selection_check(&s, err);
+    const struct cancel_filters filters = {
+        .ids = ids,
+        .user = s.user,
+        .account = s.account,
+        .partition = s.partition,
+        .name = s.name,
+        .qos = o->qos,
+        .reservation = o->reservation,
+        .nodes = o->nodes,
+        .states = s.states,
+        .is_interactive = o->interactive,
+    };
 
-    for (size_t i = 0; r == 0 && i < n_nodes; i++)
-        r = add_listed(client, o, ids, nodes[i], &list, err);
-    if (r < 0 || list.length == 0)
-        return r;
-    json_set_string(client->arena, body, "ids", list.text);
-    return cancel(client, o, body, ret_count, ret_status, err);
+    for (unsigned round = 0; r == 0 && round < MOST_ROUNDS; round++) {
+        CLEANUP(cancel_words_fini) struct cancel_words words = {0};
+        bool is_last;
+
+        r = cancel_choice_find(client, &filters, &words, err);
+        is_last = !words.is_cut || o->interactive;
+        if (r == 0)
+            r = cancel_words(client, o, s.states, &words, ret_count, ret_status, err);
+        if (is_last || *ret_status != 0)
+            break;
+    }
+    return r;
 }
 
 /* ---- The command ---- */
