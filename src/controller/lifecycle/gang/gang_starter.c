@@ -33,6 +33,7 @@ struct gang_starter {
     struct event_recorder *event_recorder;
     struct map *gangs; /* key of a Job, to its struct waiting_gang */
     struct workqueue *queue;
+    struct workqueue *orphans; /* keys of pods */
     struct list calls;
 };
 
@@ -45,6 +46,7 @@ struct waiting_gang {
 struct gang_call {
     struct list link;
     struct gang_starter *starter;
+    struct workqueue *queue; /* of the key */
     struct client_call *call;
     char *key;
     const struct object *pod; /* of a removal; or NULL */
@@ -61,6 +63,14 @@ is_waiting(const struct object *pod)
 {
     return pod != NULL && pod_awaits_start(pod_of(pod)) && is_live(pod_of(pod))
            && pod_is_prepared(pod_of(pod));
+}
+
+/* Its Job was deleted without it, so nobody will ever start it. */
+static bool
+is_orphan(const struct object *pod)
+{
+    return pod != NULL && pod_awaits_start(pod_of(pod)) && is_live(pod_of(pod))
+           && meta_controller_of(pod->meta, &job_kind) == NULL;
 }
 
 static void
@@ -109,8 +119,15 @@ count_if_waiting(struct gang_starter *s, const struct object *pod, int64_t by)
 static void
 on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
-    count_if_waiting(context, new_object, 1);
-    count_if_waiting(context, old_object, -1);
+    struct gang_starter *s = context;
+    char key[OBJECT_KEY_SIZE];
+
+    count_if_waiting(s, new_object, 1);
+    count_if_waiting(s, old_object, -1);
+    if (!is_orphan(new_object))
+        return;
+    object_key(new_object, key);
+    workqueue_add(s->orphans, key);
 }
 
 /* ---- The members of an attempt ---- */
@@ -177,12 +194,13 @@ call_free(struct gang_call *c)
 }
 
 static struct gang_call *
-call_new(struct gang_starter *s, const char *key)
+call_new(struct gang_starter *s, struct workqueue *queue, const char *key)
 {
     struct gang_call *c = xnew(struct gang_call);
 
     list_add_last(&s->calls, &c->link);
     c->starter = s;
+    c->queue = queue;
     c->key = xstrdup(key);
     return c;
 }
@@ -198,8 +216,8 @@ on_answered(const struct client_reply *reply, void *context)
     const bool has_failed = client_reply_error(reply, &err) < 0 && reply->code != 404;
 
     if (has_failed)
-        log_debug("the gang of job '%s': %s, trying again", c->key, err.text);
-    workqueue_done(c->starter->queue, c->key, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+        log_debug("the gang of '%s': %s, trying again", c->key, err.text);
+    workqueue_done(c->queue, c->key, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
     call_free(c);
 }
 
@@ -208,7 +226,7 @@ start(struct gang_starter *s, const char *key, const struct object *job, struct 
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena), *list = json_array(arena);
-    struct gang_call *c = call_new(s, key);
+    struct gang_call *c = call_new(s, s->queue, key);
 
     qsort(m->pods, m->count, sizeof(m->pods[0]), compare_names);
     for (uint32_t i = 0; i < m->count; i++) {
@@ -272,7 +290,7 @@ give_up(struct gang_starter *s, const char *key, const struct object *pod)
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena), *condition = json_object(arena);
     struct json *status = json_make_object(arena, body, "status"), *list = json_array(arena);
-    struct gang_call *c = call_new(s, key);
+    struct gang_call *c = call_new(s, s->queue, key);
     char now[TIME_TEXT_SIZE];
 
     time_format(clock_real_us(s->s.clock), false, now);
@@ -302,6 +320,24 @@ give_up(struct gang_starter *s, const char *key, const struct object *pod)
                               .body = body,
                           },
                           on_marked, c);
+}
+
+/* It would hold its node for ever: the time limit begins with the start. */
+static void
+work_on_orphan(const char *key, void *context)
+{
+    struct gang_starter *s = context;
+    const struct object *pod = object_cache_find_key(s->s.cache, &pod_kind, key);
+    struct gang_call *c;
+
+    if (!is_orphan(pod)) {
+        workqueue_done(s->orphans, key, WORKQUEUE_OK);
+        return;
+    }
+    log_info("pod '%s': its Job was deleted before it could start, so it is deleted", key);
+    c = call_new(s, s->orphans, key);
+    c->pod = object_ref(pod);
+    send_removal(c);
 }
 
 /* How long the prepared pods go on waiting; INT64_MAX: for ever. */
@@ -377,6 +413,7 @@ gang_starter_new(const struct gang_starter_settings *settings)
     s->gangs = map_new();
     list_init(&s->calls);
     s->queue = workqueue_new(settings->loop, PARALLEL, work_on_gang, s);
+    s->orphans = workqueue_new(settings->loop, PARALLEL, work_on_orphan, s);
     object_cache_listen(settings->cache, &pod_kind, on_pod, s);
     object_cache_on_synced(settings->cache, on_synced, s);
     return s;
@@ -401,6 +438,7 @@ gang_starter_free(struct gang_starter *s)
         free(gang);
     map_free(s->gangs);
     workqueue_free(s->queue);
+    workqueue_free(s->orphans);
     event_recorder_free(s->event_recorder);
     free(s);
 }

@@ -302,6 +302,22 @@ START_TEST(pods_of_a_former_job_of_that_name_do_not_count)
 }
 END_TEST
 
+/* Its nodes would be held for ever. */
+START_TEST(a_pod_that_lost_its_job_before_the_start_is_deleted)
+{
+    struct stage s;
+
+    stage_init(&s);
+    put_pod(&s, 0, "", "");
+    settle(&s);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 0);
+    put_orphan(&s);
+    settle(&s);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 1);
+    stage_fini(&s);
+}
+END_TEST
+
 static unsigned n_looks;
 
 static int64_t
@@ -337,4 +353,5 @@ SUITE("gang_starter", a_gang_is_started_once_when_its_last_pod_is_prepared,
       one_on_a_silent_node_is_waited_for, a_start_that_is_refused_is_tried_again,
       one_that_the_others_wait_for_too_long_is_ended,
       pods_of_a_former_job_of_that_name_do_not_count,
+      a_pod_that_lost_its_job_before_the_start_is_deleted,
       nobody_is_left_to_wait_for_costs_a_look_now_and_then)
