@@ -12,6 +12,7 @@
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
 need munged kiln-controller kiln-agent kctl ksub jq curl
+cluster_slurm
 cluster_user kilntest1 && cluster_user kilntest2 || skip_all "only root can make users"
 cluster_munge
 cluster_controller --socket "$cluster/socket"
@@ -185,5 +186,51 @@ is "... with the code of that node" "$(history -j "$id" -o state,exit | tr -s ' 
 id=$(submit -N 2 --hold --wrap true)
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "one that never started is one row, too" wait_for 20 one_row || note "$(history -j "$id")"
+
+# --- Slurm's commands --------------------------------------------------------------
+
+slurm() { (cd "$home" && as kilntest1 "$@" 2>&1); }
+record() { slurm scontrol -o show job "$id" | tr ' ' '\n' | grep -E "^($1)=" | tr '\n' ' '; }
+account() { slurm sacct -n -P -j "$id" "$@" | tr '\n' ' '; }
+is "sbatch --test-only counts the CPUs of all nodes" \
+    "$(slurm sbatch --test-only -t 5 -N 3 --ntasks-per-node 2 --wrap true | sed 's/.*using/using/')" \
+    "using 6 processors on nodes n[2,9-10] in partition all"
+id=$(slurm sbatch --parsable -t 5 -n 9 --wrap true)
+is "sbatch takes more nodes for more tasks than a node has CPUs" "$(shape "$id")" "2 5 9 5"
+ends "$id"
+id=$(slurm sbatch --parsable --requeue -t 5 -N 3 -n 7 -c 1 --mem 100M --wrap 'exec sleep 300')
+wait_for 20 is_running "$id"
+is "scontrol show job has the amounts of all nodes" \
+    "$(record 'Requeue|Restarts|BatchHost|NumNodes|NumCPUs|NumTasks|CPUs/Task|TRES')" \
+    "Requeue=1 Restarts=0 BatchHost=n2 NumNodes=3 NumCPUs=9 NumTasks=7 CPUs/Task=1 TRES=cpu=9,mem=300M,node=3,billing=9 "
+has_run() { [ "$(account -X -o elapsedraw | tr -d ' ')" -gt 0 ]; }
+wait_for 10 has_run
+is "the script of a job that runs is on the first node" \
+    "$(account -o jobid,alloccpus,nnodes,nodelist,reqmem,alloctres)" \
+    "$id|9|3|n[2,9-10]|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|3|1|n2||cpu=3,mem=100M,node=1 $id.extern|9|3|n[2,9-10]||cpu=9,mem=300M,node=3 "
+slurm scontrol requeue "$id" >/dev/null
+has_restarted() { record 'JobState|Restarts' | grep -q 'JobState=RUNNING Restarts=1'; }
+ok "a job that was requeued has been restarted once" wait_for 40 has_restarted ||
+    note "$(record 'JobState|Restarts')"
+ok "... and kctl show says so" sh -c 'printf "%s" "$1" | grep -q "^Attempts: *2$"' _ "$(show)" ||
+    note "$(show)"
+slurm scancel "$id"
+two_rows() { [ "$(history -j "$id" | wc -l)" = 2 ]; }
+wait_for 40 two_rows
+is "sacct -D has both attempts, with the same amounts" \
+    "$(account -D -o jobid,state,alloccpus,reqmem,alloctres | sed "s/ by [0-9]*//")" \
+    "$id|REQUEUED|9|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|CANCELLED|3||cpu=3,mem=100M,node=1 $id.extern|COMPLETED|9||cpu=9,mem=300M,node=3 $id|CANCELLED|9|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|CANCELLED|3||cpu=3,mem=100M,node=1 $id.extern|COMPLETED|9||cpu=9,mem=300M,node=3 "
+ok "seff knows how much memory the job asked for" sh -c \
+    'printf "%s" "$1" | grep -q "^Memory Efficiency: .*% of 300.00 MB$"' _ "$(slurm seff "$id")" ||
+    note "$(slurm seff "$id")"
+id=$(slurm sbatch --parsable --hold -t 5 -N 3 -n 6 -c 2 --wrap true)
+is "an update of the tasks" "$(slurm scontrol update jobid="$id" NumTasks=4; shape "$id")" "3 2 4 4"
+is "... is of all nodes" "$(record 'NumCPUs|NumTasks|CPUs/Task')" \
+    "NumCPUs=12 NumTasks=4 CPUs/Task=2 "
+is "... which may have the same number again" \
+    "$(slurm scontrol update jobid="$id" NumTasks=9; shape "$id")" "3 3 - 6"
+like "... and need one each" "$(slurm scontrol update jobid="$id" NumTasks=2)" \
+    'it has 3 nodes, and each needs at least one task'
+slurm scancel "$id"
 
 finish

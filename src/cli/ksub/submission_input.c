@@ -536,6 +536,7 @@ read_sbatch_options(struct submission_input *input, char **words, size_t n_words
     r = n_words == 0 ? 0 : apply_words(input, sbatch_options(), words, n_words, &used, err);
     if (r == 0)
         r = option_parse(sbatch_options(), argc, argv, s, &operands, err);
+    input->asked = *s;
     if (r == 0)
         r = sbatch_options_settle(s, err);
     if (r == 0)

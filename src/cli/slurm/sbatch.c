@@ -328,6 +328,15 @@ submit(struct slurm_client *client, const struct submission_input *input,
 /* ---- --test-only ---- */
 
 static int
+end_impossible(const char *why)
+{
+    fputs("allocation failure: Requested node configuration is not available\n", stderr);
+    if (why != NULL && why[0] != '\0')
+        fprintf(stderr, "sbatch: error: %s\n", why);
+    return failure(STATUS_FAILED);
+}
+
+static int
 print_test(const struct submission *s, const struct object *job, const struct json *why)
 {
     const char *chance = json_path_text(why, "start.chance");
@@ -339,14 +348,8 @@ print_test(const struct submission *s, const struct object *job, const struct js
     int64_t at_us = clock_real_us(&clock_system);
     char at[LOCAL_TIME_SIZE] = "Unknown";
 
-    if (chance == NULL || strcmp(chance, "Never") == 0) {
-        fputs("allocation failure: Requested node configuration is not available\n", stderr);
-        if (message == NULL)
-            message = json_path_text(why, "cause.message");
-        if (message != NULL && message[0] != '\0')
-            fprintf(stderr, "sbatch: error: %s\n", message);
-        return failure(STATUS_FAILED);
-    }
+    if (chance == NULL || strcmp(chance, "Never") == 0)
+        return end_impossible(message != NULL ? message : json_path_text(why, "cause.message"));
     if (s->quiet)
         return 0;
     if (strcmp(chance, "Now") == 0 || (from != NULL && time_parse(from, &at_us) == 0)) {
@@ -358,8 +361,8 @@ print_test(const struct submission *s, const struct object *job, const struct js
     fprintf(stderr,
             "sbatch: Job 0 to start at %s using %" PRId64
             " processors on nodes %s in partition %s\n",
-            at, submission_cpus(s), node != NULL ? node : "(null)",
-            partition != NULL ? partition : "all");
+            at, submission_cpus(s) * (s->node_count > 1 ? s->node_count : 1),
+            node != NULL ? node : "(null)", partition != NULL ? partition : "all");
     return 0;
 }
 
@@ -374,6 +377,7 @@ test(struct slurm_client *client, const struct submission *s, const struct json 
         .namespace = manifest_namespace(s),
         .job = manifest,
         .dry_run = true,
+        .is_test = true,
         .patience_ms = PATIENCE_MS,
     };
     const struct json *why = NULL;
@@ -384,6 +388,8 @@ test(struct slurm_client *client, const struct submission *s, const struct json 
         r = test_only_ask(s, request.client, manifest, client->arena, &why, &err);
     if (r == 0)
         return print_test(s, job, why);
+    if (r == -ENODEV)
+        return end_impossible(err.text);
     connection_advise(r, &err);
     fprintf(stderr, "allocation failure: %s\n", slurm_client_reason(r, &err));
     return failure(STATUS_FAILED);

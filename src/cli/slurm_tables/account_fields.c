@@ -346,7 +346,7 @@ add_tres(const struct account_row *row, struct strbuf *out)
         strbuf_printf(out, ",gres/gpu=%" PRId64, row->gpus);
     if (row->memory > 0) {
         strbuf_add_text(out, ",mem=");
-        slurm_words_add_memory(row->memory * row->nodes, row->unit, out);
+        slurm_words_add_memory(row->memory, row->unit, out);
     }
     strbuf_printf(out, ",node=%" PRId64, row->nodes);
 }

@@ -51,7 +51,7 @@ list_tres(const struct account_row *row, struct arena *arena)
     struct json *list = json_array(arena);
 
     add_tres(arena, list, "cpu", NULL, 1, row->cpus);
-    add_tres(arena, list, "mem", NULL, 2, (row->memory * row->nodes) >> 20);
+    add_tres(arena, list, "mem", NULL, 2, row->memory >> 20);
     add_tres(arena, list, "node", NULL, 4, row->nodes);
     if (row->step == NULL)
         add_tres(arena, list, "billing", NULL, 5, row->cpus);
@@ -97,7 +97,7 @@ set_times(const struct account_row *row, struct arena *arena, struct json *out)
 static struct json *
 make_step(const struct account_row *job, const char *name, struct arena *arena)
 {
-    const struct account_row row = account_row_step(job, name);
+    const struct account_row row = account_row_step(job, name, arena);
     struct json *out = json_object(arena), *nodes = part(arena, out, "nodes");
     struct json *tres = part(arena, out, "tres"), *step = part(arena, out, "step");
     struct json *consumed = part(arena, tres, "consumed"), *max = json_array(arena);

@@ -101,8 +101,8 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
         .uid = queue_row_uid(row),
         .cpus = row->cpus,
         .nodes = row->nodes,
-        .gpus = queue_row_gpus(row, &model),
-        .memory = queue_row_memory(row),
+        .gpus = queue_row_gpus(row, &model) * (row->nodes > 0 ? row->nodes : 1),
+        .memory = queue_row_memory(row) * (row->nodes > 0 ? row->nodes : 1),
         .limit_s = row->limit_s,
         .submit_us = row->submit_us,
         .eligible_us = row->submit_us,
@@ -124,25 +124,48 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
     return a;
 }
 
+/* The script runs on the first of the job's nodes, each of which has the same part. */
+static void
+keep_first_node(struct account_row *a, struct arena *arena)
+{
+    const char **names = NULL;
+    size_t count = 0;
+
+    if (a->nodes < 2)
+        return;
+    a->cpus = (a->cpus + a->nodes - 1) / a->nodes;
+    a->gpus /= a->nodes;
+    a->memory /= a->nodes;
+    if (hostlist_expand(arena, a->node, &names, &count, NULL) == 0 && count > 0)
+        a->node = names[0];
+    a->nodes = 1;
+}
+
 /* The script of a job that was ended shows the signal that ended it. Programs that
  * others start in a job have no exit code.
  */
 struct account_row
-account_row_step(const struct account_row *job, const char *step)
+account_row_step(const struct account_row *job, const char *step, struct arena *arena)
 {
     const bool is_extern = step[0] == 'e';
+    const bool is_over = job->state == JOB_STATE_REQUEUED && job->start_us != 0; /* an attempt */
     struct account_row a = *job;
 
     a.step = a.name = step;
     if (is_extern) {
         a.cpu_us = a.rss = a.read = a.written = -1;
         a.exit_code = a.signal = 0;
-        if (job_state_is_ended(a.state))
+        if (job_state_is_ended(a.state) || is_over)
             a.state = JOB_STATE_COMPLETED;
         return a;
     }
-    if (a.state == JOB_STATE_TIMED_OUT || a.state == JOB_STATE_PREEMPTED
-        || a.state == JOB_STATE_DEADLINE || (a.state == JOB_STATE_FAILED && a.signal != 0))
+    keep_first_node(&a, arena);
+    if (is_over)
+        a.state = a.signal != 0      ? JOB_STATE_CANCELLED
+                  : a.exit_code != 0 ? JOB_STATE_FAILED
+                                     : JOB_STATE_COMPLETED;
+    else if (a.state == JOB_STATE_TIMED_OUT || a.state == JOB_STATE_PREEMPTED
+             || a.state == JOB_STATE_DEADLINE || (a.state == JOB_STATE_FAILED && a.signal != 0))
         a.state = JOB_STATE_CANCELLED;
     return a;
 }

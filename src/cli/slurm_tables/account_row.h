@@ -26,8 +26,9 @@ struct account_row {
     const char *ender;  /* who cancelled it; or NULL */
     const char *reason; /* Slurm's code */
     enum job_state state;
-    int64_t uid; /* -1: unknown */
-    int64_t cpus, nodes, gpus, memory, limit_s;
+    int64_t uid;                       /* -1: unknown */
+    int64_t cpus, nodes, gpus, memory; /* of all nodes together */
+    int64_t limit_s;
     int64_t submit_us, eligible_us, start_us, end_us, suspended_us; /* 0: none */
     int64_t attempt;
     int64_t exit_code, signal;
@@ -42,7 +43,8 @@ struct account_row account_row_of_history(const struct json *row, struct arena *
 struct account_row account_row_of_queue(const struct queue_row *row, int64_t now_us);
 
 /* The step of a job that has started. */
-struct account_row account_row_step(const struct account_row *job, const char *step);
+struct account_row account_row_step(const struct account_row *job, const char *step,
+                                    struct arena *arena);
 
 /* Seconds that it has run; without the time that it was suspended. */
 int64_t account_row_elapsed_s(const struct account_row *row);

@@ -219,9 +219,8 @@ FIELD(priority_long)
 FIELD(requeue)
 {
     ROW;
-    const int64_t limit = json_get_int(json_get(row->object, "spec"), "backoffLimit", 0);
 
-    strbuf_add_text(out, limit > 0 ? "1" : "0");
+    strbuf_add_char(out, queue_row_may_restart(row) ? '1' : '0');
 }
 
 /* ---- Times ---- */

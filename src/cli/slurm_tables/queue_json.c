@@ -178,8 +178,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
     json_set_string(arena, out, "qos", queue_row_qos(row));
     json_set_bool(arena, out, "reboot", false);
     set_text(arena, out, "required_nodes", 'n', row);
-    json_set_bool(arena, out, "requeue",
-                  json_get_int(json_get(row->object, "spec"), "backoffLimit", 0) > 0);
+    json_set_bool(arena, out, "requeue", queue_row_may_restart(row));
     json_set_int(arena, out, "restart_cnt", row->attempts > 1 ? row->attempts - 1 : 0);
     set_text(arena, out, "resv_name", 'v', row);
     json_set(arena, out, "show_flags", json_array(arena));

@@ -180,13 +180,23 @@ queue_row_annotation(const struct queue_row *row, const char *name)
                : json_get_text(json_get_path(template_of(row), "metadata.annotations"), name);
 }
 
-int64_t
-queue_row_tasks_asked(const struct queue_row *row)
+/* The most that one of the job's nodes has. */
+static int64_t
+tasks_of_node(const struct queue_row *row)
 {
     const char *text = queue_row_annotation(row, ANNOTATION_TASKS);
     const int64_t n = text != NULL ? strtoll(text, NULL, 10) : 1;
 
-    return (n > 0 ? n : 1) * (row->nodes > 0 ? row->nodes : 1);
+    return n > 0 ? n : 1;
+}
+
+int64_t
+queue_row_tasks_asked(const struct queue_row *row)
+{
+    const char *all = queue_row_annotation(row, ANNOTATION_TOTAL_TASKS);
+    const int64_t total = all != NULL ? strtoll(all, NULL, 10) : 0;
+
+    return total > 0 ? total : tasks_of_node(row) * (row->nodes > 0 ? row->nodes : 1);
 }
 
 int64_t
@@ -226,9 +236,10 @@ queue_row_start_us(const struct queue_row *row)
 int64_t
 queue_row_cpus_per_task(const struct queue_row *row)
 {
-    const int64_t tasks = queue_row_tasks_asked(row);
+    const int64_t cpus = row->cpus / (row->nodes > 0 ? row->nodes : 1);
+    const int64_t tasks = tasks_of_node(row);
 
-    return tasks > 0 && row->cpus >= tasks ? row->cpus / tasks : row->cpus;
+    return cpus >= tasks ? cpus / tasks : cpus;
 }
 
 const char *
@@ -237,6 +248,14 @@ queue_row_qos(const struct queue_row *row)
     const char *class = queue_row_pod_text(row, "priorityClassName");
 
     return class != NULL && class[0] != '\0' ? class : "normal";
+}
+
+bool
+queue_row_may_restart(const struct queue_row *row)
+{
+    const struct json *spec = json_get(row->object, "spec");
+
+    return json_is_true(json_get(spec, "requeue")) || json_get_int(spec, "backoffLimit", 0) > 0;
 }
 
 static const struct json *

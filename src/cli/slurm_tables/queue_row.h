@@ -62,4 +62,5 @@ int64_t queue_row_gid(const struct queue_row *row); /* likewise */
 int64_t queue_row_priority(const struct queue_row *row);
 int64_t queue_row_start_us(const struct queue_row *row); /* expected while it waits; 0: unknown */
 int64_t queue_row_cpus_per_task(const struct queue_row *row);
+bool queue_row_may_restart(const struct queue_row *row); /* it was submitted with --requeue */
 const char *queue_row_qos(const struct queue_row *row);

@@ -361,7 +361,7 @@ add_job(const struct sacct *s, const struct account_row *row, struct strbuf *out
     add_line(s, row, out);
     for (size_t i = 0; !s->o.has_no_steps && account_row_has_started(row) && i < ARRAY_SIZE(steps);
          i++) {
-        const struct account_row step = account_row_step(row, steps[i]);
+        const struct account_row step = account_row_step(row, steps[i], s->client->arena);
 
         add_line(s, &step, out);
     }

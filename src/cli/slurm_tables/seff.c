@@ -57,7 +57,7 @@ static void
 add_memory(const struct account_row *row, struct strbuf *out)
 {
     double used = row->rss > 0 ? (double)row->rss : 0;
-    double asked = (double)row->memory * (double)row->nodes;
+    double asked = (double)row->memory;
     const double share = percent(used, asked);
     const char *used_unit = unit_of(&used), *asked_unit = unit_of(&asked);
 

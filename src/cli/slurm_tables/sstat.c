@@ -130,7 +130,7 @@ add_job(struct slurm_client *client, const struct slurm_job_choices *jobs, size_
     for (size_t i = 0; r == 0 && i < found.count; i++) {
         const struct queue_row *row = &found.items[i];
         const struct account_row job = account_row_of_queue(row, clock_real_us(&clock_system));
-        struct account_row step = account_row_step(&job, "batch");
+        struct account_row step = account_row_step(&job, "batch", client->arena);
 
         if (!job_choices_have(&one, row->id, row->task))
             continue;

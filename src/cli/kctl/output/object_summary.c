@@ -81,7 +81,8 @@ object_summary_cell(const struct json *table, const char *column)
 
     for (uint32_t i = 0; i < json_count(columns); i++) {
         const char *name = json_get_text(json_at(columns, i), "name");
-        const char *text = json_text(json_at(cells, i));
+        const struct json *cell = json_at(cells, i);
+        const char *text = json_is(cell, JSON_NUMBER) ? cell->text : json_text(cell);
 
         if (name != NULL && strcmp(name, column) == 0 && text != NULL
             && strcmp(text, "<none>") != 0)

@@ -14,6 +14,7 @@
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_nodes.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -142,6 +143,7 @@ struct template_edit {
     const struct json *update;
     struct json *template_;
     struct json *spec; /* of the template */
+    int64_t nodes;     /* that the job has at a time, if it is one of several */
     bool is_array;
     const char *refusal;
 };
@@ -219,7 +221,27 @@ annotate_number(struct template_edit *e, const char *name, int64_t number)
     annotate(e->arena, e->template_, name, arena_printf(e->arena, "%" PRId64, number));
 }
 
-/* The CPUs are tasks times CPUs per task; the number that is not given remains.
+/* The tasks are those of all nodes; the first nodes have one more if they cannot be divided
+ * equally. Returns how many each node has room for.
+ */
+static int64_t
+divide_tasks(struct template_edit *e, int64_t tasks)
+{
+    if (e->nodes < 2)
+        return tasks;
+    if (tasks < e->nodes) {
+        e->refusal = arena_printf(
+            e->arena, "it has %" PRId64 " nodes, and each needs at least one task", e->nodes);
+        return 1;
+    }
+    if (tasks % e->nodes != 0)
+        annotate_number(e, ANNOTATION_TOTAL_TASKS, tasks);
+    else
+        annotate(e->arena, e->template_, ANNOTATION_TOTAL_TASKS, NULL);
+    return (tasks + e->nodes - 1) / e->nodes;
+}
+
+/* The CPUs of a node are tasks times CPUs per task; the number that is not given remains.
  */
 static void
 edit_cpus(struct template_edit *e)
@@ -239,8 +261,11 @@ edit_cpus(struct template_edit *e)
     }
     tasks = tasks > 0 ? tasks : 1;
     each = milli / 1000 / tasks;
-    tasks = json_get_int(e->update, "tasks", tasks);
+    if (has(e, "tasks"))
+        tasks = divide_tasks(e, json_get_int(e->update, "tasks", tasks));
     each = json_get_int(e->update, "cpusPerTask", each > 0 ? each : 1);
+    if (e->refusal != NULL)
+        return;
     if (tasks * each > MOST_CPUS) {
         e->refusal = "more CPUs than any node can have";
         return;
@@ -540,6 +565,7 @@ job_update_patch_make(struct job_change_call *c)
     struct template_edit e = {
         .arena = c->arena,
         .update = c->update,
+        .nodes = job_gang_size(job_of(c->object)),
         .is_array = json_get_path(job, "spec.array") != NULL,
         .template_ = json_get_path(job, "spec.template"),
         .spec = json_get_path(job, "spec.template.spec"),

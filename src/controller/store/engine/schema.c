@@ -61,6 +61,12 @@ static const char *const steps[SCHEMA_VERSION] = {
     " id INTEGER PRIMARY KEY CHECK (id = 1),"
     " version TEXT NOT NULL);"
     "INSERT INTO writer VALUES (1, '');",
+
+    /* Jobs of several nodes say that only their first pod runs their program
+     * (execution.runs), which controllers of version 4 do not know: they would run
+     * it on every node.
+     */
+    "SELECT 1;",
 };
 
 static const struct schema_steps schema = {

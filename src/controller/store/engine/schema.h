@@ -18,7 +18,7 @@ struct error;
  * only says why, when stored objects get a form that a controller of the former
  * version would misread, without an error, as something else.
  */
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 /* -ENOTSUP: of a later version, or not Kiln's. */
 int schema_migrate(sqlite3 *db, struct error *err);

@@ -458,7 +458,10 @@ add_priority(struct table_row *row)
 static void
 add_attempts(struct table_row *row)
 {
-    table_cell_int(row, job_of(row->object)->status.attempts);
+    const struct job *job = job_of(row->object);
+    const int64_t size = job_gang_size(job) > 0 ? job_gang_size(job) : 1;
+
+    table_cell_int(row, (job->status.attempts + size - 1) / size);
 }
 
 /* clang-format off */

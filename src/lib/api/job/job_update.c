@@ -27,6 +27,7 @@ static const char *const annotations[] = {
     ANNOTATION_CPUS_PER_TASK,
     ANNOTATION_JOB_NAME,
     ANNOTATION_TASKS,
+    ANNOTATION_TOTAL_TASKS,
 };
 
 /* ---- Parts of trees ---- */
@@ -219,6 +220,7 @@ job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
     name_files(arena, pod, job);
     take_annotation(arena, pod, template_, ANNOTATION_CPUS_PER_TASK);
     take_annotation(arena, pod, template_, ANNOTATION_TASKS);
+    take_annotation(arena, pod, template_, ANNOTATION_TOTAL_TASKS);
     take_annotation(arena, pod, job, ANNOTATION_JOB_NAME);
     take_annotation(arena, pod, job, ANNOTATION_CLASS_UID);
     take_annotation(arena, pod, job, ANNOTATION_PARTITION_UID);

@@ -206,6 +206,8 @@ add_nodes_and_tasks(struct shown_job *s)
     describe_output_add(s->out, 0, "Nodes", "%" PRId64 "; %" PRId64 " tasks; the script runs on %s",
                         nodes, tasks,
                         strcmp(runs, EXECUTION_RUNS_EACH) == 0 ? "each of them" : "the first");
+    if (strtoll(object_summary_cell(s->cells, "Attempts"), NULL, 10) > 1)
+        shown_job_add(s, "Attempts", object_summary_cell(s->cells, "Attempts"));
 }
 
 static void

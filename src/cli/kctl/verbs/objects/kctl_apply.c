@@ -115,8 +115,15 @@ apply(struct kctl *kctl, const struct apply_options *o, const struct document *d
     r = kctl_find(kctl, &d->target, arena, &current, err);
     if (r < 0)
         return r;
-    r = current != NULL ? patch(kctl, o, d, current, arena, &what, err)
-                        : create(kctl, o, d, arena, &what, err);
+    if (current == NULL) {
+        r = create(kctl, o, d, arena, &what, err);
+        /* Somebody else was first; the controller makes partitions, too. */
+        if (r == -EEXIST && kctl_find(kctl, &d->target, arena, &current, NULL) == 0
+            && current != NULL)
+            *err = (struct error){0};
+    }
+    if (current != NULL)
+        r = patch(kctl, o, d, current, arena, &what, err);
     if (r == 0)
         printf("%s %s%s\n", kctl_label(&d->target, arena), what, o->dry_run ? " (dry run)" : "");
     return r;

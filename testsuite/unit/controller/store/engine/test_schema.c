@@ -160,10 +160,10 @@ static const struct refusal {
 } refusals[] = {
     {"PRAGMA application_id = 0x4b696c6e; PRAGMA user_version = 99;",
      "written by a later release of Kiln (schema 99; this is version " PACKAGE_VERSION},
-    {"PRAGMA application_id = 0x4b696c6e; PRAGMA user_version = 5;"
+    {"PRAGMA application_id = 0x4b696c6e; PRAGMA user_version = 98;"
      "CREATE TABLE writer (id INTEGER PRIMARY KEY, version TEXT NOT NULL);"
      "INSERT INTO writer VALUES (1, '0.2.0+gfeedbeef')",
-     "written by a later release of Kiln (version 0.2.0+gfeedbeef, schema 5"},
+     "written by a later release of Kiln (version 0.2.0+gfeedbeef, schema 98"},
     {"CREATE TABLE recipes (name TEXT)", "not Kiln's"},
     {"PRAGMA user_version = 1", "not Kiln's"},
 };
