@@ -125,6 +125,8 @@ ok "... in words" says "heterogeneous job" || note "$(cat "$cluster/said")"
 id=$(submit -n 100 --wrap true 2>"$cluster/said")
 ok "tasks for which there are too few nodes are told" says "can never run" ||
     note "$(cat "$cluster/said")"
+never() { as kilntest1 kctl why "$id" | grep -q 'Outlook: *it can never run: it needs .* nodes at'; }
+ok "... also afterwards" wait_for 10 never || note "$(as kilntest1 kctl why "$id")"
 as kilntest1 kctl cancel "$id" >/dev/null
 
 # --- output ------------------------------------------------------------------------
@@ -152,6 +154,11 @@ ok "... on all three" says "at the earliest, on n[2,9-10]" || note "$(cat "$clus
 submit -N 2 -c 4 --test-only --wrap true >"$cluster/said"
 ok "a job of two nodes could start now on the others" says "now, on n[2,10]" ||
     note "$(cat "$cluster/said")"
+id=$(submit -N 3 -c 4 --wrap true)
+outlook() { as kilntest1 kctl why "$id" | grep -q 'Outlook: .* on n\[2,9-10\]'; }
+ok "a job that waits for one of them is told so, too" wait_for 20 outlook ||
+    note "$(as kilntest1 kctl why "$id")"
+as kilntest1 kctl cancel "$id" >/dev/null
 as kilntest1 kctl cancel "$long" >/dev/null
 
 # --- history -----------------------------------------------------------------------
@@ -195,6 +202,8 @@ account() { slurm sacct -n -P -j "$id" "$@" | tr '\n' ' '; }
 is "sbatch --test-only counts the CPUs of all nodes" \
     "$(slurm sbatch --test-only -t 5 -N 3 --ntasks-per-node 2 --wrap true | sed 's/.*using/using/')" \
     "using 6 processors on nodes n[2,9-10] in partition all"
+like "... and refuses what can never run" "$(slurm sbatch --test-only -t 5 -n 99 --wrap true)" \
+    'allocation failure: Requested node configuration is not available'
 id=$(slurm sbatch --parsable -t 5 -n 9 --wrap true)
 is "sbatch takes more nodes for more tasks than a node has CPUs" "$(shape "$id")" "2 5 9 5"
 ends "$id"

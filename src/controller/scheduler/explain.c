@@ -311,7 +311,7 @@ explain_group(struct explanation *e)
     if (!queued_group_is_held(g))
         find_forecast(e);
     if (place != NULL || e->forecast.from_us > 0)
-        explanation_add_group_start(e);
+        explanation_add_group_start(e, place != NULL ? place->reservation : NULL);
 }
 
 static void

@@ -18,6 +18,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -146,6 +147,12 @@ tell_forecast(const struct explanation *e, const char *words, struct start_words
     }
 }
 
+static const char *
+nodes_of(const struct explanation *e)
+{
+    return e->nodes != NULL ? e->nodes : e->estimate.node->name;
+}
+
 static void
 tell_later(const struct explanation *e, const char *words, struct start_words *out)
 {
@@ -160,7 +167,7 @@ tell_later(const struct explanation *e, const char *words, struct start_words *o
         time_format(e->forecast.from_us, false, time);
         strbuf_printf(&out->head, "it may start about %s, by how long earlier jobs ran", time);
         tell_limits(e, out);
-        strbuf_printf(&out->head, ", on %s", t->node->name);
+        strbuf_printf(&out->head, ", on %s", nodes_of(e));
         strbuf_printf(&out->tail, ", which %s", words);
         return;
     }
@@ -170,7 +177,7 @@ tell_later(const struct explanation *e, const char *words, struct start_words *o
                       t->is_assumed ? "it may start about %s, if jobs without a time limit end by "
                                       "then, on %s"
                                     : "it could start at %s at the earliest, on %s",
-                      time, t->node->name);
+                      time, nodes_of(e));
         strbuf_printf(&out->tail, ", which %s", words);
         return;
     }
@@ -343,17 +350,34 @@ explanation_add_start(struct explanation *e)
     strbuf_fini(&said.tail);
 }
 
-void
-explanation_add_group_start(struct explanation *e)
+static void
+list_places(const struct reservation *r, struct strbuf *out)
 {
+    CLEANUP_FREE const char **names = xnew_array(const char *, r->count);
+    size_t n = 0;
+
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->places[i].node != NULL)
+            names[n++] = r->places[i].node->name;
+    hostlist_format(names, n, NODES_TOLD, out);
+}
+
+void
+explanation_add_group_start(struct explanation *e, const struct reservation *r)
+{
+    CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT;
     struct json *start = json_make_object(e->arena, e->answer, "start");
     struct start_words said = {STRBUF_INIT, STRBUF_INIT};
     CLEANUP_STRBUF struct strbuf behind = STRBUF_INIT;
 
     json_set_string(e->arena, start, "chance", "Later");
     add_times(e, start);
+    if (r != NULL && r->places != NULL) {
+        list_places(r, &nodes);
+        e->nodes = arena_strdup(e->arena, nodes.text);
+    }
     if (e->estimate.node != NULL)
-        json_set_string(e->arena, start, "node", e->estimate.node->name);
+        json_set_string(e->arena, start, "node", nodes_of(e));
     tell_later(e, "", &said);
     tell_deadline(e, &behind);
     set_words(e, start, "message", &said, "", behind.text);

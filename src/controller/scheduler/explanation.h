@@ -23,6 +23,7 @@ struct json;
 struct pod_view;
 struct profile;
 struct queued_pod;
+struct reservation;
 struct scheduler;
 
 struct explanation {
@@ -38,6 +39,7 @@ struct explanation {
     struct closers closers;
     struct start_estimate estimate;
     struct start_time forecast;
+    const char *nodes;       /* of the group's reservation, in short form; or NULL */
     unsigned gang_size;      /* it stands for so many pods, which do not exist */
     bool is_stripped;        /* pod lacks its ephemeral claims */
     bool is_without_scratch; /* only scratch is lacking */
@@ -63,7 +65,7 @@ void explanation_add_smaller(struct explanation *e);
  * reservation (explain_start.c).
  */
 void explanation_add_start(struct explanation *e);
-void explanation_add_group_start(struct explanation *e);
+void explanation_add_group_start(struct explanation *e, const struct reservation *r);
 
 /* Adds when so many pods like it could start together, each on its own node, if it
  * is one of a job that does not exist yet. Its cycle is not begun.

@@ -16,6 +16,7 @@ struct json;
 struct kind;
 struct object;
 struct request;
+struct strbuf;
 
 /* Return false when the reply is made. */
 bool admission_create(struct request *q, struct json *tree);
@@ -136,8 +137,11 @@ admission_rule_fn partition_admit;
 admission_rule_fn default_partition_admit;
 admission_rule_fn partition_defaults_admit;
 
-/* capacity/admission_impossible.c */
+/* capacity/admission_impossible.c; format: adds why the pods of this Job, which are placed
+ * together, could never run, whatever is free. False: they could.
+ */
 admission_rule_fn impossible_admit;
+bool impossible_format(struct request *q, struct json *tree, struct strbuf *out);
 
 /* admission_reservation.c: for jobs; for Reservations; for Reservations and
  * Partitions

@@ -119,31 +119,45 @@ is_asked_again(struct request *q, struct json *tree, const struct object *old_ob
                && count_together(tree) == count_together(object_tree(old_object, q->arena)));
 }
 
+static bool
+may_run(struct request *q, const struct json *tree, const struct json *spec, struct strbuf *why)
+{
+    struct pod_spec view = {0};
+
+    record_decode(&pod_spec_record, q->arena, spec, &view);
+    return feasibility_judge(
+        &(struct feasibility_question){
+            .nodes = q->server->node_classes,
+            .spec = &view,
+            .find = find,
+            .owner = q,
+            .together = count_together(tree),
+            .is_one_per_node = json_is_true(json_get_path(gang_of(tree), "scheduling.onePerNode")),
+        },
+        why);
+}
+
+bool
+impossible_format(struct request *q, struct json *tree, struct strbuf *out)
+{
+    const struct json *spec = json_get_path(tree, "spec.template.spec");
+
+    return q->server->node_classes != NULL && spec != NULL && count_together(tree) > 0
+           && !may_run(q, tree, spec, out);
+}
+
 bool
 impossible_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const enum impossible_jobs what = q->server->policy->impossible;
     const struct json *spec = admission_pod_spec(q, tree);
     CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
-    struct pod_spec view = {0};
 
     if (q->server->node_classes == NULL || what == IMPOSSIBLE_ACCEPT || spec == NULL
         || !principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE
         || is_asked_again(q, tree, old_object))
         return true;
-    record_decode(&pod_spec_record, q->arena, spec, &view);
-    if (feasibility_judge(
-            &(struct feasibility_question){
-                .nodes = q->server->node_classes,
-                .spec = &view,
-                .find = find,
-                .owner = q,
-                .together = count_together(tree),
-                .is_one_per_node =
-                    json_is_true(json_get_path(gang_of(tree), "scheduling.onePerNode")),
-            },
-            &why)
-        && !is_over_quota(q, spec, &why))
+    if (may_run(q, tree, spec, &why) && !is_over_quota(q, spec, &why))
         return true;
     if (what == IMPOSSIBLE_REFUSE)
         return admission_refuse(q, tree, "Impossible", why.text);

@@ -12,6 +12,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/dependency_chain.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
@@ -294,6 +295,25 @@ find_object(struct request *q)
                       q->route.name);
 }
 
+/* Pods that are placed together may be more than there are nodes; the scheduler, which tries
+ * them one by one, has no start for them then.
+ */
+static void
+add_never(struct request *q, struct json *answer, const struct object *object)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    struct json *start;
+
+    strbuf_add_text(&words, "it can never run: ");
+    if (json_get(answer, "start") != NULL
+        || !impossible_format(q, object_tree(object, q->arena), &words))
+        return;
+    start = json_make_object(q->arena, answer, "start");
+    json_set_string(q->arena, start, "chance", "Never");
+    json_set(q->arena, start, "message", json_string_n(q->arena, words.text, words.length));
+    json_set(q->arena, start, "outlook", json_string_n(q->arena, words.text, words.length));
+}
+
 /* The scheduler's answer has no state when no pod of the job waits. */
 static void
 finish_job(struct request *q, struct json *members)
@@ -318,8 +338,10 @@ finish_job(struct request *q, struct json *members)
         json_set(q->arena, answer, "quota", json_dup(q->arena, q->quota_wait));
     if (json_get(answer, "state") == NULL)
         explain_job_alone(q, answer, object, &pods);
-    else
+    else {
+        add_never(q, answer, object);
         answer_now(q, answer);
+    }
 }
 
 /* The lifecycle component has answered, or cannot; then the rest is answered. */
