@@ -11,6 +11,7 @@
 #include "controller/lifecycle/job/job_verdict.h"
 #include "controller/lifecycle/job/pod_end.h"
 #include "controller/lifecycle/job/pod_sight.h"
+#include "controller/lifecycle/job/removed_counts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_scheduling.h"
@@ -152,21 +153,6 @@ job_pod_counts_free(struct job_pod_counts *t)
     free(t);
 }
 
-/* Moves those of the absent pods that the status has counted from `gone` to
- * `seen`; the status has not counted the `unwritten` ones of those seen.
- */
-static void
-restore_count(int64_t counted, int64_t unwritten, int64_t *seen, int64_t *gone)
-{
-    int64_t known = *seen - unwritten;
-    int64_t n = counted > known ? counted - known : 0;
-
-    if (n > *gone)
-        n = *gone;
-    *seen += n;
-    *gone -= n;
-}
-
 /* A pod that failed before its job was suspended stays a failure. */
 static void
 restore_failures(struct job_pod_counts *t, const struct job_status *was)
@@ -181,38 +167,6 @@ restore_failures(struct job_pod_counts *t, const struct job_status *was)
     t->excused -= n;
 }
 
-/* The attempt number of the latest pod counts the pods before it, even if the
- * status was not written after that pod was created.
- */
-static int64_t
-count_attempts(const struct job_pod_counts *t, const struct job *job)
-{
-    const struct index_slot *slot;
-    int64_t attempts = job->status.attempts;
-
-    if (!is_one_by_one(t, job))
-        return attempts;
-    slot = index_counts_find(&t->indexes, 0);
-    return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt : attempts;
-}
-
-/* How many pods are gone at least: those that were made and are absent, and the
- * ends in the status beyond those of the present pods. The second is the greater
- * number if the status was not written after the last pods were made. The status
- * may have counted a pod as replaced whose node has become silent since.
- */
-static int64_t
-count_gone(const struct job_pod_counts *t, const struct job *job)
-{
-    const struct job_pod_ends *u = &t->unwritten;
-    int64_t unwritten = u->succeeded + u->failed + u->excused;
-    int64_t beyond = t->n_written + unwritten - t->succeeded - t->failed - t->excused - t->silent;
-    int64_t absent = count_attempts(t, job) - t->made;
-    int64_t gone = beyond > absent ? beyond : absent;
-
-    return gone > 0 ? gone : 0;
-}
-
 void
 job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
 {
@@ -221,12 +175,8 @@ job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
 
     if (t->array != NULL)
         return;
-    gone = count_gone(t, job);
-    t->made += gone;
-    restore_count(was->succeeded, t->unwritten.succeeded, &t->succeeded, &gone);
-    restore_count(was->failed, t->unwritten.failed, &t->failed, &gone);
-    restore_count(was->excused, t->unwritten.excused, &t->excused, &gone);
-    if (job_pod_counts_excuses(job))
+    gone = removed_counts_restore(t, job);
+    if (job_pod_counts_excuses(job) || t->indexes.is_whole)
         t->excused += gone;
     else
         t->failed += gone;

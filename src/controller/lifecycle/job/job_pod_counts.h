@@ -4,7 +4,8 @@
  * The counts start from the Job's status and the present pods; from then on
  * each change of a pod is applied in constant time, whatever the number of
  * indexes. The counts include all pods that were ever made. A pod that is gone,
- * and whose end is not known, has failed.
+ * and whose end is not known, has failed; one of a gang is excused, since the
+ * end that was its attempt's is known.
  *
  * Excused pods do not count as failed: those that end while a job is suspended
  * or requeued (job_pod_counts_excuses); those that podFailurePolicy ignores;

@@ -8,14 +8,47 @@
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/removed_pod.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-/* How many ends the status has not counted, of all pods that were made. A status
- * that is older than the last pods makes this too small; then the removed pods
+/* Pods run one after another, so attempt N means that N have ended. */
+static bool
+is_one_by_one(const struct job_pod_counts *t, const struct job *job)
+{
+    return t->is_numbered && !job_is_indexed(job);
+}
+
+/* The attempt number of the latest pod counts the pods before it, even if the
+ * status was not written after that pod was created. The pods of a gang's attempt
+ * are created together.
+ */
+static int64_t
+count_attempts(const struct job_pod_counts *t, const struct job *job)
+{
+    const struct index_slot *slot;
+    int64_t attempts = job->status.attempts;
+
+    if (t->indexes.is_whole && attempts < t->indexes.attempts * job_gang_size(job))
+        return t->indexes.attempts * job_gang_size(job);
+    if (!is_one_by_one(t, job))
+        return attempts;
+    slot = index_counts_find(&t->indexes, 0);
+    return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt : attempts;
+}
+
+/* If the list is full, pods may be missing there that the status has not counted. */
+static bool
+are_all_counted(const struct job *job)
+{
+    return json_count(job->status.removed_pods) < REMOVED_PODS_MOST;
+}
+
+/* Of a list that is full: how many ends the status has not counted, of all pods that
+ * were made. A status that is older than the last pods makes this too small; then the removed pods
  * count as written, and none counts twice.
  */
 static int64_t
@@ -23,14 +56,16 @@ count_unwritten(const struct job_pod_counts *t, const struct job *job, uint32_t 
 {
     int64_t made = t->made + n_removed;
 
-    if (made < job->status.attempts)
-        made = job->status.attempts;
+    if (are_all_counted(job))
+        return 0;
+    if (made < count_attempts(t, job))
+        made = count_attempts(t, job);
     return made - t->active - t->n_written;
 }
 
 /* If the pods of the job run one after another, job_pod_counts_see_gone knows by
  * the attempt number whether the status has counted the pod. If they run beside
- * each other, the last removed pods are those that it has not counted.
+ * each other, the last removed pods of a full list are those that it has not counted.
  */
 static void
 see_one(struct job_pod_counts *t, const struct job *job, const struct pod *pod, bool is_unwritten)
@@ -38,7 +73,7 @@ see_one(struct job_pod_counts *t, const struct job *job, const struct pod *pod, 
     struct job_pod_ends before = {t->succeeded, t->failed, t->excused};
 
     job_pod_counts_see_gone(t, job, pod);
-    if ((t->is_numbered && !job_is_indexed(job)) || !is_unwritten)
+    if (is_one_by_one(t, job) || !is_unwritten)
         return;
     t->unwritten.succeeded += t->succeeded - before.succeeded;
     t->unwritten.failed += t->failed - before.failed;
@@ -63,6 +98,88 @@ removed_counts_see(struct job_pod_counts *t, const struct job *job)
             see_one(t, job, &pod, unwritten-- > 0);
     }
     arena_free(arena);
+}
+
+/* How many pods are gone at least: those that were made and are absent, and the
+ * ends in the status beyond those of the present pods. The second is the greater
+ * number if the status was not written after the last pods were made. The status
+ * may have counted a pod as replaced whose node has become silent since.
+ */
+static int64_t
+count_gone(const struct job_pod_counts *t, const struct job *job)
+{
+    const struct job_pod_ends *u = &t->unwritten;
+    int64_t unwritten = u->succeeded + u->failed + u->excused;
+    int64_t beyond = t->n_written + unwritten - t->succeeded - t->failed - t->excused - t->silent;
+    int64_t absent = count_attempts(t, job) - t->made;
+    int64_t gone = beyond > absent ? beyond : absent;
+
+    return gone > 0 ? gone : 0;
+}
+
+/* Moves up to n of the absent pods from `gone` to the ends in `seen`, and returns
+ * how many.
+ */
+static int64_t
+restore(int64_t n, int64_t *seen, int64_t *gone)
+{
+    if (n > *gone)
+        n = *gone;
+    if (n < 0)
+        n = 0;
+    *seen += n;
+    *gone -= n;
+    return n;
+}
+
+/* Those of the ends in the status that the pods which were seen cannot be: the status
+ * has counted no more than `most` of them all, and none of the `unwritten` ones.
+ */
+static int64_t
+count_unseen(int64_t counted, int64_t unwritten, int64_t seen, int64_t most)
+{
+    int64_t known = seen - unwritten < most ? seen - unwritten : most;
+
+    return counted - (known > 0 ? known : 0);
+}
+
+/* How the absent pods ended. Which of the ends in the status are theirs, and which are
+ * those of pods that were seen, is not always known. Pods that the status has not counted
+ * at all remain in `gone`.
+ */
+static void
+restore_counts(struct job_pod_counts *t, const struct job *job, int64_t *gone)
+{
+    const struct job_status *was = &job->status;
+    const struct job_pod_ends *u = &t->unwritten;
+    const int64_t most = are_all_counted(job) ? t->n_written - *gone : INT64_MAX;
+    int64_t succeeded, failed, excused;
+
+    succeeded = count_unseen(was->succeeded, u->succeeded, t->succeeded, most);
+    failed = count_unseen(was->failed, u->failed, t->failed, most);
+    excused = count_unseen(was->excused, u->excused, t->excused, most);
+    succeeded = was->succeeded - restore(succeeded, &t->succeeded, gone);
+    failed = was->failed - restore(failed, &t->failed, gone);
+    excused = was->excused - restore(excused, &t->excused, gone);
+    if (!are_all_counted(job))
+        return;
+    if (t->indexes.is_whole) { /* its indexes decide, and not how many have succeeded */
+        restore(succeeded, &t->succeeded, gone);
+        restore(excused, &t->excused, gone);
+    }
+    restore(failed, &t->failed, gone);
+    restore(excused, &t->excused, gone);
+    restore(succeeded, &t->succeeded, gone);
+}
+
+int64_t
+removed_counts_restore(struct job_pod_counts *t, const struct job *job)
+{
+    int64_t gone = count_gone(t, job);
+
+    t->made += gone;
+    restore_counts(t, job, &gone);
+    return gone;
 }
 
 /* A pod that is still present, or that was created a moment ago, is counted by the

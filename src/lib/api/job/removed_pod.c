@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -86,6 +87,19 @@ make_entry(struct arena *arena, const struct json *tree)
     return entry;
 }
 
+/* A pod that was unwanted has not failed, whatever else its entry says: of a gang, of
+ * which one pod has failed, that one's entry is needed most.
+ */
+static uint32_t
+find_least_needed(const struct json *list)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (json_get(json_get_path(json_at(list, i), "metadata.annotations"), ANNOTATION_SURPLUS)
+            != NULL)
+            return i;
+    return 0;
+}
+
 void
 removed_pod_add(struct arena *arena, struct json *job_status, const struct json *tree)
 {
@@ -96,7 +110,7 @@ removed_pod_add(struct arena *arena, struct json *job_status, const struct json 
         json_set(arena, job_status, "removedPods", list);
     }
     while (json_count(list) >= REMOVED_PODS_MOST)
-        json_remove_at(list, 0);
+        json_remove_at(list, find_least_needed(list));
     json_append(arena, list, make_entry(arena, tree));
 }
 

@@ -21,7 +21,8 @@ struct json;
 struct pod;
 
 /* More are not kept: the pods of a parallel job, all removed before the job
- * controller counted one of them. Those that are dropped count as failed.
+ * controller counted one of them. Those that were unwanted are dropped first. Those
+ * that are dropped count as failed, but not those of a gang.
  */
 #define REMOVED_PODS_MOST 20
 

@@ -14,7 +14,9 @@
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod.h"
 #include "controller/lifecycle/job/job_verdict.h"
+#include "controller/lifecycle/job/removed_counts.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/removed_pod.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
@@ -198,11 +200,12 @@ make_pod(struct life *l, const char *name, const char *phase, bool deleting)
 {
     bool has_ended = phase[0] == 'S' || phase[0] == 'F';
     int s = has_ended ? ++l->clock_s : 0;
-    const char *end =
-        arena_printf(l->arena,
-                     ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
-                     "{\"exitCode\":%d,\"finishedAt\":\"2023-11-14T%02d:%02d:%02dZ\"}}}]",
-                     phase[0] == 'F' ? 1 + (int)(random() % 3) : 0, s / 3600, s / 60 % 60, s % 60);
+    const char *end = arena_printf(
+        l->arena,
+        ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
+        "{\"exitCode\":%d,\"reason\":\"%s\",\"finishedAt\":\"2023-11-14T%02d:%02d:%02dZ\"}}}]",
+        phase[0] == 'F' ? 1 + (int)(random() % 3) : 0, phase[0] == 'F' ? "Error" : "Completed",
+        s / 3600, s / 60 % 60, s % 60);
 
     return parse(&pod_kind,
                  arena_printf(l->arena,
@@ -378,6 +381,155 @@ START_TEST(an_attempt_begins_when_the_last_is_over_and_is_done_as_a_whole)
     }
     ck_assert_int_gt(ended, 0);
     ck_assert_int_gt(attempts, 40);
+}
+END_TEST
+
+/* ---- Attempts that are whole, and a controller that is killed ---- */
+
+static const struct object *
+make_member(struct life *l, int index, int attempt, const char *phase, const char *rest)
+{
+    const char *name = job_pod_name(l->arena, "j", index, attempt);
+
+    return parse(&pod_kind,
+                 arena_printf(l->arena,
+                              "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                              "\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"n\",\"containers\":"
+                              "[{\"name\":\"main\"}]},\"status\":{\"phase\":\"%s\"%s}}",
+                              name, name, phase, rest));
+}
+
+/* How a pod of a torn attempt may end. */
+static const struct {
+    const char *phase, *rest;
+} ends[] = {
+    {"Succeeded", ""},
+    {"Failed", ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
+               "\"reason\":\"NodeLost\"}]"},
+    {"Failed", ""},
+};
+
+#define LOST        1
+#define OWN_FAILURE 2
+
+/* The last plan's status, as the controller would write it. */
+static void
+write_counts(struct life *l)
+{
+    struct job_plan plan;
+
+    job_plan(job_of(l->job), l->counts, LATER, 1, l->arena, &plan);
+    if (plan.status != NULL)
+        change_job(l, "status", plan.status);
+}
+
+/* The transaction that removes a pod notes it in its Job. */
+static void
+remove_pod(struct life *l, int i)
+{
+    const struct object *pod = l->pods[i];
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *status = json_object(arena),
+                *list = json_get(json_get(object_tree(l->job, arena), "status"), "removedPods");
+
+    if (list != NULL)
+        json_set(arena, status, "removedPods", list);
+    removed_pod_add(arena, status, object_tree(pod, arena));
+    change_job(l, "status", status);
+    job_pod_counts_see_gone(l->counts, job_of(l->job), pod_of(pod));
+    l->pods[i] = l->pods[--l->n_pods];
+    object_unref(pod);
+}
+
+/* A controller that starts now comes to the same end. Of several ends it
+ * may not know which the status has counted, and then assumes fewer failures.
+ */
+static void
+restart(struct life *l, int worst)
+{
+    const struct job *job = job_of(l->job);
+    struct job_pod_counts *t = job_pod_counts_new(job);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    for (int i = 0; i < l->n_pods; i++)
+        job_pod_counts_see(t, job, pod_of(l->pods[i]));
+    removed_counts_see(t, job);
+    job_pod_counts_settle(t, job);
+    ck_assert_int_eq(t->made, l->counts->made);
+    ck_assert_int_eq(t->indexes.attempts, l->counts->indexes.attempts);
+    ck_assert_int_eq(t->active, l->counts->active);
+    ck_assert_int_le(t->failed, l->counts->failed);
+    if (worst < OWN_FAILURE)
+        ck_assert_int_eq(t->failed, 0);
+    ck_assert_int_eq(t->succeeded + t->failed + t->excused,
+                     l->counts->succeeded + l->counts->failed + l->counts->excused);
+    ck_assert_int_eq(job_judge(job, t, LATER, arena).outcome,
+                     job_judge(job, l->counts, LATER, arena).outcome);
+    job_pod_counts_free(t);
+}
+
+static void
+begin_attempt(struct life *l, int attempt, int worst)
+{
+    for (int i = 0; i < 4; i++) {
+        const struct object *pod = make_member(l, i, attempt, "Running", "");
+
+        l->pods[l->n_pods++] = pod;
+        job_pod_counts_see(l->counts, job_of(l->job), pod_of(pod));
+    }
+    restart(l, worst);
+}
+
+static void
+end_member(struct life *l, int i, int how)
+{
+    const struct object *was = l->pods[i];
+    int64_t index, attempt;
+
+    ck_assert(job_pod_name_parse("j", was->meta->name, &index, &attempt));
+    l->pods[i] = make_member(l, (int)index, (int)attempt, ends[how].phase, ends[how].rest);
+    object_unref(was);
+    job_pod_counts_see(l->counts, job_of(l->job), pod_of(l->pods[i]));
+}
+
+/* In any order: ends pods, removes those that have ended, and writes the counts. */
+static void
+live_attempt(struct life *l, int most, int worst)
+{
+    int n_live = 4;
+
+    while (n_live > 0) {
+        int i = (int)(random() % l->n_pods);
+
+        if (random() % 3 == 0)
+            write_counts(l);
+        else if (pod_is_finished(pod_of(l->pods[i])))
+            random() % 3 == 0 ? remove_pod(l, i) : (void)0;
+        else
+            end_member(l, i, n_live-- == 2 ? most : (int)(random() % (most + 1)));
+        restart(l, worst);
+    }
+}
+
+START_TEST(a_controller_that_starts_anew_counts_a_gang_as_the_last_did)
+{
+    for (unsigned seed = 1; seed <= 400; seed++) {
+        struct life *l = begin_with("\"requeue\":true," GANG, GANG_TEMPLATE);
+
+        const int worst = seed % 2 == 0 ? LOST : OWN_FAILURE;
+
+        srandom(seed);
+        begin_attempt(l, 0, worst);
+        live_attempt(l, worst, worst);
+        if (seed % 3 == 0)
+            while (l->n_pods > 0)
+                remove_pod(l, 0);
+        begin_attempt(l, 1, worst);
+        live_attempt(l, 0, worst);
+        write_counts(l);
+        ck_assert_str_eq(job_of(l->job)->status.completed_indexes, "0-3");
+        end(l);
+    }
 }
 END_TEST
 
@@ -608,5 +760,6 @@ SUITE("job_pod_counts", an_indexed_job_is_counted_right_change_by_change,
       and_those_that_replace_pods_early, a_million_indexes_done_in_order_cost_little,
       an_end_that_the_status_has_not_is_added_to_those_it_has,
       a_task_that_is_interrupted_too_often_is_to_be_held,
+      a_controller_that_starts_anew_counts_a_gang_as_the_last_did,
       an_attempt_begins_when_the_last_is_over_and_is_done_as_a_whole,
       with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
