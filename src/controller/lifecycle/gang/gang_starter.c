@@ -138,6 +138,8 @@ struct members {
     uint32_t count;
     int64_t size;                    /* of the gang; 0: each pod starts by itself */
     const struct object *unprepared; /* the first by name that has a node; or NULL */
+    const struct object *succeeded;  /* the newest that has ended so, before the start; or NULL */
+    int64_t n_succeeded;             /* of its attempt */
     bool is_any_silent;              /* the node of one of them */
 };
 
@@ -159,11 +161,43 @@ has_silent_node(const struct object_cache *cache, const struct object *pod)
     return node != NULL && !node_is_ready(node_of(node));
 }
 
+static bool
+has_succeeded(const struct object *pod)
+{
+    const char *phase = pod_of(pod)->status.phase;
+
+    return phase != NULL && strcmp(phase, "Succeeded") == 0;
+}
+
+static bool
+is_of_attempt(const struct object *pod, const struct object *other)
+{
+    const struct scheduling_group *a = pod_of(pod)->spec.scheduling_group;
+    const struct scheduling_group *b = pod_of(other)->spec.scheduling_group;
+
+    return a == NULL || b == NULL || strcmp(a->pod_group_name, b->pod_group_name) == 0;
+}
+
+/* Pods of earlier attempts may be there, too. */
+static void
+note_success(struct members *m, const struct object *pod)
+{
+    if (m->succeeded != NULL && is_of_attempt(pod, m->succeeded)) {
+        m->n_succeeded++;
+    } else if (m->succeeded == NULL
+               || pod->meta->created_at_us > m->succeeded->meta->created_at_us) {
+        m->succeeded = pod;
+        m->n_succeeded = 1;
+    }
+}
+
 static void
 add_member(const struct object *pod, void *context)
 {
     struct members *m = context;
 
+    if (has_succeeded(pod) && pod_awaits_start(pod_of(pod)))
+        note_success(m, pod);
     if (!is_live(pod_of(pod)) || !pod_awaits_start(pod_of(pod)) || m->count == ARRAY_SIZE(m->pods))
         return;
     if (pod_is_prepared(pod_of(pod))) {
@@ -281,6 +315,21 @@ on_marked(const struct client_reply *reply, void *context)
         on_answered(reply, context);
 }
 
+static const char *
+explain_end(const struct gang_starter *s, const struct object *pod, struct arena *arena)
+{
+    const long long limit_s = (long long)(s->s.wait_ms / 1000);
+
+    if (is_waiting(pod))
+        return arena_printf(arena,
+                            "it waited for %lld s to start together with the job's other pods, of "
+                            "which one ended before all were prepared",
+                            limit_s);
+    return arena_printf(arena,
+                        "node %s did not prepare it within %lld s of the first of the job's nodes",
+                        pod_of(pod)->spec.node_name, limit_s);
+}
+
 /* The pod is marked first, so that its end is not a failure of the job. Its attempt ends
  * with it.
  */
@@ -298,10 +347,7 @@ give_up(struct gang_starter *s, const char *key, const struct object *pod)
     json_set_string(arena, condition, "type", "DisruptionTarget");
     json_set_string(arena, condition, "status", "True");
     json_set_string(arena, condition, "reason", REASON_NOT_PREPARED);
-    json_set(arena, condition, "message",
-             json_stringf(
-                 arena, "node %s did not prepare it within %lld s of the first of the job's nodes",
-                 pod_of(pod)->spec.node_name, (long long)(s->s.wait_ms / 1000)));
+    json_set_string(arena, condition, "message", explain_end(s, pod, arena));
     json_set_string(arena, condition, "lastTransitionTime", now);
     json_append(arena, list, condition);
     json_set(arena, status, "conditions", list);
@@ -365,12 +411,32 @@ is_startable(const struct members *m)
     return m->count > 0 && m->count == m->size;
 }
 
+/* The member that is not waited for any longer. If none is left that could still be
+ * prepared because one has succeeded, as an agent of the release before does not wait for
+ * the others, nothing else would end those that wait: its index is done. If another is
+ * missing, the Job ends them.
+ */
+static const struct object *
+find_overdue(const struct members *m)
+{
+    const struct object *first = NULL;
+
+    if (m->unprepared != NULL || m->succeeded == NULL || m->count + m->n_succeeded != m->size)
+        return m->unprepared;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (is_of_attempt(m->pods[i], m->succeeded)
+            && (first == NULL || strcmp(m->pods[i]->meta->name, first->meta->name) < 0))
+            first = m->pods[i];
+    return first;
+}
+
 static void
 work_on_gang(const char *key, void *context)
 {
     struct gang_starter *s = context;
     const struct object *job = object_cache_find_key(s->s.cache, &job_kind, key);
     const struct waiting_gang *gang = map_find(s->gangs, key);
+    const struct object *overdue;
     struct members *m;
 
     if (job == NULL || gang == NULL || !object_cache_has_synced(s->s.cache)) {
@@ -381,10 +447,11 @@ work_on_gang(const char *key, void *context)
     m->cache = s->s.cache;
     m->size = job_gang_size(job_of(job));
     object_cache_visit_owned(s->s.cache, job->meta->uid, add_member, m);
+    overdue = find_overdue(m);
     if (is_startable(m) && !m->is_any_silent)
         start(s, key, job, m);
-    else if (m->unprepared != NULL && wait_left_ms(s, gang) <= 0)
-        give_up(s, key, m->unprepared);
+    else if (overdue != NULL && wait_left_ms(s, gang) <= 0)
+        give_up(s, key, overdue);
     else
         wait_on(s, key, wait_left_ms(s, gang), is_startable(m));
     free(m);

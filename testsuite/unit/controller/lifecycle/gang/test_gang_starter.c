@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/object/kind.h"
@@ -42,13 +43,14 @@ put_job(struct stage *s)
 static void
 put_pod(struct stage *s, int index, const char *mark, const char *status)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"g-%d\",\"namespace\":\"default\",\"uid\":\"uid-%d\","
-                  "\"annotations\":{\"kiln.hpc/start-barrier\":\"3\"%s},\"ownerReferences\":[{"
-                  "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"g\",\"uid\":\"job\","
-                  "\"controller\":true}]},\"spec\":{\"nodeName\":\"n%d\",\"containers\":[{\"name\":"
-                  "\"main\"}]},\"status\":{\"phase\":\"Pending\"%s%s}}",
-                  index, index, mark, index, status[0] != '\0' ? "," : "", status);
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"g-%d\",\"namespace\":\"default\",\"uid\":\"uid-%d\","
+        "\"annotations\":{\"kiln.hpc/start-barrier\":\"3\"%s},\"ownerReferences\":[{"
+        "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"g\",\"uid\":\"job\","
+        "\"controller\":true}]},\"spec\":{\"nodeName\":\"n%d\",\"containers\":[{\"name\":"
+        "\"main\"}]},\"status\":{%s%s%s}}",
+        index, index, mark, index, strstr(status, "phase") != NULL ? "" : "\"phase\":\"Pending\"",
+        status[0] != '\0' && strstr(status, "phase") == NULL ? "," : "", status);
 
     fake_client_put(s->api, &pod_kind, text);
 }
@@ -348,10 +350,40 @@ START_TEST(nobody_is_left_to_wait_for_costs_a_look_now_and_then)
 }
 END_TEST
 
+/* An agent that does not wait has run it. The others could never start. */
+START_TEST(those_that_wait_for_one_that_has_ended_do_not_wait_for_ever)
+{
+    struct stage s;
+    const struct object *pod;
+
+    stage_init(&s);
+    put_pod(&s, 2, "", PREPARED);
+    put_pod(&s, 1, "", PREPARED);
+    put_pod(&s, 0, "", "\"phase\":\"Succeeded\"");
+    settle(&s);
+    fake_clock_advance(&s.time, 499000);
+    for (int i = 0; i < 5; i++)
+        settle(&s);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 0);
+
+    fake_clock_advance(&s.time, 1000);
+    for (int i = 0; i < 200 && fake_client_calls(s.api, CLIENT_DELETE, NULL) == 0; i++)
+        settle(&s);
+
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 1);
+    pod = fake_client_find(s.api, &pod_kind, "default", "g-1");
+    ck_assert(pod == NULL || pod_was_disrupted(pod_of(pod)));
+    ck_assert_ptr_nonnull(fake_client_find(s.api, &pod_kind, "default", "g-2"));
+    ck_assert_uint_eq(n_starts(&s), 0);
+    stage_fini(&s);
+}
+END_TEST
+
 SUITE("gang_starter", a_gang_is_started_once_when_its_last_pod_is_prepared,
       a_controller_that_was_restarted_starts_what_is_prepared, a_pod_that_is_deleted_is_no_member,
       one_on_a_silent_node_is_waited_for, a_start_that_is_refused_is_tried_again,
       one_that_the_others_wait_for_too_long_is_ended,
       pods_of_a_former_job_of_that_name_do_not_count,
       a_pod_that_lost_its_job_before_the_start_is_deleted,
-      nobody_is_left_to_wait_for_costs_a_look_now_and_then)
+      nobody_is_left_to_wait_for_costs_a_look_now_and_then,
+      those_that_wait_for_one_that_has_ended_do_not_wait_for_ever)
