@@ -125,4 +125,45 @@ for name in sim sim-x sim-2d; do
         "$(api kilntest1 POST "$pods" \
         "$(pod_json "$name" '"schedulingGates":[{"name":"wait"}],')")" '^201 '
 done
+
+# --- names of PodGroups: each attempt of a job of several nodes has one -------
+
+# gang_json NAME: a Job of one pod whose attempts are whole.
+gang_json() {
+    printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"%s"},"spec":{"suspend":true,
+"parallelism":1,"completions":1,"completionMode":"Indexed","scheduling":{"schedulingPolicy":
+{"gang":{}},"disruptionMode":{"all":{}}},"template":{"spec":{"execution":{"runs":"Each"},
+"restartPolicy":"Never","containers":[{"name":"main","image":"host","command":["true"]}]}}}}' "$1"
+}
+groups=/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups
+group_json() {
+    printf '{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup","metadata":{"name":"%s"},
+"spec":{"schedulingPolicy":{"basic":{}}}}' "$1"
+}
+like "a job of several nodes" "$(api kilntest2 POST "$jobs" "$(gang_json mpi)")" '^201 '
+for name in mpi mpi-r1 mpi-r12; do
+    refused JobName "another user cannot make the PodGroup of its attempt: $name" \
+        kilntest1 POST "$groups" "$(group_json "$name")"
+done
+refused JobName "...nor a job whose PodGroup would be that" \
+    kilntest1 POST "$jobs" "$(gang_json mpi-r1)"
+like "its user can" "$(api kilntest2 POST "$jobs" "$(gang_json mpi-r2)")" '^201 '
+for name in mpi-rx mpi-r sim-r1; do
+    like "another user can use a similar name: $name" \
+        "$(api kilntest1 POST "$jobs" "$(job_json "$name" '"suspend":true,')")" '^201 '
+done
+
+# --- requests that only the job controller makes ------------------------------
+
+mpi=$(field root "$jobs/mpi" .metadata.uid)
+for who in kilntest1 kilntest2; do
+    like "$who cannot make an attempt of the job" \
+        "$(api $who POST "$jobs/mpi/gang" "{\"uid\":\"$mpi\",\"make\":[$(pod_json mpi-0)]}")" '^403 '
+    like "...nor let it start" "$(api $who POST "$jobs/mpi/start" \
+        "{\"uid\":\"$mpi\",\"pods\":[{\"name\":\"mpi-0\",\"uid\":\"x\"}]}")" '^403 '
+done
+for path in "$pods/sim-x/status" "$groups/mpi/status"; do
+    like "a user cannot write ${path#*default/}" "$(api kilntest1 PATCH "$path" \
+        '{"status":{"conditions":[{"type":"Prepared","status":"True"}]}}' $merge)" '^40[34] '
+done
 finish

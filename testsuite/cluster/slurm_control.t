@@ -213,6 +213,10 @@ is "delete reservation" "$(operator scontrol delete ReservationName=r)" "||0"
 is "again" "$(operator scontrol delete ReservationName=r)" \
     "|delete_reservation ReservationName=r: Requested reservation is invalid+|1"
 like "listpids" "$(as kilntest1 scontrol listpids "$shown")" "[0-9]+ +$shown +batch "
+KILN_JOB_ID=9998 KILN_ARRAY_TASK_ID=$(printf '1\033[31m') sleep 60 &
+liar=$!
+is "a process that says what it likes is of none" "$(scontrol listpids 2>/dev/null | grep -c 9998)" 0
+kill "$liar"
 is "of a job that has none" "$(says scontrol listpids 9999)" \
     "PID      JOBID    STEPID   LOCALID GLOBALID+|There are no steps for job 9999 on node (null).+|1"
 

@@ -18,6 +18,16 @@
 #include "lib/base/strbuf.h"
 
 #define MOST_OF_ENVIRONMENT (1u << 20)
+#define MOST_DIGITS         18u
+
+/* Any program may have any words in its environment. */
+static bool
+is_number(const char *text)
+{
+    const size_t length = strspn(text, "0123456789");
+
+    return length > 0 && length <= MOST_DIGITS && text[length] == '\0';
+}
 
 /* The job's number, or a task's "17_4"; NULL: the process is of no job. */
 static const char *
@@ -36,7 +46,7 @@ find_job(struct scontrol *c, const char *pid)
         if (strncmp(text.text + at, "KILN_ARRAY_TASK_ID=", 19) == 0)
             task = text.text + at + 19;
     }
-    if (id == NULL || id[0] == '\0' || id[strspn(id, "0123456789")] != '\0')
+    if (id == NULL || !is_number(id) || (task != NULL && !is_number(task)))
         return NULL;
     return task != NULL ? arena_printf(c->client->arena, "%s_%s", id, task)
                         : arena_strdup(c->client->arena, id);

@@ -11,6 +11,8 @@
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -86,6 +88,27 @@ find_recurring(struct request *q, const char *name)
                                                                                         : NULL;
 }
 
+static bool
+is_of_another(const struct request *q, const struct object *job)
+{
+    uid_t uid;
+
+    return job != NULL && object_owner(job, &uid) && uid != q->principal->uid;
+}
+
+/* The Job of which one of the later attempts would have this name: job-1042-r1. */
+static const struct object *
+find_repeated(struct request *q, const char *name)
+{
+    const char *attempt = strrchr(name, '-');
+
+    return attempt != NULL && attempt[1] == 'r' && attempt[2] != '\0'
+                   && attempt[2 + strspn(attempt + 2, "0123456789")] == '\0'
+               ? store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace,
+                            arena_printf(q->arena, "%.*s", (int)(attempt - name), name))
+               : NULL;
+}
+
 /* Another user's Job, if its PodGroup would have this name, or his CronJob, if
  * that of one of its Jobs would.
  */
@@ -94,16 +117,21 @@ find_placed_as(struct request *q, const char *name)
 {
     const struct object *job =
         store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace, name);
-    const char *attempt = strrchr(name, '-');
-    uid_t uid;
 
-    if (job == NULL && attempt != NULL && attempt[1] == 'r'
-        && attempt[2 + strspn(attempt + 2, "0123456789")] == '\0') /* job-1042-r1 */
-        job = store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace,
-                         arena_printf(q->arena, "%.*s", (int)(attempt - name), name));
-    if (job != NULL && object_owner(job, &uid) && uid != q->principal->uid)
-        return job;
-    return find_recurring(q, name);
+    if (job == NULL)
+        job = find_repeated(q, name);
+    return is_of_another(q, job) ? job : find_recurring(q, name);
+}
+
+/* Another user's Job, if the PodGroup of a Job of this name would be in the way of one of
+ * its attempts, or his CronJob.
+ */
+static const struct object *
+find_named_before(struct request *q, const char *name)
+{
+    const struct object *job = find_repeated(q, name);
+
+    return is_of_another(q, job) && job_gang_size(job_of(job)) > 0 ? job : find_recurring(q, name);
 }
 
 /* Another user's Job, if one of its pods, their claims or its PodGroup could
@@ -116,19 +144,18 @@ find_derived_from(struct request *q, const char *name)
     if (q->route.kind == &pod_group_kind)
         return find_placed_as(q, name);
     if (q->route.kind == &job_kind)
-        return find_recurring(q, name);
+        return find_named_before(q, name);
     if (q->route.kind != &pod_kind && q->route.kind != &persistent_volume_claim_kind)
         return NULL;
     for (const char *dash = strchr(name, '-'); dash != NULL; dash = strchr(dash + 1, '-')) {
         size_t digits = strspn(dash + 1, "0123456789");
         const struct object *job;
-        uid_t uid;
 
         if (digits == 0 || (dash[1 + digits] != '\0' && dash[1 + digits] != '-'))
             continue;
         job = store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace,
                          arena_printf(q->arena, "%.*s", (int)(dash - name), name));
-        if (job != NULL && object_owner(job, &uid) && uid != q->principal->uid)
+        if (is_of_another(q, job))
             return job;
     }
     return NULL;
@@ -141,7 +168,8 @@ check_derived(struct request *q, const char *name)
 
     if (job == NULL)
         return true;
-    if (q->route.kind == &pod_group_kind && job->kind == &job_kind) {
+    if ((q->route.kind == &pod_group_kind || q->route.kind == &job_kind)
+        && job->kind == &job_kind) {
         reply_forbidden(&q->reply, q->route.kind, name,
                         "JobName: this name belongs to the PodGroup of Job '%s' of another user; "
                         "choose another name",

@@ -325,6 +325,10 @@ explain_end(const struct gang_starter *s, const struct object *pod, struct arena
                             "it waited for %lld s to start together with the job's other pods, of "
                             "which one ended before all were prepared",
                             limit_s);
+    if (!is_placed(pod))
+        return arena_printf(arena,
+                            "it has no node %lld s after the first of the job's nodes was prepared",
+                            limit_s);
     return arena_printf(arena,
                         "node %s did not prepare it within %lld s of the first of the job's nodes",
                         pod_of(pod)->spec.node_name, limit_s);
