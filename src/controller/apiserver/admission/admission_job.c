@@ -139,12 +139,14 @@ find_named_before(struct request *q, const char *name)
  * creating it.
  */
 static const struct object *
-find_derived_from(struct request *q, const char *name)
+find_derived_from(struct request *q, const char *name, bool *ret_is_of_group)
 {
+    *ret_is_of_group = true;
     if (q->route.kind == &pod_group_kind)
         return find_placed_as(q, name);
     if (q->route.kind == &job_kind)
         return find_named_before(q, name);
+    *ret_is_of_group = false;
     if (q->route.kind != &pod_kind && q->route.kind != &persistent_volume_claim_kind)
         return NULL;
     for (const char *dash = strchr(name, '-'); dash != NULL; dash = strchr(dash + 1, '-')) {
@@ -164,12 +166,12 @@ find_derived_from(struct request *q, const char *name)
 static bool
 check_derived(struct request *q, const char *name)
 {
-    const struct object *job = find_derived_from(q, name);
+    bool is_of_group;
+    const struct object *job = find_derived_from(q, name, &is_of_group);
 
     if (job == NULL)
         return true;
-    if ((q->route.kind == &pod_group_kind || q->route.kind == &job_kind)
-        && job->kind == &job_kind) {
+    if (is_of_group && job->kind == &job_kind) {
         reply_forbidden(&q->reply, q->route.kind, name,
                         "JobName: this name belongs to the PodGroup of Job '%s' of another user; "
                         "choose another name",
