@@ -217,6 +217,8 @@ wait_for 10 has_run
 is "the script of a job that runs is on the first node" \
     "$(account -o jobid,alloccpus,nnodes,nodelist,reqmem,alloctres)" \
     "$id|9|3|n[2,9-10]|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|3|1|n2||cpu=3,mem=100M,node=1 $id.extern|9|3|n[2,9-10]||cpu=9,mem=300M,node=3 "
+is "... also in squeue" "$(slurm squeue -h -s -j "$id" -o '%i %N' | tr '\n' ' ')" \
+    "$id.batch n2 $id.extern n[2,9-10] "
 slurm scontrol requeue "$id" >/dev/null
 has_restarted() { record 'JobState|Restarts' | grep -q 'JobState=RUNNING Restarts=1'; }
 ok "a job that was requeued has been restarted once" wait_for 40 has_restarted ||
@@ -237,9 +239,18 @@ is "an update of the tasks" "$(slurm scontrol update jobid="$id" NumTasks=4; sha
 is "... is of all nodes" "$(record 'NumCPUs|NumTasks|CPUs/Task')" \
     "NumCPUs=12 NumTasks=4 CPUs/Task=2 "
 is "... which may have the same number again" \
-    "$(slurm scontrol update jobid="$id" NumTasks=9; shape "$id")" "3 3 - 6"
+    "$(slurm scontrol update jobid="$id" NumTasks=6; shape "$id")" "3 2 - 4"
 like "... and need one each" "$(slurm scontrol update jobid="$id" NumTasks=2)" \
     'it has 3 nodes, and each needs at least one task'
+is "an update of the nodes names all of them" \
+    "$(slurm scontrol update jobid="$id" NumTasks=3 'ReqNodeList=n[2,9-10]'; record ReqNodeList)" \
+    "ReqNodeList=n2,n9,n10 "
+like "... and no fewer" "$(slurm scontrol update jobid="$id" ReqNodeList=n2)" \
+    "'n2' names 1 node, but this job has 3"
+like "... or none" "$(slurm kctl update "$id" nodelist=none; record ReqNodeList)" \
+    'ReqNodeList=\(null\)'
+like "one after which the job can never run is told" \
+    "$(slurm scontrol update jobid="$id" NumTasks=900)" '^scontrol: warning: the job can never run'
 slurm scancel "$id"
 
 finish

@@ -38,6 +38,17 @@ struct job_keyword {
     bool is_idle_fine;   /* nothing to do is no error, for a job that has not ended */
 };
 
+/* The controller accepts an update after which the job can never run, and says so. */
+static void
+print_warning(const struct scontrol *c, const struct json *result)
+{
+    const char *message = json_get_text(result, "message");
+    const char *warning = message != NULL ? strstr(message, "; warning: ") : NULL;
+
+    if (warning != NULL && !c->is_quiet)
+        fprintf(stderr, "scontrol: %s\n", warning + strlen("; "));
+}
+
 /* Slurm's text for a job that was not changed; NULL: it is none of Slurm's errors. */
 static const char *
 reason_of(const struct job_keyword *change, const struct json *result)
@@ -128,6 +139,7 @@ send(struct scontrol *c, const struct job_keyword *change, const char *given, st
 
             if (reason != NULL)
                 status = fail(c, change, job_of_result(c, json_at(jobs, i), given), reason);
+            print_warning(c, json_at(jobs, i));
         }
         next = json_get_text(answer, "continue");
     }

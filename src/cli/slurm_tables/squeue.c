@@ -397,8 +397,24 @@ is_wanted(const struct squeue *q, const struct queue_row *row, struct arena *are
 /* ---- Output ---- */
 
 /* The steps of a running job: its script, and what other programs start in it. */
+/* The script runs on the first node. */
 static void
-print_steps(const struct squeue *q, const struct queue_row *row, struct strbuf *out)
+keep_first_node(struct queue_row *step, struct arena *arena)
+{
+    const char **names = NULL;
+    size_t count = 0;
+
+    if (step->nodes < 2 || hostlist_expand(arena, step->node, &names, &count, NULL) < 0
+        || count == 0)
+        return;
+    step->node = names[0];
+    step->cpus /= step->nodes;
+    step->nodes = 1;
+}
+
+static void
+print_steps(const struct squeue *q, const struct queue_row *row, struct arena *arena,
+            struct strbuf *out)
 {
     static const char *const steps[] = {"batch", "extern"};
 
@@ -411,6 +427,8 @@ print_steps(const struct squeue *q, const struct queue_row *row, struct strbuf *
                 && (q->jobs.items[j].step == NULL || strcmp(q->jobs.items[j].step, steps[i]) == 0))
                 is_chosen = true;
         step.name = step.steps = steps[i];
+        if (i == 0)
+            keep_first_node(&step, arena);
         if (is_chosen)
             field_format_add_line(&q->format, &step, out);
     }
@@ -443,7 +461,7 @@ print_rows(const struct squeue *q, const struct queue_rows *found, struct arena 
         field_format_add_line(&q->format, NULL, &out);
     for (size_t i = 0; i < found->count; i++)
         if (q->o.has_steps)
-            print_steps(q, &found->items[i], &out);
+            print_steps(q, &found->items[i], arena, &out);
         else
             field_format_add_line(&q->format, &found->items[i], &out);
     fwrite(out.text, 1, out.length, stdout);

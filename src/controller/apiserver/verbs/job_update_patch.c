@@ -345,7 +345,10 @@ edit_nodes(struct template_edit *e)
     struct error err = {0};
     int r = 0;
 
-    if (has(e, "nodes"))
+    if (has(e, "nodes") && e->nodes > 1)
+        r = job_nodes_set_choice(e->arena, e->spec, json_get_text(e->update, "nodes"), e->nodes,
+                                 &err);
+    else if (has(e, "nodes"))
         r = job_nodes_set_names(e->arena, e->spec, false, json_get_text(e->update, "nodes"), &err);
     if (r == 0 && has(e, "excludedNodes"))
         r = job_nodes_set_names(e->arena, e->spec, true, json_get_text(e->update, "excludedNodes"),

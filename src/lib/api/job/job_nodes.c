@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "lib/api/object/check.h"
@@ -164,6 +164,27 @@ with_names(struct arena *arena, const struct json *fields, const char *op, const
     return others;
 }
 
+static bool
+has_term(const struct json *terms, const struct json *term)
+{
+    for (uint32_t i = 0; i < json_count(terms); i++)
+        if (json_equals(json_at(terms, i), term))
+            return true;
+    return false;
+}
+
+/* Alternatives that differed only in their names are the same without these. */
+static struct json *
+without_doubles(struct arena *arena, const struct json *terms)
+{
+    struct json *kept = json_array(arena);
+
+    for (uint32_t i = 0; i < json_count(terms); i++)
+        if (!has_term(kept, json_at(terms, i)))
+            json_append(arena, kept, json_dup(arena, json_at(terms, i)));
+    return kept;
+}
+
 int
 job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion, const char *names,
                     struct error *err)
@@ -190,8 +211,27 @@ job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion, c
     }
     if (json_count(old) == 0)
         add_term(arena, terms, NULL, with_names(arena, NULL, op, names));
-    set_terms(arena, spec, terms);
+    set_terms(arena, spec, is_exclusion ? terms : without_doubles(arena, terms));
     return 0;
+}
+
+int
+job_nodes_set_choice(struct arena *arena, struct json *spec, const char *names, int64_t nodes,
+                     struct error *err)
+{
+    const char **list = arena_alloc(arena, (strlen(names) + 1) * sizeof(*list));
+    char *rest = NULL;
+    size_t count = 0;
+    int r;
+
+    for (char *name = strtok_r(arena_strdup(arena, names), ",", &rest); name != NULL;
+         name = strtok_r(NULL, ",", &rest))
+        list[count++] = name;
+    if (count > 0 && (int64_t)count != nodes)
+        return error_set(err, -EINVAL, "'%.80s' names %zu node%s, but this job has %" PRId64, names,
+                         count, count == 1 ? "" : "s", nodes);
+    r = job_nodes_set_names(arena, spec, false, "", err);
+    return r < 0 || count == 0 ? r : job_nodes_add_choice(arena, spec, list, count, err);
 }
 
 /* A field selector takes one value, so each name is a term of its own, beside the

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct arena;
 struct error;
@@ -27,6 +28,12 @@ int job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusio
  */
 int job_nodes_add_choice(struct arena *arena, struct json *spec, const char *const *names,
                          size_t count, struct error *err);
+
+/* The same in place of the former names, which are separated by commas; "" removes
+ * them. -EINVAL: these are not so many as the job has nodes.
+ */
+int job_nodes_set_choice(struct arena *arena, struct json *spec, const char *names, int64_t nodes,
+                         struct error *err);
 
 /* Reads them back, in the arena and separated by commas; "" for none, and also
  * for requirements that the functions here could not have made.
