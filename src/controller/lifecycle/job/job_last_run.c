@@ -123,7 +123,7 @@ rank_of(enum run_choice choice, const struct job_last_run *run)
         return 0;
     if (run->reason != NULL && strcmp(run->reason, REASON_POD_DELETED) == 0)
         return 0;
-    return run->is_failure ? 2 : 1;
+    return (choice == RUN_FIRST_FAILURE || choice == RUN_WORST_FAILURE) && run->is_failure ? 2 : 1;
 }
 
 /* The pods of one attempt end because one of them has: the code of those is not
@@ -162,7 +162,7 @@ is_preferred(enum run_choice choice, const struct job_last_run *known,
     is = rank_of(choice, run);
     if (was != is)
         return is > was;
-    if (is == 2 && choice == RUN_OWN_END && run->exit_code != known->exit_code)
+    if (is == 2 && choice == RUN_WORST_FAILURE && run->exit_code != known->exit_code)
         return run->exit_code > known->exit_code;
     return is == 2 && choice == RUN_FIRST_FAILURE ? !is_later(known, run) : is_later(known, run);
 }
@@ -298,7 +298,7 @@ enum run_choice
 job_last_run_choose(const struct job *job)
 {
     if (job_is_array(job))
-        return job->spec.array->fail_fast ? RUN_FIRST_FAILURE : RUN_OWN_END;
+        return job->spec.array->fail_fast ? RUN_FIRST_FAILURE : RUN_WORST_FAILURE;
     if (job_gang_size(job) > 0)
         return job_gang_runs_first(job) ? RUN_LEADER : RUN_HIGHEST_CODE;
     return !job_is_indexed(job) && job->spec.completions != NULL && *job->spec.completions == 1

@@ -44,8 +44,9 @@ const char *job_last_run_reason(const struct pod *pod);
 
 enum run_choice {
     RUN_LAST,          /* the job has one pod at a time */
-    RUN_OWN_END,       /* rather a pod that has failed, with the highest code, or ended by itself */
-    RUN_FIRST_FAILURE, /* fail-fast */
+    RUN_OWN_END,       /* rather a pod that has ended by itself */
+    RUN_FIRST_FAILURE, /* of an array with fail-fast */
+    RUN_WORST_FAILURE, /* of another array: a failure rather than a success, by its code */
     RUN_LEADER,        /* pod 0 of the newest attempt, which runs the script */
     RUN_HIGHEST_CODE,  /* of the newest attempt, the pod with the highest code */
 };
