@@ -145,6 +145,22 @@ printf "$job" "$(printf ',"annotations":{"a":"%s"}' "$(large x)")" "" >"$body"
 like "the rest of the job counts for the limit" \
     "$(send POST "$jobs")" '^413 .*limit is 3145728'
 
+# gang PODS BYTES: a Job whose attempts are whole, with a variable of so many bytes.
+gang() {
+    printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"x-"},"spec":{
+"suspend":true,"parallelism":%s,"completions":%s,"completionMode":"Indexed","scheduling":{
+"schedulingPolicy":{"gang":{}},"disruptionMode":{"all":{}}},"template":{"spec":{"execution":{
+"runs":"Each"},"restartPolicy":"Never","containers":[{"name":"main","image":"host","command":
+["true"],"env":[{"name":"X","value":"%s"}]}]}}}}' "$1" "$1" "$(head -c "$2" /dev/zero | tr '\0' x)"
+}
+gang 512 900000 >"$body"
+like "half a gigabyte of pods in one attempt is refused" "$(send POST "$jobs")" \
+    '^403 .*AttemptBytes: .* 512 copies of spec.template have 439 MiB, but the limit is 64'
+gang 512 100000 >"$body"
+like "...what 512 pods may have is accepted" "$(send POST "$jobs")" '^201 '
+gang 4 900000 >"$body"
+like "...and one large pod on each of four nodes" "$(send POST "$jobs")" '^201 '
+
 # --- long lists ---------------------------------------------------------------
 sender="as kilntest1"
 # list NAME: passes if $body is refused with a message that names the limit.

@@ -36,6 +36,7 @@ static const struct admission_rule {
 } rules[] = {
     {"NamespaceLifecycle", ANY_KIND, ON_CREATE | ON_DELETE, namespace_lifecycle_admit},
     {"ListLengths", ANY_KIND, ON_CREATE | ON_UPDATE | KILN, list_lengths_admit},
+    {"AttemptBytes", &job_kind, ON_CREATE | ON_UPDATE | KILN, attempt_bytes_admit},
     {"Owner", &pod_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"Owner", &job_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"Owner", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},

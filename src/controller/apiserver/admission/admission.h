@@ -117,6 +117,7 @@ admission_rule_fn job_pod_admit;
 
 /* admission_lengths.c */
 admission_rule_fn list_lengths_admit;
+admission_rule_fn attempt_bytes_admit;
 
 /* admission_references.c */
 admission_rule_fn owner_references_admit;

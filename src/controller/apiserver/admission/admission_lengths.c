@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_lengths.c - limits the lengths of an object's lists
+/* admission_lengths.c - limits the lengths of an object's lists, and the bytes of the pods of
+ * one attempt of a job of several nodes
  *
  * Upstream bounds most of them only by the size of a request. Scheduler and
  * agents read those of a pod again and again, for each node and in each report,
@@ -12,7 +13,13 @@
 #include "controller/apiserver/request/request.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+
+/* The pods of an attempt are created by one transaction in one turn of the loop, while
+ * everybody else waits, and each has a copy of the template.
+ */
+#define ATTEMPT_BYTES (INT64_C(64) << 20)
 
 struct length {
     const char *path;
@@ -124,4 +131,42 @@ list_lengths_admit(struct request *q, struct json *tree, const struct object *ol
         l.old_spec = admission_pod_spec(q, old_tree);
     }
     return check_all(&l);
+}
+
+/* 0: its pods are created one by one. */
+static int64_t
+count_attempt_bytes(const struct json *tree, int64_t *ret_pods)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct json *spec = json_get(tree, "spec");
+    int64_t bytes;
+
+    *ret_pods = json_get_int(spec, "parallelism", 1);
+    if (*ret_pods < 1 || json_get_path(spec, "template.spec.execution.runs") == NULL)
+        return 0;
+    json_print(json_get(spec, "template"), &text);
+    return __builtin_mul_overflow((int64_t)text.length, *ret_pods, &bytes) ? INT64_MAX : bytes;
+}
+
+bool
+attempt_bytes_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    int64_t pods, before = 0;
+    const int64_t bytes =
+        q->route.subresource == SUBRESOURCE_NONE ? count_attempt_bytes(tree, &pods) : 0;
+
+    if (bytes <= ATTEMPT_BYTES)
+        return true;
+    if (old_object != NULL) /* of an earlier release */
+        before = count_attempt_bytes(request_old_tree(q, old_object), &pods);
+    if (bytes <= before)
+        return true;
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
+                    "AttemptBytes: the pods of an attempt are created together, and %" PRId64
+                    " copies of spec.template have %" PRId64 " MiB, but the limit is %" PRId64
+                    "; keep large values out of the template (spec.environment and spec.script are "
+                    "stored once)",
+                    json_get_int(json_get(tree, "spec"), "parallelism", 1), bytes >> 20,
+                    ATTEMPT_BYTES >> 20);
+    return false;
 }
