@@ -140,6 +140,40 @@ ok "a node that the job has not is refused" fails logs "$id" --node n7
 as kilntest1 kctl logs "$id" --node n7 >"$cluster/said" 2>&1
 ok "... in words" says "writes no output on node 'n7'" || note "$(cat "$cluster/said")"
 
+# --- signals ---------------------------------------------------------------------
+
+cat >"$home/signalled.sh" <<'S'
+#!/bin/sh
+trap 'echo signal' USR1 TERM
+echo ready
+while :; do sleep 1 & wait; done
+S
+written() { logs "$id" ${2:+--node "$2"} | grep -c "$1"; }
+has_written() { [ "$(written "$1" "$2")" = "${3:-1}" ]; }
+runs() { as kilntest1 kctl jobs --no-headers | grep -w "^ *$id" | grep -q Running; }
+id=$(submit -N 3 --per-node "$home/signalled.sh")
+for name in n2 n9 n10; do wait_for 30 has_written ready "$name"; done
+wait_for 30 runs
+as kilntest1 kctl signal --signal USR1 --script "$id" >/dev/null
+for name in n2 n9 n10; do
+    ok "a script on each node gets a signal: $name" wait_for 20 has_written signal "$name"
+done
+as kilntest1 kctl signal --signal KILL --full "$id" >/dev/null
+ok "KILL ends all of them" ends "$id" Failed
+id=$(submit -N 3 "$home/signalled.sh")
+wait_for 30 has_written ready ''
+wait_for 30 runs
+as kilntest1 kctl signal --signal USR1 --script "$id" >/dev/null
+ok "the script on the first node gets one, too" wait_for 20 has_written signal ''
+as kilntest1 kctl signal --signal TERM --full "$id" >/dev/null
+ok "... and TERM with all that it has started" wait_for 20 has_written signal '' 2
+is "TERM spares the programs that hold the other nodes" "$(root get pods -A -o json | jq -r '
+    [.items[] | select(.status.phase == "Running") | .metadata.annotations["kiln.hpc/signals"] |
+        select(. != null) | sub(".*TERM:"; "")] | sort | join(" ")')" "All Children Children"
+as kilntest1 kctl signal --signal KILL --full "$id" >/dev/null
+ok "KILL ends it by its own exit" ends "$id" Failed
+is "... as history says" "$(as kilntest1 kctl history --no-headers -j "$id" -o exit | tr -d ' ')" 0:9
+
 # --- when ----------------------------------------------------------------------------
 
 submit -N 3 -c 4 --test-only --wrap true >"$cluster/said"

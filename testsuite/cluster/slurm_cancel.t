@@ -55,7 +55,58 @@ is "a user who does not exist" "$(says scancel -u nosuch)" \
 is "a state that does not exist" "$(says scancel -t XX)" \
     "|Invalid job state specified: XX+Valid job states are PENDING, RUNNING, and SUSPENDED+|1"
 is "an unknown signal" "$(says scancel -s FOO "$running")" "|Unknown job signal: FOO+|1"
-like "a signal that Kiln cannot send" "$(says scancel -s USR1 "$running")" 'sends no signal.*\|1$'
+
+# ---- Signals ----
+written() { as kilntest1 kctl logs "$signalled" | grep -c "$1"; }
+has_written() { [ "$(written script) $(written child)" = "$1 $2" ]; }
+signalled=$(as kilntest1 sbatch --parsable -t 10 <<'SCRIPT'
+#!/bin/sh
+trap 'echo script' USR1
+sh -c 'trap "echo child" USR1; echo ready; while :; do sleep 0.1; done' &
+while :; do wait; done
+SCRIPT
+)
+has_begun() { as kilntest1 kctl logs "$signalled" 2>/dev/null | grep -q ready; }
+signalled_runs() { [ "$(state "$signalled")" = Running ]; }
+ok "a job that handles signals runs" wait_for 60 has_begun
+ok "and its state says so" wait_for 60 signalled_runs
+is "a signal to what the script has started" "$(says scancel -s USR1 "$signalled")" "||0"
+ok "comes there, and not to the script" wait_for 20 has_written 0 1
+is "a signal to the script" "$(says scancel -v -b -s SIGUSR1 "$signalled")" \
+    "|scancel: Signal 10 to batch job $signalled+|0"
+ok "comes there, and to nothing else" wait_for 20 has_written 1 1
+is "a signal to both" "$(says scancel -f -s 10 "$signalled")" "||0"
+ok "comes to both" wait_for 20 has_written 2 2
+is "by kctl" "$(says kctl signal --signal USR1 --script "$signalled")" \
+    "job/$signalled signal USR1 sent+||0"
+ok "it comes, too" wait_for 20 has_written 3 2
+stop n1 KILL
+is "a signal while the agent is away" "$(says scancel -b -s USR1 "$signalled")" "||0"
+cluster_agent n1 --topology 'package:2 core:4 pu:1'
+ok "comes when it is back, and no other comes again" wait_for 40 has_written 4 2
+like "a signal that does not exist" "$(says kctl signal --signal FOO "$signalled")" \
+    "'FOO' is not a signal.*[1-9]$"
+like "a job of another user gets no signal" "$(says kctl signal --signal CONT "$other")" \
+    "cannot change it, because it belongs to 'kilntest2'.*[1-9]$"
+is "and scancel says so as Slurm does" "$(says scancel -s USR1 "$other")" \
+    "|scancel: error: Kill job error on job id $other: Access/permission denied+|210"
+is "a job that waits gets no signal" "$(says scancel -s USR1 "$held")" \
+    "|scancel: error: Kill job error on job id $held: Job is pending execution+|1"
+like "and kctl says why" "$(says kctl signal "$held")" "does not run, and only running jobs"
+is_task_running() { as kilntest1 kctl get job "${array}_1" --no-headers | grep -q Running; }
+ok "a task of an array runs" wait_for 60 is_task_running
+is "a task gets a signal" "$(says kctl signal --signal CONT "${array}_1")" \
+    "job/${array}_1 signal CONT sent to 1 task+||0"
+like "a task that waits does not" "$(says kctl signal --signal CONT "${array}_5")" \
+    "does not run, and only running jobs"
+is "a signal of all jobs says nothing of those that wait" "$(says scancel -s CONT --me)" "||0"
+is "TERM as a signal is no order to end: it ends the script" \
+    "$(says scancel -b -s TERM "$signalled")" "||0"
+has_failed() { [ "$(state "$signalled")" = Failed ]; }
+ok "and the job fails by its own exit" wait_for 30 has_failed
+is "each signal was sent once" "$(written script) $(written child)" "4 2"
+like "a job that has ended" "$(says scancel -v -s USR1 "$signalled")" \
+    'Job/step already completing or completed.*\|0$'
 is "a job of another user" "$(says scancel "$other")" \
     "|scancel: error: Kill job error on job id $other: Access/permission denied+|210"
 is "filters that no job meets" "$(says scancel -v -n nosuch -p all)" \

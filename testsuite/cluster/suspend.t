@@ -251,4 +251,6 @@ api root PATCH /api/v1/nodes/n1/status '{"status":{"agentFeatures":null}}' \
     $merge >/dev/null
 like "a job whose agent cannot suspend is refused, and the message names the node" \
     "$(operator suspend "$three" 2>&1)" 'agent of node n1 is of an earlier release'
+like "so is one whose agent cannot send a signal" "$(operator signal "$three" 2>&1)" \
+    'agent of node n1 is of an earlier release'
 finish

@@ -448,6 +448,7 @@ pod_run_update(struct pod_run *s, const struct object *pod)
         shepherd_watch_note_limit(s);
     if (has_freeze_changed)
         shepherd_watch_note_freeze(s);
+    shepherd_watch_send_signals(s);
     pod_start_note_update(s);
     if (pod_is_finished(pod_of(pod)) && s->phase != POD_RUN_DONE)
         note_given_up(s);

@@ -62,6 +62,7 @@ struct pod_run {
     int64_t told_frozen_at_us, told_frozen_us; /* as reported to the API */
     bool told_yielding;                        /* reported: frozen to yield its cores */
     bool is_freeze_refused;                    /* reported: its shepherd cannot freeze */
+    int64_t signal_sequence;                   /* of the last signal of the user that was sent */
     struct timer *deadline_timer;
     bool deadline_exceeded;
     int64_t exceeded_at_us; /* wall clock */
@@ -136,7 +137,7 @@ void pod_start_note_update(struct pod_run *s);
  * differs from the one its shepherd was started with. note_freeze: the pod is
  * to be frozen or thawed; look_frozen, a timer's callback, checks whether it
  * is. freezer: who asked for the freeze, or NULL (the pod may still be frozen
- * to yield its cores). enforce acts on the deadline and the deletion; poll
+ * to yield its cores). send_signals: those of users that this agent has not sent yet. enforce acts on the deadline and the deletion; poll
  * waits until the job runs; both are callbacks of timers, too.
  */
 void shepherd_watch_begin(struct pod_run *s);
@@ -145,6 +146,7 @@ void shepherd_watch_note_limit(struct pod_run *s);
 void shepherd_watch_note_freeze(struct pod_run *s);
 void shepherd_watch_look_frozen(void *run);
 const char *shepherd_watch_freezer(const struct pod_run *s);
+void shepherd_watch_send_signals(struct pod_run *s);
 void shepherd_watch_enforce(void *run);
 void shepherd_watch_poll(void *run);
 void shepherd_watch_poll_soon(struct pod_run *s);

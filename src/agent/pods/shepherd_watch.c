@@ -17,6 +17,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_signal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/backoff.h"
 #include "lib/base/clock.h"
@@ -411,6 +412,39 @@ shepherd_watch_look_frozen(void *context)
     timer_start(s->freeze_timer, s->freeze_look_ms);
 }
 
+/* ---- Signals of users ---- */
+
+static void
+refuse_signal(struct pod_run *s)
+{
+    log_warning("pod '%s/%s' gets no signal: it was started by an earlier release",
+                s->pod->meta->namespace, s->pod->meta->name);
+    pod_run_record(s, RECORD_WARNING, "CannotSignal",
+                   "it was started by an earlier release, and gets no signals");
+}
+
+/* Each agent that finds the pod running sends all of the list again, because the
+ * shepherd sends none twice. A message that fails is tried again when the pod changes.
+ */
+void
+shepherd_watch_send_signals(struct pod_run *s)
+{
+    const char *list = string_map_find(&s->pod->meta->annotations, ANNOTATION_SIGNALS);
+    struct pod_signal one;
+
+    if (s->phase != POD_RUN_RUNNING || s->pidfd < 0 || s->live == NULL)
+        return;
+    while (pod_signals_next(&list, &one)) {
+        if (one.sequence <= s->signal_sequence)
+            continue;
+        if (s->live->keeps_limit < LIVE_CAN_SIGNAL)
+            refuse_signal(s);
+        else if (launch_user_signal(s->pidfd, &one, NULL) < 0)
+            return;
+        s->signal_sequence = one.sequence;
+    }
+}
+
 /* ---- The start ---- */
 
 /* The limit counts the time since the start on CLOCK_BOOTTIME: the real clock
@@ -481,6 +515,7 @@ shepherd_watch_poll(void *context)
     begin_deadline(s);
     status_report_request(s, REPORT_RUNNING);
     begin_freeze(s);
+    shepherd_watch_send_signals(s);
     placement_watch_begin(s);
 }
 

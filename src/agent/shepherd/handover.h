@@ -71,6 +71,18 @@ struct handover_forked {
 /* Likewise: a job whose order has awaits_start may start. */
 #define HANDOVER_IS_START (INT64_C(6) << 8)
 
+/* Likewise: a signal of the user (lib/api/pod/pod_signal.h), with its number and its
+ * target. A sequence that came before is that of a signal that was sent already.
+ */
+#define HANDOVER_USER_SIGNAL(sequence, target, signo)                                              \
+    ((uint64_t)(uint32_t)((uint32_t)(sequence) << 8 | (uint32_t)(target) << 6 | (uint32_t)(signo)) \
+         << 32                                                                                     \
+     | HANDOVER_IS_USER_SIGNAL)
+#define HANDOVER_USER_SIGNAL_SEQUENCE(value) ((int64_t)((value) >> 40))
+#define HANDOVER_USER_SIGNAL_TARGET(value)   ((value) >> 38 & 3)
+#define HANDOVER_USER_SIGNAL_SIGNO(value)    ((int)((value) >> 32 & 0x3f))
+#define HANDOVER_IS_USER_SIGNAL              (INT64_C(7) << 8)
+
 /* Starts the program as a shepherd, or as a fork server, with all signals
  * blocked. The descriptors must be greater than the numbers that they are moved
  * to; `script_fd` may be -1. Negative errno.

@@ -17,6 +17,7 @@
 #include "agent/shepherd/files/order.h"
 #include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/handover.h"
+#include "lib/api/pod/pod_signal.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
@@ -321,6 +322,17 @@ launch_set_frozen(int pidfd, bool still, struct error *err)
     return send_value(pidfd,
                       (union sigval){
                           .sival_ptr = (void *)(uintptr_t)HANDOVER_FREEZE(still),
+                      },
+                      err);
+}
+
+int
+launch_user_signal(int pidfd, const struct pod_signal *signal, struct error *err)
+{
+    return send_value(pidfd,
+                      (union sigval){
+                          .sival_ptr = (void *)(uintptr_t)HANDOVER_USER_SIGNAL(
+                              signal->sequence, signal->target, signal->number),
                       },
                       err);
 }

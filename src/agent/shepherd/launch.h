@@ -66,6 +66,13 @@ int launch_set_limit(int pidfd, int64_t seconds, struct error *err);
  */
 int launch_set_frozen(int pidfd, bool still, struct error *err);
 
+/* Sends a user's signal to processes of the running job; that is no order to end it.
+ * Repeating the call has no effect, and neither has it for a job that does not run
+ * yet, or whose shepherd cannot do it (live_record.h: LIVE_CAN_SIGNAL).
+ */
+struct pod_signal;
+int launch_user_signal(int pidfd, const struct pod_signal *signal, struct error *err);
+
 /* Runs the job's checkpoint command, and then ends the job by the warning
  * signal of its order, else by SIGTERM: within this grace period less its last
  * part (deadline.h). Repeating the call has no effect; neither has it for a job

@@ -64,7 +64,7 @@ detach(struct shepherd *s, struct error *err)
         preparation_shield();
     if (o->prolog == NULL && s->user != NULL && !o->awaits_start)
         s->live.phase = LIVE_STARTING;
-    s->live.keeps_limit = LIVE_NOTES_ORDER;
+    s->live.keeps_limit = LIVE_CAN_SIGNAL;
     return live_record_write(&s->live, o->run_dir, err);
 }
 

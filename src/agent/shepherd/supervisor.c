@@ -341,6 +341,9 @@ read_signals(struct supervisor *v)
             set_limit(v, HANDOVER_LIMIT_OF(received.ssi_ptr));
         else if (kind == HANDOVER_IS_FREEZE)
             set_frozen(v, HANDOVER_FREEZE_OF(received.ssi_ptr));
+        else if (kind == HANDOVER_IS_USER_SIGNAL && v->job != 0 && !v->is_starting)
+            warning_send_once(received.ssi_ptr, &v->signal_sequence, v->is_over ? 0 : v->job,
+                              v->cgroup);
         else if (kind == HANDOVER_IS_START)
             v->may_start = true;
         else if (kind == HANDOVER_IS_CHECKPOINT && v->job == 0)

@@ -57,6 +57,7 @@ struct supervisor {
     int64_t shutdown_grace_us; /* between SIGTERM and SIGKILL then */
     int cancelled_by;          /* signal that cancelled the start; or 0 */
     bool may_start;            /* a job that awaits its start */
+    int64_t signal_sequence;   /* of the last signal of the user that was sent */
 };
 
 /* Blocks all signals and becomes a child subreaper, so that no signal and no

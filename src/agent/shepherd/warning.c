@@ -6,6 +6,8 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/shepherd/descendants.h"
+#include "agent/shepherd/handover.h"
+#include "lib/api/pod/pod_signal.h"
 
 struct receivers {
     int signal;
@@ -43,10 +45,26 @@ warning_send(const struct warning *w, pid_t first, const struct cgroup *cgroup)
             kill(first, w->signal);
         return;
     }
-    if (first != 0 && is_spared(first, w->signal))
+    if (first != 0 && !w->spares_none && is_spared(first, w->signal))
         receivers.spared = first;
     if (cgroup != NULL)
         cgroup_visit_processes(cgroup, send_to_one, &receivers);
     else
         descendants_signal(receivers.signal, receivers.spared);
+}
+
+void
+warning_send_once(uint64_t value, int64_t *last, pid_t first, const struct cgroup *cgroup)
+{
+    const int64_t sequence = HANDOVER_USER_SIGNAL_SEQUENCE(value);
+    const struct warning w = {
+        .signal = HANDOVER_USER_SIGNAL_SIGNO(value),
+        .first_only = HANDOVER_USER_SIGNAL_TARGET(value) == POD_SIGNAL_SCRIPT,
+        .spares_none = HANDOVER_USER_SIGNAL_TARGET(value) == POD_SIGNAL_ALL,
+    };
+
+    if (sequence <= *last)
+        return;
+    *last = sequence;
+    warning_send(&w, first, cgroup);
 }

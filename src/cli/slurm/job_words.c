@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/slurm/job_words.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,20 +49,4 @@ job_words_is_step(const char *text)
 
     return dot != NULL && dot > text && strspn(text, "0123456789_") == (size_t)(dot - text)
            && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
-}
-
-int
-job_words_signal(const char *name)
-{
-    const char *bare = strncasecmp(name, "SIG", 3) == 0 ? name + 3 : name;
-
-    if (name[0] != '\0' && name[strspn(name, "0123456789")] == '\0')
-        return atoi(name) < NSIG ? atoi(name) : 0;
-    for (int i = 1; i < 32; i++) {
-        const char *known = sigabbrev_np(i);
-
-        if (known != NULL && strcasecmp(known, bare) == 0)
-            return i;
-    }
-    return 0;
 }

@@ -17,6 +17,3 @@ const char *job_words_next(const char **list, struct arena *arena);
 /* Whether a word is a job, or tasks of one; or a step of a job by its number. */
 bool job_words_is_job(const char *word);
 bool job_words_is_step(const char *word);
-
-/* The number of a signal: "USR1", "SIGUSR1", "10"; 0: there is none of this name. */
-int job_words_signal(const char *name);

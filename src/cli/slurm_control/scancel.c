@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scancel - ends jobs
+/* scancel - ends jobs, and sends signals to them
  *
  * Jobs that are named are ended by one request. Options that select jobs are answered by the server
  * as far as it knows them; for the rest, and together with names, the jobs are listed first.
@@ -21,6 +21,7 @@
 #include "cli/slurm/slurm_command.h"
 #include "cli/slurm_control/cancel_choice.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/pod/pod_signal.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -38,6 +39,8 @@ struct scancel_options {
     struct job_selection selection;
     const char *clusters, *nodes, *qos, *reservation, *wckey, *sibling;
     const char *signal;
+    int number;    /* of the signal to send; 0: the jobs are to end */
+    bool is_named; /* jobs were named, and nothing selects among them */
     const char *states_given;
     bool me, batch, full, hurry, interactive, quiet, verbose;
 };
@@ -53,7 +56,7 @@ static const struct option_spec rows[] = {
      TEXT("ACCOUNT", selection.account)},
     {.name = "batch",
      .letter = 'b',
-     .help = "signal the batch shell; ending a job ends all of its processes in any case",
+     .help = "with --signal: to the batch shell, and to nothing that it has started",
      FLAG(batch)},
     {.name = "clusters",
      .letter = 'M',
@@ -61,7 +64,7 @@ static const struct option_spec rows[] = {
      TEXT("CLUSTER", clusters)},
     {.name = "full",
      .letter = 'f',
-     .help = "as without it: a job is ended with all that it has started",
+     .help = "with --signal: to the batch shell and all that it has started",
      FLAG(full)},
     {.name = "hurry", .letter = 'H', .help = "no effect: nothing is staged out", FLAG(hurry)},
     {.name = "interactive",
@@ -94,7 +97,7 @@ static const struct option_spec rows[] = {
     {.name = "sibling", .help = "refused: there is no federation", TEXT("CLUSTER", sibling)},
     {.name = "signal",
      .letter = 's',
-     .help = "KILL (the default); others cannot be sent",
+     .help = "send this signal to what running jobs have started; KILL (the default) ends jobs",
      TEXT("SIGNAL", signal)},
     {.name = "state",
      .letter = 't',
@@ -122,22 +125,19 @@ static const struct option_table table = {
 
 /* ---- Checks of the options ---- */
 
-/* 0: the signal is KILL, which ends a job; otherwise the exit status. */
+/* KILL to all ends the job, as without --signal. */
 static int
-check_signal(const struct slurm_client *client, const char *name)
+check_signal(struct scancel_options *o)
 {
-    const int number = job_words_signal(name);
+    const int number = pod_signal_number(o->signal);
 
     if (number == 0) {
-        fprintf(stderr, "Unknown job signal: %s\n", name);
+        fprintf(stderr, "Unknown job signal: %s\n", o->signal);
         return 1;
     }
-    if (number == SIGKILL)
-        return 0;
-    slurm_client_error(
-        client, "Kiln sends no signal to a running job but KILL; 'sbatch --signal' warns a job "
-                "before its end, and 'scontrol suspend' stops it for operators");
-    return 1;
+    if (number != SIGKILL || o->batch)
+        o->number = number;
+    return 0;
 }
 
 /* Slurm's word as its code, because PENDING means held jobs, too. NULL: it is no state. */
@@ -213,7 +213,7 @@ check_options(struct slurm_client *client, struct scancel_options *o)
         return 1;
     if (o->selection.user != NULL && check_user(client, o->selection.user) != 0)
         return 1;
-    return o->signal != NULL ? check_signal(client, o->signal) : 0;
+    return o->signal != NULL ? check_signal(o) : 0;
 }
 
 /* ---- Requests ---- */
@@ -231,6 +231,34 @@ job_of_result(const struct slurm_client *client, const struct json *result)
                : arena_printf(client->arena, "%" PRId64 "_[%s]", id, tasks);
 }
 
+static void
+add_signal(const struct slurm_client *client, const struct scancel_options *o, struct json *body)
+{
+    struct json *signal = json_make_object(client->arena, body, "signal");
+    const enum pod_signal_target to = o->batch  ? POD_SIGNAL_SCRIPT
+                                      : o->full ? POD_SIGNAL_ALL
+                                                : POD_SIGNAL_CHILDREN;
+
+    json_set_string(client->arena, signal, "name", pod_signal_name(o->number));
+    json_set_string(client->arena, signal, "to", pod_signal_target_word(to));
+}
+
+static void
+tell_begin(const struct scancel_options *o, const char *job)
+{
+    if (o->number == 0)
+        fprintf(stderr, "scancel: Terminating job %s\n", job);
+    else
+        fprintf(stderr, "scancel: Signal %d to %sjob %s\n", o->number, o->batch ? "batch " : "",
+                job);
+}
+
+static bool
+is_waiting(const char *message)
+{
+    return message != NULL && strstr(message, "does not run") != NULL;
+}
+
 /* Slurm tells with -v alone that a job does not exist or has ended. */
 static int
 report(const struct slurm_client *client, const struct scancel_options *o,
@@ -245,7 +273,14 @@ report(const struct slurm_client *client, const struct scancel_options *o,
     if (outcome == NULL)
         outcome = "";
     if (o->verbose)
-        fprintf(stderr, "scancel: Terminating job %s\n", job);
+        tell_begin(o, job);
+    if (strcmp(outcome, "Nothing") == 0 && o->number > 0 && is_waiting(message)) {
+        /* Of the jobs that options select, it signals those that run. */
+        if (o->verbose || (o->is_named && !o->quiet))
+            slurm_client_error(client, "Kill job error on job id %s: Job is pending execution",
+                               job);
+        return o->is_named ? 1 : 0;
+    }
     if (strcmp(outcome, "Nothing") == 0 && o->verbose)
         reason = "Job/step already completing or completed";
     else if ((strcmp(outcome, "NotFound") == 0 || strcmp(outcome, "TaskNotFound") == 0)
@@ -283,17 +318,20 @@ static int
 cancel(struct slurm_client *client, const struct scancel_options *o, struct json *body,
        size_t *ret_count, int *ret_status, struct error *err)
 {
+    const char *action = o->number > 0 ? "/kiln/v1/jobs/signal" : "/kiln/v1/jobs/cancel";
     const char *next = "";
     int r = kctl_open(&client->kctl, err);
 
+    if (o->number > 0)
+        add_signal(client, o, body);
     while (r == 0 && next != NULL) {
         struct json *answer = NULL;
         const struct json *jobs;
 
         if (next[0] != '\0')
             json_set_string(client->arena, body, "continue", next);
-        r = inquiry_run(client->kctl.connection, HTTP_POST, "/kiln/v1/jobs/cancel", body,
-                        client->arena, &answer, err);
+        r = inquiry_run(client->kctl.connection, HTTP_POST, action, body, client->arena, &answer,
+                        err);
         if (r < 0)
             break;
         jobs = json_get(answer, "jobs");
@@ -415,7 +453,9 @@ cancel_words(struct slurm_client *client, const struct scancel_options *o, uint3
     return r;
 }
 
-/* Arrays whose tasks the server does not list at once need several rounds. */
+/* Arrays whose tasks the server does not list at once need several rounds. The tasks that it leaves
+ * out wait, so they get no signal.
+ */
 static int
 cancel_listed(struct slurm_client *client, const struct scancel_options *o, const char *ids,
               size_t *ret_count, int *ret_status, struct error *err)
@@ -440,7 +480,7 @@ cancel_listed(struct slurm_client *client, const struct scancel_options *o, cons
         bool is_last;
 
         r = cancel_choice_find(client, &filters, &words, err);
-        is_last = !words.is_cut || o->interactive;
+        is_last = !words.is_cut || o->interactive || o->number > 0;
         if (r == 0)
             r = cancel_words(client, o, s.states, &words, ret_count, ret_status, err);
         if (is_last || *ret_status != 0)
@@ -527,6 +567,7 @@ scancel_run(struct slurm_client *client, int argc, char **argv)
         return 1;
     }
     if (o.wckey == NULL || ids != NULL) {
+        o.is_named = ids != NULL && !has_filters(&o);
         const int ended = has_filters(&o) || o.interactive ? cancel_filtered(client, &o, ids)
                                                            : cancel_named(client, &o, ids);
 

@@ -45,7 +45,8 @@ struct live_record {
     int64_t is_prepared;
     /* 1: the shepherd enforces the time limit; 2: also a changed one
      * (launch.h); 3: it can also freeze; 4: it can also run the checkpoint
-     * command; 5: its exit record also has was_ended
+     * command; 5: its exit record also has was_ended; 6: it can also
+     * send the user's signals
      */
     int64_t keeps_limit;
     int64_t frozen_at_us; /* wall clock, start of the freeze; 0: it runs */
@@ -54,6 +55,7 @@ struct live_record {
 #define LIVE_CAN_FREEZE     3
 #define LIVE_CAN_CHECKPOINT 4
 #define LIVE_NOTES_ORDER    5
+#define LIVE_CAN_SIGNAL     6
 
 /* Life. live_record_read returns -ENOENT when there is none. */
 void live_record_free(struct live_record *l);

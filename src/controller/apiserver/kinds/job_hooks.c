@@ -13,6 +13,7 @@
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/kinds/kinds.h"
 #include "controller/apiserver/kinds/submission_key.h"
+#include "controller/apiserver/marks/job_signals.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/element_record.h"
@@ -109,8 +110,10 @@ with_template(struct request *q, const struct json *tree, const struct json *old
 }
 
 static void
-note_requeued(struct request *q, struct store_txn *txn, const struct object *object)
+note_action(struct request *q, struct store_txn *txn, const struct object *object)
 {
+    if (q->signal != NULL)
+        job_signal_note(q, txn, object, q->signal);
     if (q->requeued_tasks != NULL)
         element_requeue_note(q, txn, object, q->requeued_tasks);
 }
@@ -218,7 +221,7 @@ const struct kind_hooks job_hooks = {
     .complete = complete,
     .created = warn_of_pause,
     .with_admitted = with_template,
-    .updated = note_requeued,
+    .updated = note_action,
     .deleting = note_deleter,
     .removed = removed,
     .is_on_node = has_pod_on_node,

@@ -174,3 +174,26 @@ element_requeue_note(struct request *q, struct store_txn *txn, const struct obje
         element_record_write(l.store, txn, job, written, &l.chunk);
     element_chunk_fini(&l.chunk);
 }
+
+void
+element_requeue_visit(const struct store *store, const struct object *job,
+                      const struct task_list *tasks,
+                      bool (*visit)(const struct object *pod, void *context), void *context)
+{
+    CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
+    struct chunk_reader l = {.store = store, .job = job, .number = -1};
+    struct task_list all;
+    bool goes_on = task_list_parse(scratch, job_of(job)->spec.array->tasks, &all, NULL) == 0;
+
+    for (int64_t i = 0; goes_on && i < tasks->total; i++) {
+        const int64_t index = task_list_index(&all, task_list_at(tasks, i));
+        const struct object *pod;
+
+        if (index < 0)
+            continue;
+        read_chunk(&l, index);
+        pod = element_requeue_pod(store, job, index, next_of(&l.chunk, index));
+        goes_on = pod == NULL || visit(pod, context);
+    }
+    element_chunk_fini(&l.chunk);
+}

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/api/value/task_list.h"
@@ -44,3 +45,10 @@ void element_requeue_note(struct request *q, struct store_txn *txn, const struct
  */
 const struct object *element_requeue_pod(const struct store *store, const struct object *job,
                                          int64_t index, int64_t attempt);
+
+/* Calls `visit` with the newest pod of each task of the list that has one, until it
+ * returns false. Each task is looked up by itself.
+ */
+void element_requeue_visit(const struct store *store, const struct object *job,
+                           const struct task_list *tasks,
+                           bool (*visit)(const struct object *pod, void *context), void *context);

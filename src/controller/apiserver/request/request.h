@@ -84,6 +84,7 @@ struct request {
     const struct task_list *requeued_tasks; /* of the array that is patched, or
                                              * NULL
                                              */
+    const struct job_signal *signal;        /* to the pods of the Job that is patched, or NULL */
     bool is_applied;                        /* managedFields are set already */
     bool is_update_admitted;                /* admission has checked the update of the
                                  * template (JobUpdate), or of a pod by that

@@ -239,6 +239,7 @@ patch(struct job_action *a, const struct chosen *which)
         .done = arena_strdup(q->arena, call.words),
     };
     inner->requeued_tasks = call.requeued;
+    inner->signal = call.signal;
     inner->principal = q->principal;
     inner->agent = q->agent;
     inner->method = HTTP_PATCH;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "controller/apiserver/marks/job_signals.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/job_change.h"
@@ -110,6 +111,13 @@ job_action_read(struct job_action *a, const struct json *body)
     a->update = json_get(body, "update");
     if (strcmp(a->change->name, "update") == 0 && job_update_patch_check(a->update, &err) < 0)
         return refuse(q, &err);
+    if (strcmp(a->change->name, "signal") == 0) {
+        struct job_signal signal;
+
+        a->update = json_get(body, "signal");
+        if (job_signal_read(a->update, &signal, &err) < 0)
+            return refuse(q, &err);
+    }
     return read_states(a, json_get(body, "states"))
            && (!a->is_selection || read_selection(a, body));
 }

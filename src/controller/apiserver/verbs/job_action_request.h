@@ -32,7 +32,7 @@ struct job_action {
     struct id_ranges ids;
     const char *pattern;       /* of names, or NULL */
     uint32_t states;           /* a set; 0: all */
-    const struct json *update; /* of the action "update"; else NULL */
+    const struct json *update; /* of "update" and "signal"; else NULL */
     bool is_selection;         /* else the jobs are given by id or name */
     bool is_dry_run;
     bool is_chosen; /* all jobs are chosen */

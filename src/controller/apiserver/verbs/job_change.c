@@ -6,16 +6,19 @@
 #include <string.h>
 
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/marks/job_signals.h"
 #include "controller/apiserver/objects/job_placement.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/element_change.h"
 #include "controller/apiserver/verbs/job_update_patch.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -235,6 +238,64 @@ make_resume(struct job_change_call *c)
     return patch;
 }
 
+/* ---- Signal ---- */
+
+static struct json *
+refuse(struct job_change_call *c, const char *words)
+{
+    c->words = words;
+    c->is_refused = true;
+    return NULL;
+}
+
+static const char *
+say_sent(const struct job_change_call *c, const struct job_signal *signal, size_t count)
+{
+    const char *name = pod_signal_name(signal->signal.number);
+
+    return job_is_array(job_of(c->object)) ? arena_printf(c->arena, "signal %s sent to %zu task%s",
+                                                          name, count, count == 1 ? "" : "s")
+                                           : arena_printf(c->arena, "signal %s sent", name);
+}
+
+/* The patch only counts the requests; the pods get the signal in its transaction. */
+static struct json *
+make_signal(struct job_change_call *c)
+{
+    const struct job *job = job_of(c->object);
+    const char *before = string_map_find(&c->object->meta->annotations, ANNOTATION_SIGNALS);
+    /* anyone who may patch the Job may have written any number */
+    const int64_t count = before != NULL ? strtoll(before, NULL, 10) % INT32_MAX + 1 : 1;
+    struct job_signal *signal = arena_alloc(c->arena, sizeof(*signal));
+    struct job_signal_receivers found;
+
+    c->words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    if (job_signal_read(c->update, signal, NULL) < 0)
+        return refuse(c, "the signal cannot be read");
+    if (c->tasks != NULL && !job_is_array(job))
+        return refuse(c, "is not a job array; give only its number");
+    signal->tasks = c->tasks;
+    job_signal_find(c->server, c->object, signal, c->arena, &found);
+    if (found.is_too_many)
+        return refuse(c, arena_printf(c->arena,
+                                      "one request sends a signal to at most %d pods; name fewer "
+                                      "tasks at once",
+                                      JOB_SIGNALS_MOST));
+    if (found.old_agent != NULL)
+        return refuse(c, arena_printf(c->arena,
+                                      "the agent of node %s is of an earlier release, and sends no "
+                                      "signals until it is upgraded",
+                                      found.old_agent));
+    c->words = "does not run, and only running jobs get signals";
+    if (found.count == 0)
+        return NULL;
+    c->signal = signal;
+    c->words = say_sent(c, signal, found.count);
+    return annotate(c->arena, ANNOTATION_SIGNALS, arena_printf(c->arena, "%" PRId64, count));
+}
+
 #define NOT_SUSPENDED "an array is suspended and resumed as a whole; give only its number"
 
 static const struct job_change changes[] = {
@@ -244,6 +305,7 @@ static const struct job_change changes[] = {
     {"requeue", make_requeue, element_change_requeue, NULL},
     {"requeueAndHold", make_requeue_and_hold, element_change_requeue_and_hold, NULL},
     {"resume", make_resume, NULL, NOT_SUSPENDED},
+    {"signal", make_signal, make_signal, NULL},
     {"suspend", make_suspend, NULL, NOT_SUSPENDED},
     {"update", job_update_patch_make, NULL,
      "all tasks of an array have the same requests; give only its number to "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_change.h - the patches that cancel, hold, release, requeue, suspend,
- * resume or update a job, and their messages
+ * resume, signal or update a job, and their messages
  *
  * Thread:  the loop's.
  */
@@ -20,13 +20,14 @@ struct job_change_call {
     const struct apiserver *server;
     const struct principal *principal;
     const struct object *object;
-    const struct json *update;     /* of an update: the changes */
+    const struct json *update;     /* of an update: the changes; of a signal: which */
     const struct task_list *tasks; /* of an array; NULL: the whole job */
     struct arena *arena;
     const struct task_list *requeued; /* set by make: tasks that start again, in
                                        * the transaction of the patch; NULL:
                                        * none
                                        */
+    const struct job_signal *signal;  /* likewise: what the Job's pods get; NULL: none */
     const char *words;                /* what was done, or why nothing was */
     bool is_refused;                  /* the change is not allowed */
     bool is_absent;                   /* the array has none of `tasks` */

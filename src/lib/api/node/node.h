@@ -138,14 +138,15 @@ bool node_is_fenced(const struct node *node);
 bool node_find_owner(const struct node *node, uid_t *ret_uid);
 
 /* Whether the node's agent announced the feature: accepting a changed time
- * limit for a running pod, suspending pods, running others on their cores, or
- * running a pod's checkpoint command.
+ * limit for a running pod, suspending pods, running others on their cores,
+ * running a pod's checkpoint command, or sending signals to a pod on request.
  */
 #define NODE_FORMER                "former"
 #define NODE_FEATURE_CHANGED_LIMIT "ChangedLimit"
 #define NODE_FEATURE_FREEZE        "Freeze" /* suspends pods */
 #define NODE_FEATURE_YIELD         "Yield"  /* and runs others on their cores */
 #define NODE_FEATURE_CHECKPOINT    "Checkpoint"
+#define NODE_FEATURE_SIGNAL        "Signal" /* sends a user's signals */
 bool node_has_feature(const struct node *node, const char *name);
 
 /* The capacity of the node's scratch directory; 0: the node has none. */

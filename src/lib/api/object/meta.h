@@ -133,6 +133,10 @@ void meta_remove_reserved(struct json *map);
  * command.
  */
 #define ANNOTATION_CHECKPOINT      "kiln.hpc/checkpoint"
+/* On running pods: the last signals that a user has sent (pod_signal.h). On Jobs: how many
+ * requests there were, so that each of them changes the Job.
+ */
+#define ANNOTATION_SIGNALS         "kiln.hpc/signals"
 #define ANNOTATION_HELD_BY         "kiln.hpc/held-by" /* who suspended the Job */
 /* On Jobs and pods: the settings that the partition supplied by default, as
  * "partition,time". The time limit is "none" if the user explicitly asked for

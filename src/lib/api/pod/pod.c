@@ -256,6 +256,16 @@ pod_is_frozen(const struct pod *pod)
     return c != NULL && strcmp(c->status, "True") == 0 && !pod_is_finished(pod);
 }
 
+bool
+pod_only_holds(const struct pod *pod)
+{
+    const struct container *c =
+        pod->spec.containers.count > 0 ? &pod->spec.containers.items[0] : NULL;
+
+    return c != NULL && c->command.count == 1
+           && strcmp(c->command.items[0], POD_PAUSE_COMMAND) == 0;
+}
+
 const char *
 pod_find_yield(const struct pod *pod)
 {

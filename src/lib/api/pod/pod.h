@@ -390,6 +390,10 @@ bool pod_is_ending(const struct pod *pod);
  */
 #define CONDITION_FROZEN "Frozen"
 bool pod_is_frozen(const struct pod *pod);
+
+/* Whether it is one of those that hold resources while the script runs elsewhere. */
+bool pod_only_holds(const struct pod *pod);
+
 /* find_yield: for whom the pod must yield its cores while suspended
  * (ANNOTATION_YIELD), or NULL. has_yielded: the agent has confirmed it, so
  * others may run on the cores; the pod keeps its memory, devices and everything

@@ -2,7 +2,6 @@
 #include "cli/slurm/job_words.h"
 
 #include <check.h>
-#include <signal.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -58,18 +57,5 @@ START_TEST(a_list_is_split_at_commas_outside_of_brackets)
 }
 END_TEST
 
-START_TEST(signals_have_names_and_numbers)
-{
-    ck_assert_int_eq(job_words_signal("USR1"), SIGUSR1);
-    ck_assert_int_eq(job_words_signal("SIGTERM"), SIGTERM);
-    ck_assert_int_eq(job_words_signal("kill"), SIGKILL);
-    ck_assert_int_eq(job_words_signal("9"), SIGKILL);
-    ck_assert_int_eq(job_words_signal("0"), 0);
-    ck_assert_int_eq(job_words_signal("999"), 0);
-    ck_assert_int_eq(job_words_signal("FOO"), 0);
-    ck_assert_int_eq(job_words_signal(""), 0);
-}
-END_TEST
-
 SUITE("job_words", jobs_and_steps_are_told_from_other_words,
-      a_list_is_split_at_commas_outside_of_brackets, signals_have_names_and_numbers)
+      a_list_is_split_at_commas_outside_of_brackets)

@@ -3,6 +3,7 @@
 
 #include <check.h>
 
+#include "lib/api/pod/pod_signal.h"
 #include "lib/base/clock.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
@@ -91,7 +92,7 @@ START_TEST(a_job_stands_still_and_goes_on_and_ends_while_it_stands)
             test_pod_pause(10);
             close(fd);
         }
-        ck_assert_int_eq(l->keeps_limit, LIVE_NOTES_ORDER);
+        ck_assert_int_eq(l->keeps_limit, LIVE_CAN_SIGNAL);
         ck_assert((l->frozen_us > 0) == (at > 0));
     }
     CLEANUP_FREE char *boot = read_boot_id();
@@ -100,6 +101,70 @@ START_TEST(a_job_stands_still_and_goes_on_and_ends_while_it_stands)
     ck_assert_int_eq(test_pod_wait(&p), 0);
     e = test_pod_ending(&p);
     ck_assert_int_eq(e->signal, SIGTERM);
+    exit_record_free(e);
+    close(fd);
+    live_record_free(l);
+    test_pod_fini(&p);
+}
+END_TEST
+
+static void
+wait_for_text(const char *path, const char *expected)
+{
+    for (int i = 0; i < 3000; i++) {
+        CLEANUP_FREE char *text = test_pod_read(path);
+
+        if (text != NULL && strcmp(text, expected) == 0)
+            return;
+        test_pod_pause(10);
+    }
+    ck_abort_msg("%s never had: %s", path, expected);
+}
+
+/* A shell that gets two signals at once may run its trap once, so each is waited for. */
+START_TEST(a_signal_of_the_user_is_sent_once_and_is_no_order_to_end)
+{
+    struct test_pod p;
+    struct live_record *l = NULL;
+    struct exit_record *e;
+    CLEANUP_FREE char *got = NULL;
+    CLEANUP_FREE char *boot = read_boot_id();
+    struct pod_signal usr1 = {1, SIGUSR1, POD_SIGNAL_SCRIPT};
+    struct pod_signal kill_all = {4, SIGKILL, POD_SIGNAL_ALL};
+    int fd;
+
+    test_pod_init(&p);
+    got = xasprintf("%s/got", p.work_dir);
+    test_pod_shell(&p, "trap 'echo 1 >> got' USR1; trap 'echo 2 >> got' USR2\n"
+                       "echo 0 > got; while :; do sleep 0.01; done");
+    test_pod_start(&p);
+    test_pod_wait_for(got);
+    wait_for_text(got, "0\n");
+    for (int i = 0; i < 3000 && (l == NULL || l->phase != LIVE_RUNNING); i++) {
+        live_record_free(l);
+        l = NULL;
+        ck_assert_int_eq(live_record_read(p.run_dir, &l, NULL), 0);
+        test_pod_pause(10);
+    }
+    ck_assert_int_ge(l->keeps_limit, LIVE_CAN_SIGNAL);
+    fd = live_record_open(l, boot);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(launch_user_signal(fd, &usr1, NULL), 0);
+    wait_for_text(got, "0\n1\n");
+    ck_assert_int_eq(launch_user_signal(fd, &usr1, NULL), 0);
+    usr1.sequence = 2;
+    usr1.number = SIGUSR2;
+    ck_assert_int_eq(launch_user_signal(fd, &usr1, NULL), 0);
+    wait_for_text(got, "0\n1\n2\n");
+    /* without the script: only the sleep gets it */
+    usr1 = (struct pod_signal){3, SIGUSR1, POD_SIGNAL_CHILDREN};
+    ck_assert_int_eq(launch_user_signal(fd, &usr1, NULL), 0);
+    ck_assert_int_eq(launch_user_signal(fd, &kill_all, NULL), 0);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    wait_for_text(got, "0\n1\n2\n");
+    e = test_pod_ending(&p);
+    ck_assert_int_eq(e->signal, SIGKILL);
+    ck_assert(!e->was_ended);
     exit_record_free(e);
     close(fd);
     live_record_free(l);
@@ -200,5 +265,6 @@ END_TEST
 SUITE("live_record", without_a_record_the_start_is_that_of_the_process,
       a_running_shepherd_is_recognised_and_can_be_spoken_to,
       a_job_stands_still_and_goes_on_and_ends_while_it_stands,
+      a_signal_of_the_user_is_sent_once_and_is_no_order_to_end,
       a_recycled_pid_is_not_taken_for_a_shepherd, the_start_time_is_read_past_a_strange_name,
       a_state_that_cannot_be_read_is_refused)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/pod/pod_signal.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define FIRST_REAL_TIME 32
+#define KEPT            8
+#define LAST_SEQUENCE   ((1 << 24) - 1) /* as a shepherd is told (agent/shepherd/handover.h) */
+
+static const char *const targets[] = {
+    [POD_SIGNAL_CHILDREN] = "Children",
+    [POD_SIGNAL_SCRIPT] = "Script",
+    [POD_SIGNAL_ALL] = "All",
+};
+
+int
+pod_signal_number(const char *text)
+{
+    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    char *end;
+    const long number = strtol(text, &end, 10);
+
+    if (end != text && *end == '\0')
+        return number > 0 && number < FIRST_REAL_TIME ? (int)number : 0;
+    for (int i = 1; i < FIRST_REAL_TIME; i++) {
+        const char *known = sigabbrev_np(i);
+
+        if (known != NULL && strcasecmp(known, name) == 0)
+            return i;
+    }
+    return 0;
+}
+
+const char *
+pod_signal_name(int number)
+{
+    const char *name = number > 0 && number < FIRST_REAL_TIME ? sigabbrev_np(number) : NULL;
+
+    return name != NULL ? name : "";
+}
+
+bool
+pod_signal_find_target(const char *word, enum pod_signal_target *ret_target)
+{
+    for (unsigned i = 0; word != NULL && i < ARRAY_SIZE(targets); i++)
+        if (strcmp(targets[i], word) == 0) {
+            *ret_target = (enum pod_signal_target)i;
+            return true;
+        }
+    return false;
+}
+
+const char *
+pod_signal_target_word(enum pod_signal_target target)
+{
+    return targets[target];
+}
+
+static bool
+read_signal(const char *text, size_t length, struct pod_signal *ret_signal)
+{
+    char word[64];
+    char *rest = word, *name;
+
+    if (length >= sizeof(word))
+        return false;
+    memcpy(word, text, length);
+    word[length] = '\0';
+    ret_signal->sequence = strtoll(word, &rest, 10);
+    if (ret_signal->sequence <= 0 || ret_signal->sequence > LAST_SEQUENCE || *rest != ':')
+        return false;
+    rest++;
+    name = strsep(&rest, ":");
+    ret_signal->number = pod_signal_number(name);
+    return ret_signal->number > 0 && pod_signal_find_target(rest, &ret_signal->target);
+}
+
+bool
+pod_signals_next(const char **list, struct pod_signal *ret_signal)
+{
+    while (*list != NULL && **list != '\0') {
+        const char *word = *list + strspn(*list, " ");
+        const size_t length = strcspn(word, " ");
+
+        *list = word + length;
+        if (read_signal(word, length, ret_signal))
+            return true;
+    }
+    return false;
+}
+
+const char *
+pod_signals_add(const char *list, const struct pod_signal *signal, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct pod_signal last[KEPT], one;
+    const char *rest = list;
+    size_t count = 0;
+    int64_t sequence = 0;
+
+    while (pod_signals_next(&rest, &one)) {
+        if (one.sequence > sequence)
+            sequence = one.sequence;
+        last[count++ % KEPT] = one;
+    }
+    last[count++ % KEPT] = (struct pod_signal){sequence + 1, signal->number, signal->target};
+    for (size_t i = count > KEPT ? count - KEPT : 0; i < count; i++)
+        strbuf_printf(&text, "%s%" PRId64 ":%s:%s", text.length > 0 ? " " : "",
+                      last[i % KEPT].sequence, pod_signal_name(last[i % KEPT].number),
+                      targets[last[i % KEPT].target]);
+    return arena_strdup(arena, text.text);
+}
