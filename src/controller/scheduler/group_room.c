@@ -7,6 +7,7 @@
  * here.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/handle.h"
@@ -17,6 +18,8 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/plugins/preemption/preemption.h"
+#include "controller/scheduler/plugins/preemption/victim_terms.h"
+#include "controller/scheduler/plugins/preemption/victims.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -26,6 +29,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 
 bool
 scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod)
@@ -282,6 +286,10 @@ struct group_trial {
     struct pod_view **victims;
     const struct node_view **nodes; /* of the victims */
     uint32_t n_victims, victim_room, node_room;
+    int64_t now_us, victims_end_us; /* when the last of the victims is gone */
+    struct pod_view **ending;       /* pods that make room by themselves; not counted at first */
+    const struct node_view **ending_nodes;
+    uint32_t n_ending, ending_room, ending_node_room;
 };
 
 static void
@@ -293,6 +301,17 @@ note_victim(struct pod_view *pod, const struct node_view *node, void *context)
     xgrow(t->nodes, t->n_victims, t->node_room);
     t->victims[t->n_victims] = pod;
     t->nodes[t->n_victims++] = node;
+}
+
+static void
+note_ending(struct pod_view *pod, const struct node_view *node, void *context)
+{
+    struct group_trial *t = context;
+
+    xgrow(t->ending, t->n_ending, t->ending_room);
+    xgrow(t->ending_nodes, t->n_ending, t->ending_node_room);
+    t->ending[t->n_ending] = pod;
+    t->ending_nodes[t->n_ending++] = node;
 }
 
 static struct node_view *
@@ -310,6 +329,10 @@ try_candidate(struct group_trial *t, struct assignment *a, const struct victims 
     cycle_fini(&a->cycle);
     cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
     if (node_finder_fits(a->profile, &a->cycle, node)) {
+        const int64_t end_us = victims_end_us(a->profile, &a->cycle, v, t->now_us);
+
+        if (end_us > t->victims_end_us)
+            t->victims_end_us = end_us;
         cache_keep(s->cache, mark);
         return node;
     }
@@ -387,6 +410,23 @@ nominate(struct scheduler *s, struct pod_view *pod, const char *node, bool is_ne
         recorder_nominate(s->recorder, pod, node);
 }
 
+static void
+wait_for(struct group_preemption *p, struct pod_view *pod)
+{
+    xgrow(p->victims, p->n_victims, p->victim_room);
+    pod_view_ref(pod);
+    p->victims[p->n_victims++] = pod;
+}
+
+static bool
+is_promised(const struct group_preemption *p, const struct node_view *node)
+{
+    for (uint32_t i = 0; i < p->n_promised; i++)
+        if (strcmp(p->promised[i].node, node->name) == 0)
+            return true;
+    return false;
+}
+
 /* Evictions change the nodes, so references keep the victims alive. */
 static void
 act(struct group_trial *t, const struct assignment_group *g, struct group_preemption *p)
@@ -394,11 +434,12 @@ act(struct group_trial *t, const struct assignment_group *g, struct group_preemp
     struct scheduler *s = t->s;
     struct pod_view *preemptor = g->members[0]->cycle.pod;
 
-    for (uint32_t i = 0; i < t->n_victims; i++) {
-        xgrow(p->victims, p->n_victims, p->victim_room);
-        pod_view_ref(t->victims[i]);
-        p->victims[p->n_victims++] = t->victims[i];
-    }
+    for (uint32_t i = 0; i < t->n_victims; i++)
+        wait_for(p, t->victims[i]);
+    p->n_preempted = t->n_victims;
+    for (uint32_t i = 0; i < t->n_ending; i++)
+        if (is_promised(p, t->ending_nodes[i]))
+            wait_for(p, t->ending[i]);
     for (uint32_t i = 0; i < t->n_victims; i++)
         s->handle.evict(s->handle.owner, p->victims[i], preemptor, t->nodes[i]->name);
     for (uint32_t i = 0; i < p->n_promised; i++)
@@ -406,27 +447,88 @@ act(struct group_trial *t, const struct assignment_group *g, struct group_preemp
 }
 
 static void
-try_to_preempt(struct scheduler *s, struct assignment_group *g, struct group_preemption *p)
+trial_fini(struct group_trial *t)
 {
-    struct group_trial t = {.s = s};
+    candidates_fini(&t->candidates);
+    free(t->victims);
+    free(t->nodes);
+    free(t->ending);
+    free(t->ending_nodes);
+}
+
+/* What was found for a node before, and is found in the trial, holds no longer. */
+static void
+touch_ending_nodes(struct group_trial *t)
+{
+    for (uint32_t i = 0; i < t->n_ending; i++) {
+        struct node_view *node = cache_find_node(t->s->cache, t->ending_nodes[i]->name);
+
+        if (node != NULL)
+            cache_touch(t->s->cache, node);
+    }
+}
+
+/* Until_us: pods that are ending by then are gone; 0: none are. False: not all of the
+ * pods that the group needs fit.
+ */
+static bool
+try_to_place(struct group_trial *t, struct assignment_group *g, int64_t until_us,
+             struct group_preemption *p)
+{
+    struct scheduler *s = t->s;
     struct cache_mark mark = cache_begin(s->cache);
     bool is_placed;
 
+    group_preemption_clear(p);
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
-    is_placed = place_in_trial(&t, g);
+    for (uint32_t i = 0; until_us > 0 && i < s->snapshot.n_nodes; i++)
+        victims_remove_ending(s->snapshot.nodes[i], t->now_us, until_us, note_ending, t);
+    touch_ending_nodes(t);
+    is_placed = place_in_trial(t, g);
     for (unsigned i = 0; is_placed && i < g->wanted; i++)
         promise(p, g->members[i]->cycle.pod, g->members[i]->node_name);
     for (unsigned i = g->wanted; i-- > 0;)
         scheduler_displace(s, g->members[i]);
     cache_open_nodes(s->cache);
     cache_roll_back(s->cache, mark);
-    if (is_placed)
-        act(&t, g, p);
-    else
+    touch_ending_nodes(t);
+    return is_placed;
+}
+
+/* Kiln's own, as for a single pod: nobody is ended for room that pods which are ending
+ * already make as soon. They may be victims of this group: a scheduler that was restarted
+ * does not know. Upstream's profile lacks the plugin Partition.
+ */
+static bool
+counts_ending(const struct assignment_group *g, const struct group_trial *first)
+{
+    const struct profile *p = g->members[0]->profile;
+
+    return first->n_victims > 0 && profile_find(p, PARTITION_PLUGIN) != p->n_entries;
+}
+
+static void
+try_to_preempt(struct scheduler *s, struct assignment_group *g, struct group_preemption *p)
+{
+    const int64_t now_us = clock_real_us(s->handle.clock);
+    struct group_trial first = {.s = s, .now_us = now_us, .victims_end_us = now_us};
+    struct group_trial second = {.s = s, .now_us = now_us, .victims_end_us = now_us};
+    struct group_preemption instead = {0};
+
+    if (!try_to_place(&first, g, 0, p)) {
         group_preemption_clear(p);
-    candidates_fini(&t.candidates);
-    free(t.victims);
-    free(t.nodes);
+    } else if (counts_ending(g, &first) && try_to_place(&second, g, first.victims_end_us, &instead)
+               && second.n_victims < first.n_victims) {
+        group_preemption_clear(p);
+        *p = instead;
+        instead = (struct group_preemption){0};
+        act(&second, g, p);
+    } else {
+        act(&first, g, p);
+    }
+    group_preemption_clear(&instead);
+    trial_fini(&first);
+    trial_fini(&second);
 }
 
 /* A victim that has yielded its cores, or will not, is waited for no longer. */
@@ -438,11 +540,18 @@ is_waited_for(struct scheduler *s, const struct pod_view *victim)
     return now != NULL && !now->has_yielded && !s->handle.refuses_to_yield(s->handle.owner, now);
 }
 
+/* One that ends by itself is not waited for when it should be gone for long. */
+static bool
+is_late(const struct scheduler *s, const struct pod_view *pod)
+{
+    return !victims_ends_by(pod, clock_real_us(s->handle.clock), INT64_MAX);
+}
+
 static bool
 has_victims(struct scheduler *s, const struct group_preemption *p)
 {
     for (uint32_t i = 0; i < p->n_victims; i++)
-        if (is_waited_for(s, p->victims[i]))
+        if (is_waited_for(s, p->victims[i]) && (i < p->n_preempted || !is_late(s, p->victims[i])))
             return true;
     return false;
 }

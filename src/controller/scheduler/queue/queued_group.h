@@ -43,11 +43,12 @@ struct group_terms {
 };
 
 /* The pods that a group has preempted and waits for, and the nodes that its own pods get
- * then.
+ * then. It also waits for pods that were ending by themselves.
  */
 struct group_preemption {
-    struct pod_view **victims; /* references */
+    struct pod_view **victims; /* references; the first were preempted */
     uint32_t n_victims, victim_room;
+    uint32_t n_preempted;
     struct promised_node {
         struct pod_view *pod; /* a member; a reference */
         char *node;

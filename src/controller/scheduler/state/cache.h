@@ -79,6 +79,9 @@ struct cache_mark cache_begin(struct cache *cache);
 void cache_keep(struct cache *cache, struct cache_mark mark);
 void cache_roll_back(struct cache *cache, struct cache_mark mark);
 
+/* The node has changed, or was put back: no result of before holds for it. */
+void cache_touch(struct cache *cache, struct node_view *v);
+
 /* Nodes that are closed to the pod, or to the further pods of the group, that
  * is being placed (framework/node_view.h, is_closed): its PodGroup wants each of
  * its pods on its own node. Close nodes of group: those that pods of the PodGroup

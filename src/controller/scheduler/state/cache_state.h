@@ -63,9 +63,6 @@ struct cache {
  */
 int64_t cache_free_at_us(const struct node_view *node, const struct pod_view *pod, int64_t now_us);
 
-/* The node has changed: no result of before holds for it. */
-void cache_touch(struct cache *cache, struct node_view *v);
-
 /* The pods on nodes by the PodGroup that they name (cache_groups.c). Leave: also
  * a pod that names none.
  */

@@ -783,13 +783,13 @@ END_TEST
 static void
 put_running(struct world *w, const char *name, const char *node, int priority, const char *cpu)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
-                  "\"nodeName\":\"%s\",\"priority\":%d,\"securityContext\":{\"runAsUser\":1002},"
-                  "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{"
-                  "\"requests\":{\"cpu\":\"%s\",\"memory\":\"1Gi\"}}}]},\"status\":{"
-                  "\"phase\":\"Running\"}}",
-                  name, node, priority, cpu);
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
+        "\"nodeName\":\"%s\",\"priority\":%d,\"terminationGracePeriodSeconds\":30,\"securityContext\":{\"runAsUser\":1002},"
+        "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+        "\"requests\":{\"cpu\":\"%s\",\"memory\":\"1Gi\"}}}]},\"status\":{"
+        "\"phase\":\"Running\"}}",
+        name, node, priority, cpu);
 
     fake_client_put(w->api, &pod_kind, text);
 }
@@ -883,6 +883,59 @@ START_TEST(a_gang_that_would_not_fit_preempts_nobody)
 }
 END_TEST
 
+/* A pod that was asked to end, and is killed after so many seconds. */
+static void
+put_ending(struct world *w, const char *name, const char *node, int priority, int seconds)
+{
+    char time[TIME_TEXT_SIZE];
+    CLEANUP_FREE char *text = NULL;
+
+    time_format(clock_real_us(&w->time.clock) + seconds * FAKE_SECOND, false, time);
+    text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                     "\"deletionTimestamp\":\"%s\",\"deletionGracePeriodSeconds\":30},\"spec\":{"
+                     "\"nodeName\":\"%s\",\"priority\":%d,\"securityContext\":{\"runAsUser\":1002},"
+                     "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+                     "\"requests\":{\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{"
+                     "\"phase\":\"Running\"}}",
+                     name, time, node, priority);
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+/* As after a restart, when the scheduler does not know that they were preempted for this
+ * gang. One that is stuck is no room.
+ */
+START_TEST(a_gang_preempts_nobody_for_room_that_ending_pods_make)
+{
+    static const struct {
+        int priority, seconds;
+        unsigned n_left; /* of the pods that are not ending */
+    } rows[] = {{5, 20, 1}, {100, 20, 1}, {100, 3600, 0}, {100, -60, 0}};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct world *w = world_of_four("");
+
+        put_ending(w, "q", "n1", 5, 20);
+        put_ending(w, "r", "n2", 5, 20);
+        put_ending(w, "s", "n3", rows[i].priority, rows[i].seconds);
+        world_settle(w);
+        put_important(w, "a");
+        put_important(w, "b");
+        put_important(w, "c");
+        let_seconds_pass(w, 5);
+        ck_assert_uint_eq(count_there(w, "t"), rows[i].n_left);
+
+        fake_client_remove(w->api, &pod_kind, "default", "q");
+        fake_client_remove(w->api, &pod_kind, "default", "r");
+        fake_client_remove(w->api, &pod_kind, "default", "s");
+        let_seconds_pass(w, 10);
+        ck_assert_uint_eq(count_there(w, "t"), rows[i].n_left);
+        ck_assert_ptr_nonnull(world_pod(w, "a")->spec.node_name);
+        ck_assert_ptr_nonnull(world_pod(w, "c")->spec.node_name);
+        world_free(w);
+    }
+}
+END_TEST
+
 /* Several pods on one node, and pods that are small: more than one search is needed. */
 START_TEST(a_gang_preempts_several_pods_of_one_node)
 {
@@ -931,6 +984,7 @@ SUITE("PodGroups", a_gang_is_weighed_as_a_whole_and_preempted_as_a_whole,
       a_gang_has_the_priority_of_its_most_important_pod,
       a_gang_preempts_as_many_as_all_of_its_pods_need, a_gang_that_would_not_fit_preempts_nobody,
       a_gang_preempts_several_pods_of_one_node,
+      a_gang_preempts_nobody_for_room_that_ending_pods_make,
       indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes,
       pods_wait_for_their_group_whichever_comes_first, a_gang_waits_until_enough_pods_are_there,
       a_gang_without_room_for_enough_gets_none, pods_beyond_the_least_number_start_as_they_fit,

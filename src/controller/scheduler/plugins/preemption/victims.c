@@ -310,8 +310,8 @@ victims_find(const struct profile *p, const struct cycle *c, struct node_view *n
 /* A pod that is killed at its time is gone a moment later. */
 #define LATE_US INT64_C(10000000)
 
-static bool
-ends_by(const struct pod_view *pod, int64_t now_us, int64_t until_us)
+bool
+victims_ends_by(const struct pod_view *pod, int64_t now_us, int64_t until_us)
 {
     const int64_t killed_us = pod->pod->meta.deleted_at_us;
 
@@ -345,13 +345,13 @@ victims_are_ending(const struct profile *p, const struct cycle *c, struct node_v
     bool is_enough;
 
     for (uint32_t i = 0; i < node->pods.count; i++)
-        count += ends_by(node->pods.items[i], now_us, until_us);
+        count += victims_ends_by(node->pods.items[i], now_us, until_us);
     if (count == 0)
         return false;
     pods = xnew_array(struct pod_view *, count);
     count = 0;
     for (uint32_t i = 0; i < node->pods.count; i++)
-        if (ends_by(node->pods.items[i], now_us, until_us))
+        if (victims_ends_by(node->pods.items[i], now_us, until_us))
             pods[count++] = node->pods.items[i];
     trial_begin(&t, p, c, node);
     for (unsigned i = 0; i < count; i++) {
@@ -361,6 +361,22 @@ victims_are_ending(const struct profile *p, const struct cycle *c, struct node_v
     is_enough = try_filters(&t).verdict == VERDICT_OK;
     trial_end(&t);
     return is_enough;
+}
+
+void
+victims_remove_ending(struct node_view *node, int64_t now_us, int64_t until_us,
+                      void (*each)(struct pod_view *pod, const struct node_view *node,
+                                   void *context),
+                      void *context)
+{
+    for (uint32_t i = node->pods.count; i-- > 0;) {
+        struct pod_view *pod = node->pods.items[i];
+
+        if (!victims_ends_by(pod, now_us, until_us))
+            continue;
+        node_view_remove_pod(node, pod);
+        each(pod, node, context);
+    }
 }
 
 static struct pod_view *

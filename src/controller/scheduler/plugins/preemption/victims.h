@@ -71,6 +71,16 @@ int64_t victims_end_us(const struct profile *p, const struct cycle *c, const str
 bool victims_are_ending(const struct profile *p, const struct cycle *c, struct node_view *node,
                         int64_t now_us, int64_t until_us);
 
+/* Of a group's trial: removes the pods of the node that are ending and gone by that time,
+ * within the caller's journal; `each` is called for every one. Ends_by: whether the pod is
+ * one.
+ */
+void victims_remove_ending(struct node_view *node, int64_t now_us, int64_t until_us,
+                           void (*each)(struct pod_view *pod, const struct node_view *node,
+                                        void *context),
+                           void *context);
+bool victims_ends_by(const struct pod_view *pod, int64_t now_us, int64_t until_us);
+
 /* Compares by upstream's criteria, one after the other; negative: `a` is the
  * better choice.
  */
