@@ -456,7 +456,7 @@ trial_fini(struct group_trial *t)
     free(t->ending_nodes);
 }
 
-/* What was found for a node before, and is found in the trial, holds no longer. */
+/* No result of before the trial, or of within it, holds for these nodes. */
 static void
 touch_ending_nodes(struct group_trial *t)
 {
