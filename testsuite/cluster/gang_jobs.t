@@ -169,6 +169,22 @@ is "... of any index" "$(status "$id" .completedIndexes)" null
 as kilntest1 kctl cancel "$id" >/dev/null
 wait_for 20 state_is "$id" Cancelled
 
+# The nodes of a job that has ended are those of its last attempt.
+root cordon n3 >/dev/null
+id=$(gang -N 2 --requeue --wrap 'while [ ! -e moved ]; do sleep 0.1; done')
+wait_for 20 n_running "$id" 2
+root uncordon n3 >/dev/null
+root cordon n1 >/dev/null
+as kilntest1 kctl requeue "$id" >/dev/null
+ok "a job starts again on other nodes" wait_for 20 attempts_are "$id" "1 1" ||
+    note "$(root get pods -o wide); $(status "$id" "")"
+as kilntest1 touch "$home/moved"
+ok "... and completes there" wait_for 20 state_is "$id" Completed
+shows_nodes() { as kilntest1 kctl jobs -a | grep -w "^ *$1" | grep -qF "$2"; }
+ok "... its nodes are those of the last attempt" wait_for 10 shows_nodes "$id" 'n[2-3]' ||
+    note "$(as kilntest1 kctl jobs -a | grep -w "^ *$id")"
+root uncordon n1 >/dev/null
+
 # One that has ended runs again with the others.
 printf 'if [ $KILN_NODEID = 1 ] && [ ! -e done ]; then touch done; exit 0; fi; exec sleep 300\n' >"$home/part.sh"
 id=$(gang -N 3 --requeue --per-node --wrap ". $home/part.sh")

@@ -42,7 +42,21 @@ remove_equal(const char **names, size_t count)
     return kept;
 }
 
-/* Those of its group, which has the job's name; 0: none are recorded. */
+/* The group of the attempt that ran last: that of the first has the job's name, another
+ * "job-5-r1", and its pods "job-5-0-r1".
+ */
+static const char *
+group_name(const struct table_row *row)
+{
+    const struct job_run *run = job_of(row->object)->status.last_run;
+    const char *attempt = run != NULL && run->pod_name != NULL ? strrchr(run->pod_name, '-') : NULL;
+
+    return attempt != NULL && attempt[1] == 'r'
+               ? arena_printf(row->arena, "%s%s", row->object->meta->name, attempt)
+               : row->object->meta->name;
+}
+
+/* Those of its group; 0: none are recorded. */
 static size_t
 read_recorded(const struct table_row *row, const char ***ret_names)
 {
@@ -51,7 +65,7 @@ read_recorded(const struct table_row *row, const char ***ret_names)
     size_t count;
 
     if (job_of(job)->spec.scheduling != NULL && job_is_finished(job_of(job)))
-        group = table_find(row, &pod_group_kind, job->meta->namespace, job->meta->name);
+        group = table_find(row, &pod_group_kind, job->meta->namespace, group_name(row));
     if (group != NULL && meta_is_controlled_by(group->meta, job))
         text = json_get_text(json_get(object_tree(group, row->arena), "status"), "nodes");
     return text != NULL && hostlist_expand(row->arena, text, ret_names, &count, NULL) == 0 ? count
