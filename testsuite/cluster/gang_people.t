@@ -227,6 +227,8 @@ is "... with the code of that node" "$(history -j "$id" -o state,exit | tr -s ' 
 id=$(submit -N 2 --hold --wrap true)
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "one that never started is one row, too" wait_for 20 one_row || note "$(history -j "$id")"
+is "... with the CPUs of all nodes" "$(as kilntest1 kctl history -j "$id" -o json |
+    jq '.. | .cpuMillis? // empty')" 2000
 
 # --- Slurm's commands --------------------------------------------------------------
 
@@ -269,6 +271,9 @@ ok "seff knows how much memory the job asked for" sh -c \
     'printf "%s" "$1" | grep -q "^Memory Efficiency: .*% of 300.00 MB$"' _ "$(slurm seff "$id")" ||
     note "$(slurm seff "$id")"
 id=$(slurm sbatch --parsable --hold -t 5 -N 3 -n 6 -c 2 --wrap true)
+is "the command of a job is its script" \
+    "$(echo '#!/bin/sh' >"$home/empty.sh"; slurm sbatch -Q --hold -J empty -t 5 empty.sh a b
+    slurm squeue -h -n empty -o %o; slurm scancel -n empty)" "$home/empty.sh a b"
 is "an update of the tasks" "$(slurm scontrol update jobid="$id" NumTasks=4; shape "$id")" "3 2 4 4"
 is "... is of all nodes" "$(record 'NumCPUs|NumTasks|CPUs/Task')" \
     "NumCPUs=12 NumTasks=4 CPUs/Task=2 "

@@ -75,6 +75,8 @@ metadata(struct arena *arena, const struct submission *s)
         json_set_string(arena, annotations, ANNOTATION_HOLD, "true");
     if (s->comment != NULL && s->comment[0] != '\0')
         json_set_string(arena, annotations, ANNOTATION_COMMENT, s->comment);
+    if (s->script_file != NULL)
+        json_set_string(arena, annotations, ANNOTATION_SCRIPT_PATH, s->script_file);
     if (s->is_unlimited)
         json_set_string(arena, annotations, ANNOTATION_TIME_LIMIT, TIME_LIMIT_NONE);
     json_set(arena, meta, "annotations", annotations);

@@ -50,6 +50,7 @@ struct submission_array {
 struct submission {
     /* The program to run, and the account that pays */
     const char *script_path; /* NULL: standard input, or wrapped */
+    const char *script_file; /* the absolute path of the same, or NULL */
     const char *wrapped;     /* a command, or NULL */
     char *const *arguments;  /* of the script, NULL-terminated */
     const char *job_name;    /* NULL: from the script's file name */

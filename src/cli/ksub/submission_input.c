@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,14 +69,28 @@ read_standard_input(struct submission_input *input, struct error *err)
     return r < 0 && r != -EFBIG ? error_wrap(err, r, "reading the standard input") : r;
 }
 
+/* NULL: nobody knows where it is. */
+static const char *
+find_script_file(const char *path, struct arena *arena)
+{
+    char directory[PATH_MAX];
+
+    if (path == NULL || path[0] == '/')
+        return path;
+    return getcwd(directory, sizeof(directory)) != NULL
+               ? arena_printf(arena, "%s/%s", directory, path)
+               : NULL;
+}
+
 static int
 read_script(struct submission_input *input, struct error *err)
 {
-    const struct submission *s = &input->submission;
+    struct submission *s = &input->submission;
     int r;
 
     if (s->wrapped != NULL)
         return wrap_command(input, err);
+    s->script_file = find_script_file(s->script_path, input->arena);
     if (s->script_path == NULL)
         r = read_standard_input(input, err);
     else

@@ -243,7 +243,8 @@ add_rest(struct job_record *r)
                     json_is_true(json_get_path(r->row->object, POD "placement.wholeNode")) ? "NO"
                                                                                            : "OK");
     record_text_line(&r->text);
-    record_text_add(&r->text, "Command=(null)");
+    record_text_add(&r->text, "Command=%s",
+                    or_null(queue_row_command(r->row, r->control->client->arena)));
     record_text_line(&r->text);
     record_text_add(&r->text, "WorkDir=%s", field(r, "WorkDir", "(null)"));
     record_text_line(&r->text);

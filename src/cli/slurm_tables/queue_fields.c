@@ -146,6 +146,13 @@ FIELD(comment)
     add_text_or_null(queue_row_annotation(context, ANNOTATION_COMMENT), out);
 }
 
+FIELD(command)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    add_text_or_null(queue_row_command(context, arena), out);
+}
+
 FIELD(reservation)
 {
     add_text_or_null(queue_row_pod_text(context, "placement.reservation"), out);
@@ -429,7 +436,7 @@ static const struct output_column columns[] = {
     {0, "BurstBufferState", "BURST_BUFFER_STATE", add_null, 0},
     {0, "Cluster", "CLUSTER", add_cluster, 0},
     {0, "ClusterFeature", "CLUSTER_FEATURES", add_null, 0},
-    {'o', "Command", "COMMAND", add_null, 0},
+    {'o', "Command", "COMMAND", add_command, 0},
     {'k', "Comment", "COMMENT", add_comment, 0},
     {0, "Container", "CONTAINER", add_null, 0},
     {'O', "Contiguous", "CONTIGUOUS", add_zero, 0},

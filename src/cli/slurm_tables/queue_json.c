@@ -80,7 +80,6 @@ queue_json(const struct queue_row *row, struct arena *arena)
         "tres_per_socket",
         "tres_per_task",
         "wckey",
-        "command",
     };
     static const char *const none[] = {
         "core_spec",
@@ -176,6 +175,8 @@ queue_json(const struct queue_row *row, struct arena *arena)
                  row->nodes > 1 ? row->cpus / row->nodes : row->cpus);
     json_set_int(arena, out, "priority", queue_row_priority(row));
     json_set_string(arena, out, "qos", queue_row_qos(row));
+    json_set_string(arena, out, "command",
+                    queue_row_command(row, arena) != NULL ? queue_row_command(row, arena) : "");
     json_set_bool(arena, out, "reboot", false);
     set_text(arena, out, "required_nodes", 'n', row);
     json_set_bool(arena, out, "requeue", queue_row_may_restart(row));

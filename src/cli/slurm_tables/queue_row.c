@@ -258,6 +258,23 @@ queue_row_may_restart(const struct queue_row *row)
     return json_is_true(json_get(spec, "requeue")) || json_get_int(spec, "backoffLimit", 0) > 0;
 }
 
+/* The script's file and its arguments, as Slurm shows them. */
+const char *
+queue_row_command(const struct queue_row *row, struct arena *arena)
+{
+    const struct json *containers = json_get_path(template_of(row), "spec.containers");
+    const struct json *arguments = json_get(json_at(containers, 0), "args");
+    const char *path = queue_row_annotation(row, ANNOTATION_SCRIPT_PATH);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    if (path == NULL)
+        return NULL;
+    strbuf_add_text(&out, path);
+    for (uint32_t i = 0; i < json_count(arguments); i++)
+        strbuf_printf(&out, " %s", json_text(json_at(arguments, i)));
+    return arena_strdup(arena, out.text);
+}
+
 static const struct json *
 requests_of(const struct queue_row *row)
 {

@@ -57,8 +57,9 @@ const char *queue_row_nodes_named(const struct queue_row *row, bool is_exclusion
 void queue_row_add_tres(const struct queue_row *row, struct strbuf *out);
 void queue_row_add_dependency(const struct queue_row *row, struct strbuf *out);
 const char *queue_row_annotation(const struct queue_row *row, const char *name);
-int64_t queue_row_uid(const struct queue_row *row); /* -1: unknown */
-int64_t queue_row_gid(const struct queue_row *row); /* likewise */
+const char *queue_row_command(const struct queue_row *row, struct arena *arena); /* NULL: no file */
+int64_t queue_row_uid(const struct queue_row *row);                              /* -1: unknown */
+int64_t queue_row_gid(const struct queue_row *row);                              /* likewise */
 int64_t queue_row_priority(const struct queue_row *row);
 int64_t queue_row_start_us(const struct queue_row *row); /* expected while it waits; 0: unknown */
 int64_t queue_row_cpus_per_task(const struct queue_row *row);

@@ -159,20 +159,21 @@ is_device(const char *name)
     return strchr(name, '/') != NULL && strncmp(name, "hugepages-", 10) != 0;
 }
 
+/* The amounts of so many pods. */
 static void
 take_amounts(struct history_row *row, struct arena *arena, const struct pod_spec *spec,
-             const struct allocation *allocation)
+             const struct allocation *allocation, int64_t pods)
 {
     struct pod_sums sums = {0};
     CLEANUP_STRBUF struct strbuf devices = STRBUF_INIT;
 
     pod_sums_add_requests(&sums, spec, NULL);
-    row->cpu_milli = pod_sum_milli(pod_sums_find(&sums, "cpu"));
-    row->memory_bytes = pod_sum_value(pod_sums_find(&sums, "memory"));
+    row->cpu_milli = pods * pod_sum_milli(pod_sums_find(&sums, "cpu"));
+    row->memory_bytes = pods * pod_sum_value(pod_sums_find(&sums, "memory"));
     for (uint32_t i = 0; i < sums.count; i++)
         if (is_device(sums.items[i].name) && pod_sum_value(&sums.items[i]) > 0)
             strbuf_printf(&devices, "%s%s=%" PRId64, devices.length > 0 ? "," : "",
-                          sums.items[i].name, pod_sum_value(&sums.items[i]));
+                          sums.items[i].name, pods * pod_sum_value(&sums.items[i]));
     pod_sums_fini(&sums);
     if (devices.length > 0)
         row->devices = arena_strdup(arena, devices.text);
@@ -467,7 +468,7 @@ history_row_of_pod(struct history_row *row, struct arena *arena, const struct ob
     if (job != NULL)
         take_job(row, job);
     row->node = pod->spec.node_name;
-    take_amounts(row, arena, &pod->spec, pod->status.allocation);
+    take_amounts(row, arena, &pod->spec, pod->status.allocation, 1);
     take_run(row, arena, pod, now_us);
     take_end(row, arena, pod, job, deleted_by, now_us);
     row->revision = object->revision;
@@ -508,6 +509,7 @@ history_row_of_job(struct history_row *row, struct arena *arena, const struct ob
         .is_whole = true,
         .is_utc = true,
     };
+    const int64_t nodes = job_gang_size(job);
     enum job_reason reason = job_reason_find(&facts, &words);
     enum job_state state = job_find_state(job);
 
@@ -528,7 +530,7 @@ history_row_of_job(struct history_row *row, struct arena *arena, const struct ob
     take_job(row, job);
     if (job->spec.template_.spec != NULL) {
         row->partition = job_wait_partition(job->spec.template_.spec);
-        take_amounts(row, arena, job->spec.template_.spec, NULL);
+        take_amounts(row, arena, job->spec.template_.spec, NULL, nodes > 0 ? nodes : 1);
     }
     if (job->spec.script != NULL)
         row->script = job->spec.script->digest;

@@ -187,6 +187,8 @@ void meta_remove_reserved(struct json *map);
 #define ANNOTATION_GANG_SIZE       "kiln.hpc/gang-size"
 #define ANNOTATION_CPUS_PER_TASK   "kiln.hpc/cpus-per-task"
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
+/* On Jobs: the absolute path of the file that was submitted, for people. */
+#define ANNOTATION_SCRIPT_PATH     "kiln.hpc/script-path"
 /* On Jobs and pods: the uids of the Partitions (separated by commas, in the order
  * of the job's list) and of the Reservation that the job was admitted to. Another
  * object of the same name does not start it. An administrator's request may use

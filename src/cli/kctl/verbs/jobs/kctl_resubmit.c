@@ -66,7 +66,7 @@ static struct json *
 annotations_of(const struct json *job, bool is_held, struct arena *arena)
 {
     static const char *const kept[] = {ANNOTATION_JOB_NAME, ANNOTATION_COMMENT,
-                                       ANNOTATION_TIME_LIMIT};
+                                       ANNOTATION_SCRIPT_PATH, ANNOTATION_TIME_LIMIT};
     const struct json *old = json_get_path(job, "metadata.annotations");
     struct json *annotations = json_object(arena);
 
