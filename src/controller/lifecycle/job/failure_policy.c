@@ -39,16 +39,19 @@ has_value(const struct exit_code_match *match, int64_t code)
 }
 
 static bool
-matches_exit_code(const struct exit_code_match *match, const struct pod *pod)
+matches_code(const struct exit_code_match *match, int64_t code)
 {
-    int64_t code = exit_code_of(pod);
     bool is_in = match->operator_ != NULL && strcmp(match->operator_, "In") == 0;
 
-    if (code == 0
-        || (match->container_name != NULL && match->container_name[0] != '\0'
-            && strcmp(match->container_name, container_of_pod(pod)) != 0))
-        return false;
-    return has_value(match, code) == is_in;
+    return code != 0 && has_value(match, code) == is_in;
+}
+
+static bool
+matches_exit_code(const struct exit_code_match *match, const struct pod *pod)
+{
+    return (match->container_name == NULL || match->container_name[0] == '\0'
+            || strcmp(match->container_name, container_of_pod(pod)) == 0)
+           && matches_code(match, exit_code_of(pod));
 }
 
 /* The condition that a rule names and the pod has, or NULL. */
@@ -99,6 +102,18 @@ failure_policy_judge(const struct job *job, const struct pod *pod)
         if (matches(&policy->rules.items[i], pod))
             return (struct failure_ruling){action_of(&policy->rules.items[i]), (int)i};
     return (struct failure_ruling){FAILURE_COUNTS, -1};
+}
+
+bool
+failure_policy_ignores_code(const struct job *job, int64_t code)
+{
+    const struct failure_policy *policy = job->spec.pod_failure_policy;
+
+    for (unsigned i = 0; policy != NULL && i < policy->rules.count; i++)
+        if (policy->rules.items[i].on_exit_codes != NULL
+            && matches_code(policy->rules.items[i].on_exit_codes, code))
+            return action_of(&policy->rules.items[i]) == FAILURE_IS_IGNORED;
+    return false;
 }
 
 const char *

@@ -11,6 +11,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct arena;
 struct job;
 struct pod;
@@ -28,6 +31,9 @@ struct failure_ruling {
 };
 
 struct failure_ruling failure_policy_judge(const struct job *job, const struct pod *pod);
+
+/* Of a pod that is gone, of which only the exit code is known. */
+bool failure_policy_ignores_code(const struct job *job, int64_t code);
 
 /* The message why the Job has failed, in upstream's words; in the arena. */
 const char *failure_policy_explain(const struct job *job, const struct pod *pod, int rule,

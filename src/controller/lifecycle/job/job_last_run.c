@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/job/failure_policy.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
@@ -41,20 +42,25 @@ set_usage(struct job_last_run *run, const struct pod_usage *usage)
     run->system_cpu_us = usage->system_cpu_us;
 }
 
-/* Whether a run that an earlier controller has noted was a failure. */
+/* Whether a run that an earlier controller has noted was a failure, and not ignored by
+ * podFailurePolicy.
+ */
 static bool
-is_failure_of(const char *reason)
+is_failure_of(const struct job *job, const char *reason)
 {
     const enum job_state state = job_state_of_failure(NULL, reason);
 
+    if (job->status.exit_code != NULL && failure_policy_ignores_code(job, *job->status.exit_code))
+        return false;
     return reason != NULL && strcmp(reason, "Completed") != 0
            && (state == JOB_STATE_FAILED || state == JOB_STATE_TIMED_OUT
                || state == JOB_STATE_OUT_OF_MEMORY);
 }
 
 void
-job_last_run_load(struct job_last_run *run, const struct job_status *status)
+job_last_run_load(struct job_last_run *run, const struct job *job)
 {
+    const struct job_status *status = &job->status;
     const struct job_run *known = status->last_run;
 
     if (known != NULL) {
@@ -66,7 +72,7 @@ job_last_run_load(struct job_last_run *run, const struct job_status *status)
         run->finished_at_us = known->finished_at_us;
         run->frozen_us = known->frozen_us;
         run->signal = known->signal;
-        run->is_failure = is_failure_of(known->reason);
+        run->is_failure = is_failure_of(job, known->reason);
         run->was_ended = !run->is_failure;
         set_usage(run, known->usage);
     }

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 struct job;
-struct job_status;
 struct pod;
 
 struct job_last_run {
@@ -35,7 +34,7 @@ struct job_last_run {
 
 /* Life. Load reads the run from the status. */
 void job_last_run_fini(struct job_last_run *run);
-void job_last_run_load(struct job_last_run *run, const struct job_status *status);
+void job_last_run_load(struct job_last_run *run, const struct job *job);
 
 /* One word for why a pod ended without success: the pod's own reason, the
  * reason of its disruption, or that of its process; NULL: none is known.

@@ -123,7 +123,7 @@ job_pod_counts_new(const struct job *job)
     t->n_written = status->succeeded + status->failed + status->excused;
     t->pods = map_new();
     list_init(&t->expected);
-    job_last_run_load(&t->run, status);
+    job_last_run_load(&t->run, job);
     t->failure = state_of_failure(t, job, t->run.reason);
     if (job_is_array(job)) {
         t->array = array_state_new(job);
