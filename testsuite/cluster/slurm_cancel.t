@@ -159,6 +159,11 @@ scancel_i() { printf '%s\n' "$@" | as kilntest1 scancel -i -v "$other_array" 2>&
 like "a long answer is one answer" "$(scancel_i 'no, thank you, y' n y)" '[^T]*$'
 is "...and nothing was ended by it" "$(tasks "$other_array")" "3R 4PD"
 like "each task is asked for" "$(scancel_i n y)" "Terminating job ${other_array}_"
+other_held=$(as kilntest2 sbatch --parsable -H -J both -o /dev/null --wrap 'sleep 500')
+own_held=$(submit -H -J both)
+is "filters mean one's own jobs" "$(says scancel -v -t PENDING -n both)" \
+    "|scancel: Terminating job $own_held+|0"
+is "...and other users' jobs stay" "$(state "$other_held")" Held
 is "a job that runs by now does not wait any more" \
     "$(curl -s --unix-socket "$cluster/state/socket" -H 'Content-Type: application/json' -d \
         "{\"ids\":\"$other\",\"states\":[\"Pending\"]}" http://localhost/kiln/v1/jobs/cancel |

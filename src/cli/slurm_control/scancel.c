@@ -453,6 +453,20 @@ cancel_words(struct slurm_client *client, const struct scancel_options *o, uint3
     return r;
 }
 
+/* Filters alone mean the jobs that the caller may end, as the server selects them. */
+static int
+find_user(struct slurm_client *client, const char **ret_user, struct error *err)
+{
+    struct json *self = NULL;
+    const char *rank;
+    int r = kctl_ask(&client->kctl, "/kiln/v1/whoami", client->arena, &self, err);
+
+    rank = json_get_text(self, "rank");
+    if (r == 0 && rank != NULL && strcmp(rank, "user") == 0)
+        *ret_user = json_get_text(self, "user");
+    return r;
+}
+
 /* Arrays whose tasks the server does not list at once need several rounds. The tasks that it leaves
  * out wait, so they get no signal.
  */
@@ -462,7 +476,7 @@ cancel_listed(struct slurm_client *client, const struct scancel_options *o, cons
 {
     struct job_selection s = o->selection;
     int r = job_selection_check(&s, err);
-    const struct cancel_filters filters = {
+    struct cancel_filters filters = {
         .ids = ids,
         .user = s.user,
         .account = s.account,
@@ -475,6 +489,8 @@ cancel_listed(struct slurm_client *client, const struct scancel_options *o, cons
         .is_interactive = o->interactive,
     };
 
+    if (r == 0 && ids == NULL && s.user == NULL)
+        r = find_user(client, &filters.user, err);
     for (unsigned round = 0; r == 0 && round < MOST_ROUNDS; round++) {
         CLEANUP(cancel_words_fini) struct cancel_words words = {0};
         bool is_last;
