@@ -160,7 +160,10 @@ is "... without a failure of its own" "$(field job j3 '.status.failed // 0')" 0
 # --- a prolog that fails -----------------------------------------------------------
 
 touch "$cluster/broken-n1"
+root cordon n3 >/dev/null # so that n1 is one of the first two
 job j4 2
+wait_for 20 has_attempt j4-0-r1
+root uncordon n3 >/dev/null
 ok "a job whose prolog fails on one node starts again on others" wait_for 30 ends j4 Complete ||
     { root get pods; root describe job j4; } | note
 is "... and has run once, on each" "$(sort "$home/j4")" "j4-0-r1
