@@ -193,6 +193,8 @@ is "what is no state of nodes" "$(i -t foo | head -n 1)" 'sinfo: error: Bad stat
 is "nodes as JSON" \
     "$(i --json | jq -c '.nodes[2] | [.name, .state, .state_flags, .reason, .cpus]')" \
     '["n3","idle",["DRAIN"],"bad disk, see ticket",8]'
+counted() { as kilntest1 sdiag | grep -q '^Jobs running: *[1-9]'; }
+wait_for 20 counted
 is "sdiag counts jobs" "$(as kilntest1 sdiag --json | jq -c '.statistics | [.jobs_pending, .jobs_running]')" \
     "$(as kilntest1 sdiag | sed -n 's/^Jobs pending: *//p; s/^Jobs running: *//p' | jq -sc .)"
 like "some wait and some run" "$(as kilntest1 sdiag | tail -n 2 | tr -s ' \n' ' ')" \

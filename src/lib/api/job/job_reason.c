@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_end.h"
 #include "lib/api/job/job_state.h"
@@ -471,11 +472,18 @@ job_reason_describe_end(const struct job *job, struct strbuf *words)
     CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
     const struct job_run *run = job->status.last_run;
     const enum job_state state = job_find_state(job);
+    const struct job_condition *failed = job_find_condition(job, "Failed");
 
     strbuf_add_text(words, job_state_words(state)->name);
     if (state == JOB_STATE_COMPLETED)
         return;
-    job_reason_find(&(struct job_reason_facts){.job = job, .is_whole = true}, &why);
+    /* How one task has ended does not explain an array, except with fail-fast. */
+    if (state == JOB_STATE_FAILED && job_is_array(job) && !job->spec.array->fail_fast
+        && job->spec.completions != NULL && *job->spec.completions > 1 && failed != NULL
+        && failed->message != NULL)
+        strbuf_add_text(&why, failed->message);
+    else
+        job_reason_find(&(struct job_reason_facts){.job = job, .is_whole = true}, &why);
     if (run != NULL && run->node_name != NULL && run->node_name[0] != '\0')
         strbuf_printf(words, " on %s", run->node_name);
     if (why.length > 0)
