@@ -240,14 +240,14 @@ cluster_munge() {
 # key.
 munged_beside() {
     cluster_name=$1
-    cluster_socket=$2
+    cluster_munged=$2
     shift 2
     start "$cluster_name" "$@" munged --foreground --force \
-        --socket="$cluster_socket" \
+        --socket="$cluster_munged" \
         --key-file="$cluster/munge/private/key" \
         --pid-file="$cluster/munge/private/$cluster_name.pid" \
         --seed-file="$cluster/munge/private/$cluster_name.seed"
-    wait_for 10 test -S "$cluster_socket" || bail_out "munged does not start"
+    wait_for 10 test -S "$cluster_munged" || bail_out "munged does not start"
 }
 
 # cluster_controller [OPTION...]: starts a controller that listens on

@@ -225,16 +225,30 @@ yields_ask(struct yields *y, struct pod_view *victim, struct pod_view *preemptor
     write_wish(e, words, asked);
 }
 
+/* These pods wait for the room that this one was to make. */
+static void
+tell_nominated(const struct yields *y, const struct node_view *node)
+{
+    for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
+        y->settings.ended(nominator_pod(node, i), y->settings.context);
+}
+
+/* A pod that came during the call could not ask this one, and no event would tell it
+ * that it can now.
+ */
 static void
 resumed(const struct client_reply *reply, void *context)
 {
     struct yielding *e = context;
     struct yields *y = e->owner;
+    const struct node_view *node = cache_find_node(y->settings.cache, e->pod->pod->spec.node_name);
     struct error err = {0};
 
     e->call = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
     schedule_look(e, 0);
+    if (node != NULL)
+        tell_nominated(y, node);
     if (client_reply_error(reply, &err) == 0) {
         y->settings.say(e->pod, "Resumed", "The pod that used its cores no longer runs",
                         y->settings.context);
@@ -349,14 +363,6 @@ has_refused(const struct yielding *e, int64_t now)
     return !pod_has_yielded(e->pod->pod)
            && (pod_cannot_freeze(e->pod->pod)
                || (e->asked_at_us != 0 && now - e->asked_at_us > FREEZE_WAIT_US));
-}
-
-/* These pods wait for the room that this one was to make. */
-static void
-tell_nominated(const struct yields *y, const struct node_view *node)
-{
-    for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
-        y->settings.ended(nominator_pod(node, i), y->settings.context);
 }
 
 static void
