@@ -73,7 +73,8 @@ note "$last submissions"
 like "the disk is full after some submissions" "$last" '^[0-9]{2,}$'
 like "the error says why, and what an administrator must do" "$said" \
     'disk is full.*administrator frees space'
-ok "the controller still answers" cluster_is_ready
+ok "the controller still answers" cluster_is_ready ||
+    curl -sS "$cluster_url/readyz" | note
 ok "its log says where space is needed, and what to do" log_says controller \
     "Only reads and deletes.*$cluster/state.*free space"
 is "a metric says that the store is read-only" \
@@ -105,7 +106,8 @@ shift 2
 acknowledged=$*
 fill_up more
 empty "all acknowledged jobs can be read without any space" "$(missing)"
-ok "the controller still answers" cluster_is_ready
+ok "the controller still answers" cluster_is_ready ||
+    curl -sS "$cluster_url/readyz" | note
 stop controller KILL
 fill_up yet-more
 # The index of SQLite's log is created again at a start. The old index
