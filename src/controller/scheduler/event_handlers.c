@@ -422,6 +422,13 @@ scheduler_pod_group_changed(struct scheduler *s, const struct object *old_object
     note_group_terms(s);
 }
 
+void
+scheduler_members_ended(struct scheduler *s, const struct object *pod, unsigned count)
+{
+    pod_groups_add_ended(s->pod_groups, pod, count);
+    note_group_terms(s);
+}
+
 static bool
 is_same_spec(const struct object *a, const struct object *b)
 {

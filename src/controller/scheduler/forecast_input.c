@@ -21,6 +21,7 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/start_simulation.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/pod_groups.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -58,6 +59,12 @@ struct forecast_waiting {
     struct simulated_start starts[FORECAST_PARTS];
 };
 
+/* Pods that count for the group of that one, but are not there any more. */
+struct forecast_ended {
+    const struct object *pod;
+    unsigned count;
+};
+
 struct forecast_input {
     struct scheduler *s; /* while it is collected */
     struct scheduler_settings settings;
@@ -69,9 +76,11 @@ struct forecast_input {
     const struct object **nodes, **objects;
     struct forecast_running *running;
     struct forecast_waiting *waiting;
+    struct forecast_ended *ended;
     int64_t *turns; /* when nodes may be released without an end */
-    size_t n_nodes, n_objects, n_running, n_waiting, n_turns;
-    size_t node_capacity, object_capacity, running_capacity, waiting_capacity, turn_capacity;
+    size_t n_nodes, n_objects, n_running, n_waiting, n_ended, n_turns;
+    size_t node_capacity, object_capacity, running_capacity, waiting_capacity;
+    size_t ended_capacity, turn_capacity;
     size_t n_jobs, most;         /* that wait */
     struct queue_cursor cursor;  /* in the queue */
     struct map *seen;            /* uids of `waiting`, while the queue is visited */
@@ -169,6 +178,15 @@ add_objects(struct forecast_input *in)
     }
 }
 
+static void
+add_ended(const struct object *waiting, unsigned count, void *context)
+{
+    struct forecast_input *in = context;
+
+    xgrow(in->ended, in->n_ended, in->ended_capacity);
+    in->ended[in->n_ended++] = (struct forecast_ended){object_ref(waiting), count};
+}
+
 /* Nodes are collected in several parts, in the order of the snapshot. */
 static void
 begin_nodes(struct forecast_input *in)
@@ -199,6 +217,7 @@ forecast_input_new(struct scheduler *s, size_t most, struct pod_view *candidate)
     add_objects(in);
     in->seen = map_new();
     in->candidate = candidate != NULL ? pod_view_ref(candidate) : NULL;
+    pod_groups_visit_ended(s->pod_groups, add_ended, in);
     queue_begin_order(s->queue, &in->cursor);
     return in;
 }
@@ -253,7 +272,9 @@ drop_collected(struct forecast_input *in)
     in->settings.memory = NULL;
     for (size_t i = 0; i < in->n_objects; i++)
         object_unref(in->objects[i]);
-    in->n_objects = 0;
+    for (size_t i = 0; i < in->n_ended; i++)
+        object_unref(in->ended[i].pod);
+    in->n_objects = in->n_ended = 0;
 }
 
 void
@@ -272,6 +293,7 @@ forecast_input_free(struct forecast_input *in)
     free(in->objects);
     free(in->running);
     free(in->waiting);
+    free(in->ended);
     free(in->turns);
     free(in);
 }
@@ -492,6 +514,8 @@ begin_filling(const struct forecast_input *in, struct filling *f)
     f->indexes = xnew_array(size_t, in->n_waiting + 1);
     for (size_t i = 0; i < in->n_objects; i++)
         add_object(to, in->objects[i]);
+    for (size_t i = 0; i < in->n_ended; i++)
+        scheduler_members_ended(to, in->ended[i].pod, in->ended[i].count);
     for (size_t i = 0; i < in->n_turns; i++)
         start_simulation_add_turn(f->simulation, in->turns[i]);
 }

@@ -163,6 +163,9 @@ void scheduler_partition_changed(struct scheduler *s, const struct object *old_o
 void scheduler_pod_group_changed(struct scheduler *s, const struct object *old_object,
                                  const struct object *new_object);
 
+/* For simulations: so many pods of the group of that pod have ended well. */
+void scheduler_members_ended(struct scheduler *s, const struct object *pod, unsigned count);
+
 /* Reservations of nodes, with the same delay. */
 void scheduler_reservation_changed(struct scheduler *s, const struct object *old_object,
                                    const struct object *new_object);

@@ -411,6 +411,7 @@ end_pod(struct start_simulation *m)
     struct simulated_pod *p = heap_pop(m->running);
 
     m->has_guessed |= p->is_guess;
+    scheduler_members_ended(m->scheduler, p->object, 1);
     scheduler_pod_changed(m->scheduler, p->object, NULL);
     if (p->run_us == 0)
         pod_free(p);

@@ -11,6 +11,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/policy/pod_group.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
@@ -28,6 +29,7 @@ static const char is_of_other_user[] = "its PodGroup belongs to another user";
 struct owner_pods {
     char key[16]; /* the uid; NOBODY: the pods have none */
     unsigned n_placed;
+    unsigned n_ended;    /* of these, the pods that have succeeded */
     struct map *waiting; /* name to the object */
 };
 
@@ -201,6 +203,12 @@ count_wanted(const struct named_group *group, const struct owner_pods *o)
     return wanted < 2 ? 0 : wanted > UINT_MAX ? UINT_MAX : (unsigned)wanted;
 }
 
+static bool
+has_ended(const struct object *pod)
+{
+    return pod_group_counts(pod) && pod_is_finished(pod_of(pod));
+}
+
 void
 pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
                        const struct object *new_pod, bool waits)
@@ -220,6 +228,8 @@ pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
     wanted = count_wanted(group, o);
     o->n_placed += new_pod != NULL && pod_group_counts(new_pod);
     o->n_placed -= old_pod != NULL && pod_group_counts(old_pod);
+    o->n_ended += new_pod != NULL && has_ended(new_pod);
+    o->n_ended -= old_pod != NULL && has_ended(old_pod);
     if (waits)
         object_unref(map_put(o->waiting, any->meta->name, (void *)(uintptr_t)object_ref(any)));
     else
@@ -283,6 +293,54 @@ pod_groups_ends_together(const struct pod_groups *g, const struct object *pod)
     const struct named_group *group = find_own_group(g, pod);
 
     return group != NULL && group->ends_together;
+}
+
+static void
+visit_owners(const struct named_group *group,
+             void (*each)(const struct object *waiting, unsigned count, void *context),
+             void *context)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(group->owners, &at, NULL, &value)) {
+        const struct owner_pods *o = value;
+        size_t at_pod = 0;
+        void *pod;
+
+        if (o->n_ended > 0 && map_next(o->waiting, &at_pod, NULL, &pod))
+            each(pod, o->n_ended, context);
+    }
+}
+
+void
+pod_groups_visit_ended(const struct pod_groups *g,
+                       void (*each)(const struct object *waiting, unsigned count, void *context),
+                       void *context)
+{
+    size_t at = 0;
+    void *group;
+
+    while (map_next(g->groups, &at, NULL, &group))
+        visit_owners(group, each, context);
+}
+
+void
+pod_groups_add_ended(struct pod_groups *g, const struct object *pod, unsigned count)
+{
+    const char *name = pod_group_named_by(pod);
+    char key[OBJECT_KEY_SIZE];
+    struct named_group *group;
+    struct owner_pods *o;
+
+    if (name == NULL)
+        return;
+    format_key(pod->meta->namespace, name, key);
+    group = make_group(g, key);
+    o = make_owner(group, owner_of(pod));
+    o->n_placed += count;
+    o->n_ended += count;
+    note_changed(g, group);
 }
 
 bool

@@ -41,6 +41,16 @@ void pod_groups_terms(const struct pod_groups *g, const struct object *pod,
  */
 bool pod_groups_is_gang(const struct pod_groups *g, const struct object *pod);
 bool pod_groups_ends_together(const struct pod_groups *g, const struct object *pod);
+/* Pods that have ended and count. Visit: calls `each` once for the waiting pods of a
+ * group and owner that have some, with one of these pods. Add: so many pods of the
+ * group and owner of that pod have ended, which is not known by their objects.
+ */
+void pod_groups_visit_ended(const struct pod_groups *g,
+                            void (*each)(const struct object *waiting, unsigned count,
+                                         void *context),
+                            void *context);
+void pod_groups_add_ended(struct pod_groups *g, const struct object *pod, unsigned count);
+
 bool pod_groups_have_changed(const struct pod_groups *g);
 void pod_groups_visit_changed(struct pod_groups *g,
                               void (*each)(const struct object *pod, void *context), void *context);

@@ -38,7 +38,8 @@ put_aside(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *con
 
 /* Pods start in the order of submission, whatever is predicted. */
 static struct world *
-forecast_new_aside(struct aside *aside)
+forecast_make(struct aside *aside, void (*group_of)(const struct object *pod,
+                                                    struct group_terms *ret_terms, void *context))
 {
     static struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
     static struct profile_settings profile = {
@@ -56,7 +57,7 @@ forecast_new_aside(struct aside *aside)
     return world_new(&(struct scheduler_settings){
         .profiles = &profile,
         .n_profiles = 1,
-        .group_of = group_by_labels,
+        .group_of = group_of,
         .initial_backoff_us = 1000,
         .max_backoff_us = 1000,
         .run_aside = aside != NULL ? put_aside : NULL,
@@ -65,9 +66,22 @@ forecast_new_aside(struct aside *aside)
 }
 
 static struct world *
+forecast_new_aside(struct aside *aside)
+{
+    return forecast_make(aside, group_by_labels);
+}
+
+static struct world *
 forecast_new(void)
 {
     return forecast_new_aside(NULL);
+}
+
+/* Groups are PodGroups. */
+static struct world *
+forecast_new_of_gangs(void)
+{
+    return forecast_make(NULL, NULL);
 }
 
 /* Submits a pod with that many CPUs and seconds (0: no limit). */
@@ -269,6 +283,118 @@ START_TEST(a_group_is_told_when_all_of_it_start)
     ASSERT_NEAR(told_s(w, "first0"), 600);
     ASSERT_NEAR(told_s(w, "second0"), 1200);
     ASSERT_NEAR(told_s(w, "second1"), 1200);
+    world_free(w);
+}
+END_TEST
+
+static void
+put_gang(struct world *w, unsigned least, const char *spec)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\"},\"spec\":{"
+                  "\"schedulingPolicy\":{\"gang\":{\"minCount\":%u}}%s}}",
+                  least, spec);
+
+    fake_client_put(w->api, &pod_group_kind, text);
+}
+
+#define OF_GANG ",\"schedulingGroup\":{\"podGroupName\":\"g\"}"
+
+static void
+submit_member(struct world *w, const char *name, unsigned limit_s)
+{
+    submit(w, name, "", 1, limit_s, OF_GANG);
+}
+
+/* A pod of the gang that has a node already. */
+static void
+put_member(struct world *w, const char *name, const char *node, const char *phase, unsigned limit_s)
+{
+    char now[TIME_TEXT_SIZE];
+
+    time_format(w->time.real_us, false, now);
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{\"nodeName\":\"%s\","
+        "\"activeDeadlineSeconds\":%u,\"containers\":[{\"name\":\"main\",\"image\":\"host\","
+        "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]" OF_GANG "},"
+        "\"status\":{\"phase\":\"%s\",\"startTime\":\"%s\"}}",
+        name, node, limit_s, phase, now);
+
+    fake_client_put(w->api, &pod_kind, text);
+    world_settle(w);
+}
+
+START_TEST(a_member_that_has_succeeded_counts_in_the_forecast)
+{
+    struct world *w = forecast_new_of_gangs();
+
+    world_add_node(w, "n1", 1);
+    world_add_node(w, "n2", 1);
+    submit(w, "runs", "", 1, 600, "");
+    put_gang(w, 3, "");
+    put_member(w, "m0", "n1", "Succeeded", 600);
+    submit_member(w, "m1", 600);
+    submit_member(w, "m2", 600);
+    world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "m1"), 600);
+    ASSERT_NEAR(told_s(w, "m2"), 600);
+    world_free(w);
+}
+END_TEST
+
+/* It ends before the others have room, and has succeeded then. */
+START_TEST(a_member_that_runs_counts_in_the_forecast_when_it_has_ended)
+{
+    struct world *w = forecast_new_of_gangs();
+
+    world_add_node(w, "n1", 1);
+    world_add_node(w, "n2", 1);
+    put_gang(w, 3, "");
+    put_member(w, "m0", "n1", "Running", 300);
+    submit(w, "runs", "", 1, 600, "");
+    submit_member(w, "m1", 600);
+    submit_member(w, "m2", 600);
+    world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "m1"), 600);
+    ASSERT_NEAR(told_s(w, "m2"), 600);
+    world_free(w);
+}
+END_TEST
+
+/* n1 has room, but not for another pod of the gang. */
+START_TEST(a_member_beyond_the_least_is_told_when_another_node_has_room)
+{
+    struct world *w = forecast_new_of_gangs();
+
+    world_add_node(w, "n1", 2);
+    put_gang(w, 1, ",\"onePerNode\":true");
+    put_member(w, "m0", "n1", "Running", 3600);
+    world_add_node(w, "n2", 1);
+    put_member(w, "m1", "n2", "Running", 600);
+    submit_member(w, "m2", 600);
+    world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "m2"), 600);
+    world_free(w);
+}
+END_TEST
+
+/* It ends, and its node is open to the next one. */
+START_TEST(a_member_is_told_when_another_leaves_the_only_node)
+{
+    struct world *w = forecast_new_of_gangs();
+
+    world_add_node(w, "n1", 2);
+    put_gang(w, 1, ",\"onePerNode\":true");
+    put_member(w, "m0", "n1", "Running", 600);
+    submit_member(w, "m1", 600);
+    submit_member(w, "m2", 600);
+    world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "m1"), 600);
+    ASSERT_NEAR(told_s(w, "m2"), 1200);
     world_free(w);
 }
 END_TEST
@@ -513,7 +639,10 @@ SUITE("scheduler/start_forecast", pods_may_change_while_they_are_collected,
       each_of_those_that_wait_is_told_its_own_turn, a_short_one_is_told_the_gap_that_it_fits_into,
       who_can_never_start_takes_nobodys_turn, a_queue_of_one_partition_is_none_of_another,
       partitions_that_nobody_waits_in_any_more_leave_their_place,
-      a_group_is_told_when_all_of_it_start,
+      a_group_is_told_when_all_of_it_start, a_member_that_has_succeeded_counts_in_the_forecast,
+      a_member_that_runs_counts_in_the_forecast_when_it_has_ended,
+      a_member_beyond_the_least_is_told_when_another_node_has_room,
+      a_member_is_told_when_another_leaves_the_only_node,
       a_group_that_asks_for_more_than_can_be_counted_gives_nobody_room,
       turns_follow_what_ends_before_its_limit, why_says_the_turn_and_what_would_be_alone,
       a_simulation_outlives_its_scheduler)
