@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_request.h - what krun asks for: the tasks of a step, and where they run
+ *
+ * krun sends it, as JSON, in its first frame to each agent. It is input from an
+ * ordinary user: decoding checks every bound below, and refuses members that it
+ * does not know, because an option of a newer krun must not be ignored. Numbers
+ * that are 0 and texts that are NULL were not asked for. Texts of the user may have any
+ * bytes but NUL (byte_text.h).
+ *
+ * Nothing in it says who asks: the agent takes the user from the connection.
+ *
+ * Thread:  any; a request is borrowed from its arena.
+ * See:     step_layout.h for what becomes of the numbers.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/json/record.h"
+
+struct arena;
+struct error;
+struct strbuf;
+
+#define STEP_REQUEST_BYTES_MOST (16u << 20) /* of its JSON */
+#define STEP_TASKS_MOST         65536
+#define STEP_NODES_MOST         512
+#define STEP_CPUS_MOST          1024 /* of one task */
+#define STEP_SECONDS_MOST       (INT64_C(10) * 365 * 24 * 3600)
+#define STEP_PATTERN_MOST       4096
+
+/* A soft limit of krun's own process, which its tasks inherit up to the hard
+ * limit of the job.
+ */
+struct step_limit {
+    const char *name; /* "nofile", as in lib/api's process limits */
+    int64_t soft;     /* -1: unlimited */
+};
+
+/* Where a stream of the tasks comes from or goes to, if not to krun. The patterns of
+ * files are Slurm's (step_output_name.h).
+ */
+struct step_streams {
+    const char *input;  /* a file; "none"; a task's number: only that task; NULL: all */
+    const char *output; /* a file; "none"; a task's number; NULL: krun prints all */
+    const char *error;  /* the same; NULL: as output */
+    bool appends;       /* files are appended to, not truncated */
+};
+
+struct step_request {
+    /* The pod on the node that krun runs on; the job's number and the name are only
+     * for people and for file names. */
+    const char *pod_uid;
+    const char *job_id;
+    const char *name;
+
+    /* The command of all tasks; for several programs it is empty, and the text of a
+     * file says which task runs what (step_programs.h). */
+    LIST_OF(const char *) arguments;
+    const char *programs;
+    LIST_OF(const char *) environment; /* "NAME=value" */
+    const char *directory;             /* absolute */
+    int64_t umask;
+    LIST_OF(struct step_limit) limits;
+    const char *task_prolog, *task_epilog; /* files, run by each task as the user */
+    struct step_streams streams;
+
+    /* How much. */
+    int64_t tasks;
+    int64_t cpus_per_task;
+    int64_t tasks_per_node;
+    int64_t min_nodes, max_nodes;
+    int64_t memory_bytes; /* on each node */
+    int64_t gpus_per_task;
+    int64_t gpus_per_node;
+    int64_t job_tasks_per_node; /* of the job, which share the node's CPUs if cpus_per_task is 0 */
+    bool is_exact;              /* one CPU for each task if cpus_per_task is 0 */
+    bool overlaps;              /* also takes CPUs that other steps have */
+    bool overcommits;           /* tasks share the CPUs that there are */
+    bool is_immediate;          /* refused if it cannot start now */
+
+    /* Where. */
+    const char *nodes;          /* Slurm's list of names */
+    const char *excluded_nodes; /* the same */
+    int64_t first_node;         /* the index of the first node in the job's list */
+    const char *distribution;   /* "block:cyclic" (step_layout.h) */
+    const char *cpu_bind;       /* "cores", "map_cpu:0,2" (step_binding.h) */
+
+    /* How it ends. */
+    bool kills_on_bad_exit;
+    int64_t wait_s;       /* after the first task's end; 0: for ever */
+    int64_t time_limit_s; /* 0: the job's */
+    int64_t signal;       /* sent signal_before_s before the time limit; 0: none */
+    int64_t signal_before_s;
+};
+
+/* Adds the JSON text. Never fails: a request that is too large is refused where
+ * it is decoded, and by krun before it connects (step_request_check).
+ */
+void step_request_encode(const struct step_request *request, struct strbuf *out);
+
+/* -EINVAL with the member and what is wrong with it; -E2BIG for a text above
+ * STEP_REQUEST_BYTES_MOST; -ENOTSUP for a member that only a newer krun knows.
+ */
+int step_request_decode(struct arena *arena, const char *text, size_t length,
+                        struct step_request *ret_request, struct error *err);
+
+/* The same checks of a request that was not decoded. */
+int step_request_check(const struct step_request *request, struct error *err);
+
+/* The value of a variable of the request's environment, or NULL. */
+const char *step_request_variable(const struct step_request *request, const char *name);
