@@ -36,9 +36,12 @@ static const struct member {
     {"cluster", offsetof(struct claim, cluster), MEMBER_TEXT, IN_ALL, false},
     {"nonce", offsetof(struct claim, nonce), MEMBER_TEXT, IN_ALL, false},
     {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_HELLO), true},
+    {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_STEP), false},
+    {"pod", offsetof(struct claim, pod), MEMBER_TEXT, IN(CLAIM_STEP), false},
     {"proof", offsetof(struct claim, proof), MEMBER_TEXT, IN(CLAIM_HELLO), true},
     {"session", offsetof(struct claim, session), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
-    {"key", offsetof(struct claim, key), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
+    {"key", offsetof(struct claim, key), MEMBER_TEXT,
+     IN(CLAIM_WELCOME) | IN(CLAIM_STEP) | IN(CLAIM_STEP_ANSWER), false},
     {"lifetime", offsetof(struct claim, lifetime_s), MEMBER_NUMBER, IN(CLAIM_WELCOME), false},
     {"method", offsetof(struct claim, method), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
     {"target", offsetof(struct claim, target), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
@@ -54,10 +57,8 @@ static const struct member headers_member = {"headers", offsetof(struct claim, h
                                              MEMBER_TEXT, IN(CLAIM_REQUEST), false};
 
 static const char *const purposes[] = {
-    [CLAIM_HELLO] = "hello",
-    [CLAIM_WELCOME] = "welcome",
-    [CLAIM_REQUEST] = "request",
-    [CLAIM_ANSWER] = "answer",
+    [CLAIM_HELLO] = "hello",   [CLAIM_WELCOME] = "welcome", [CLAIM_REQUEST] = "request",
+    [CLAIM_ANSWER] = "answer", [CLAIM_STEP] = "step",       [CLAIM_STEP_ANSWER] = "step-answer",
 };
 
 void

@@ -27,10 +27,12 @@ struct strbuf;
 #define PROTOCOL_CREDENTIAL_HEADER "Kiln-Credential"
 
 enum claim_purpose {
-    CLAIM_HELLO,   /* client asks for a session */
-    CLAIM_WELCOME, /* server grants the session */
-    CLAIM_REQUEST, /* client sends one request */
-    CLAIM_ANSWER,  /* server answers that request */
+    CLAIM_HELLO,       /* client asks for a session */
+    CLAIM_WELCOME,     /* server grants the session */
+    CLAIM_REQUEST,     /* client sends one request */
+    CLAIM_ANSWER,      /* server answers that request */
+    CLAIM_STEP,        /* a client asks an agent for a connection of a step */
+    CLAIM_STEP_ANSWER, /* that agent grants the connection */
 };
 
 /* Text members point into `memory` after parsing, are "" when the purpose does
@@ -40,10 +42,11 @@ struct claim {
     enum claim_purpose purpose;
     const char *cluster;
     const char *nonce;        /* the client's, for all purposes */
-    const char *node;         /* hello */
+    const char *node;         /* hello: the client's; step: the agent's */
+    const char *pod;          /* step: the uid of a pod */
     const char *proof;        /* hello: hexadecimal */
     const char *session;      /* welcome */
-    const char *key;          /* welcome: hexadecimal */
+    const char *key;          /* welcome, step, step-answer: hexadecimal */
     int64_t lifetime_s;       /* welcome */
     const char *method;       /* request */
     const char *target;       /* request */
