@@ -26,7 +26,7 @@ struct error;
 struct sealed_direction;
 struct strbuf;
 
-/* What another process needs to go on with the direction of a connection. */
+/* Enough for another process to go on with the direction of a connection. */
 struct sealed_state {
     struct digest key; /* of the record with this count */
     uint64_t count;    /* of records so far */
