@@ -41,14 +41,11 @@ rest(struct evconnlistener *listener, void *arg)
     evconnlistener_disable(listener);
 }
 
-static int
-start(struct loop *loop, struct evhttp *evhttp, struct list *listeners, int fd, const char *path)
+static void
+add(struct loop *loop, struct evhttp *evhttp, struct list *listeners, int fd, const char *path)
 {
-    struct http_listener *l;
+    struct http_listener *l = xnew(struct http_listener);
 
-    if (listen(fd, BACKLOG) < 0)
-        return -errno;
-    l = xnew(struct http_listener);
     l->evhttp = evhttp;
     l->listener = evconnlistener_new(loop_base(loop), NULL, NULL,
                                      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
@@ -58,7 +55,6 @@ start(struct loop *loop, struct evhttp *evhttp, struct list *listeners, int fd, 
     evconnlistener_set_error_cb(l->listener, rest);
     l->path = path != NULL ? xstrdup(path) : NULL;
     list_add_last(listeners, &l->place);
-    return 0;
 }
 
 /* getaddrinfo would accept 99999 as 34463. */
@@ -207,28 +203,38 @@ http_listener_check(const char *address, struct error *err)
 }
 
 int
-http_listener_open(struct loop *loop, struct evhttp *evhttp, struct list *listeners,
-                   const char *address, struct error *err)
+http_listener_bind(const char *address, int *ret_fd, struct error *err)
 {
     CLEANUP_FREE char *host = NULL;
     CLEANUP_FREE char *port = NULL;
     struct error why = {0};
-    int fd = -1;
     int r = split(address, &host, &port, err);
 
     if (r < 0)
         return r;
-    r = host == NULL ? bind_any(port, &fd, &why) : bind_named(host, port, &fd, &why);
-    if (r == 0)
-        r = start(loop, evhttp, listeners, fd, NULL);
-    if (r == 0)
+    r = host == NULL ? bind_any(port, ret_fd, &why) : bind_named(host, port, ret_fd, &why);
+    if (r == 0 && listen(*ret_fd, BACKLOG) == 0)
         return 0;
-    if (fd >= 0)
-        close(fd);
+    if (r == 0) {
+        r = -errno;
+        close(*ret_fd);
+    }
     if (why.code != 0)
         return error_set(err, r, "%s", why.text);
     return error_set(err, r, "cannot listen on '%s': %s%s", address, strerror(-r),
                      r == -EADDRINUSE ? " (is another one running?)" : "");
+}
+
+int
+http_listener_open(struct loop *loop, struct evhttp *evhttp, struct list *listeners,
+                   const char *address, struct error *err)
+{
+    int fd;
+    int r = http_listener_bind(address, &fd, err);
+
+    if (r == 0)
+        add(loop, evhttp, listeners, fd, NULL);
+    return r;
 }
 
 /* Nobody listens on a socket file that a crash left. Connecting to a file that
@@ -297,10 +303,12 @@ http_listener_open_unix(struct loop *loop, struct evhttp *evhttp, struct list *l
                          sizeof(at.sun_path) - 1);
     strcpy(at.sun_path, path);
     r = bind_unix(&at, mode, &fd);
-    if (r == 0)
-        r = start(loop, evhttp, listeners, fd, path);
-    if (r == 0)
+    if (r == 0 && listen(fd, BACKLOG) < 0)
+        r = -errno;
+    if (r == 0) {
+        add(loop, evhttp, listeners, fd, path);
         return 0;
+    }
     if (fd >= 0)
         close(fd);
     return error_set(err, r, "cannot listen on socket '%s': %s%s", path, strerror(-r),

@@ -6,7 +6,7 @@
  * 4,096, or of net.core.somaxconn if that is less. When file descriptors run
  * out, accepting stops until the server resumes it, instead of spinning.
  *
- * Called by: http_server.c.
+ * Called by: http_server.c; the agent, for a port that does not speak HTTP.
  * Thread:    the loop's.
  */
 #pragma once
@@ -25,6 +25,11 @@ int http_listener_open(struct loop *loop, struct evhttp *evhttp, struct list *li
                        const char *address, struct error *err);
 int http_listener_open_unix(struct loop *loop, struct evhttp *evhttp, struct list *listeners,
                             const char *path, mode_t mode, struct error *err);
+
+/* A listening socket that is the caller's: "HOST:PORT", "[V6]:PORT" or
+ * "*:PORT". Check only looks at the text.
+ */
+int http_listener_bind(const char *address, int *ret_fd, struct error *err);
 int http_listener_check(const char *address, struct error *err);
 void http_listener_resume_all(struct list *listeners);
 void http_listener_close_all(struct list *listeners);
