@@ -202,10 +202,13 @@ is "... from the standard input, too, and not cut" \
 printf '#!/bin/sh\recho\r' | script mac
 ksub_fails "a script with line breaks of old Macs is refused" 'mac: .*mac2unix' mac
 printf '#!/bin/sh\n#PBS -l nodes=1:ppn=8\ntrue\n' | script pbs
-ksub_fails "a script for another scheduler is refused" \
-    'pbs:2: #PBS lines are for PBS.*-l nodes=1:ppn=8.*--ignore-directives' pbs
+ksub_fails "--strict refuses a script for another scheduler" \
+    'pbs:2: #PBS lines are for PBS.*-l nodes=1:ppn=8.*without --strict' --strict pbs
 is "... with the exit status of wrong usage" "$ksub_status" 64
-is "a script for another scheduler can be submitted as it is" \
+like "otherwise it is submitted, and a line says that the job has the defaults" \
+    "$(as kilntest1 ksub --wait -o /dev/null pbs 2>&1; echo $?)" \
+    'pbs:2: 1 #PBS line for PBS is not read: the job has the defaults, .*-l nodes=1:ppn=8'
+is "without the line with --ignore-directives" \
     "$(as kilntest1 ksub --quiet --wait --ignore-directives -o /dev/null pbs 2>&1; echo $?)" 0
 printf '#!/bin/sh\n#KSUB --no-such-option\n' | script directive
 ksub_fails "an unknown directive is reported with its line" \

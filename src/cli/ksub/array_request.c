@@ -81,7 +81,7 @@ array_request_add(struct arena *arena, const struct submission *s, struct json *
 
     if (s->array.text == NULL) {
         for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
-            if (has_task_pattern(paths[i]))
+            if (has_task_pattern(paths[i]) && !s->is_slurms)
                 return error_set(err, -EINVAL,
                                  "'%s': %%a is the task of a job array, but "
                                  "this job is not an array; -a makes it one",

@@ -202,7 +202,7 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = submission_set_hugepages},
     {.name = "ignore-directives",
-     .help = "submit a script that has directives only for another scheduler "
+     .help = "print no line about directives for another scheduler "
              "(#PBS, #$, #BSUB, #FLUX), which are not read",
      .type = OPTION_FLAG,
      PLACE(ignore_directives)},
@@ -366,6 +366,11 @@ static const struct option_spec rows[] = {
              "the processes that its script started; B: only the script",
      .type = OPTION_CALL,
      .set = submission_set_signal},
+    {.name = "strict",
+     .help = "refuse a script that asks for something only in directives for another scheduler "
+             "(#PBS, #$, #BSUB, #FLUX); otherwise it is submitted with the defaults",
+     .type = OPTION_FLAG,
+     PLACE(strict)},
     {.name = "test-only",
      .help = "let the controller check the job, but do not submit it",
      .type = OPTION_FLAG,

@@ -192,6 +192,9 @@ warning(struct arena *arena, const struct submission_signal *signal)
     return w;
 }
 
+/* In Slurm, the task of a job that is not an array. */
+#define NO_TASK "4294967294"
+
 /* The replacement of a pattern that agents do not know: for sbatch's patterns
  * the value that they have here (the first task of the first node), for the
  * array's pattern in a job without an array the job's id. NULL: the pattern
@@ -206,6 +209,8 @@ meaning_of(char letter, const struct submission *s)
 
     if (letter == 'A' && s->array.text == NULL)
         return "%j";
+    if (letter == 'a' && s->array.text == NULL && s->is_slurms)
+        return NO_TASK;
     return found != NULL ? ours[found - theirs] : NULL;
 }
 

@@ -65,6 +65,26 @@ choose(struct arena *arena, struct json *spec, const char *list, bool are_severa
                        : job_nodes_set_names(arena, spec, false, names[0], err);
 }
 
+/* "[a|b]" of Slurm: all nodes have the same one of these, which for one node is
+ * what a|b says.
+ */
+static int
+add_features(struct arena *arena, const struct submission *s, struct json *spec, struct error *err)
+{
+    const char *text = s->constraint;
+    const size_t length = strlen(text);
+
+    if (length < 3 || text[0] != '[' || strchr(text, ']') != text + length - 1)
+        return job_nodes_set_features(arena, spec, text, err);
+    if (s->node_count > 1)
+        return error_set(err, -EOPNOTSUPP,
+                         "--constraint '%s': that all nodes of a job have the same feature cannot "
+                         "be asked for; name one of them",
+                         text);
+    return job_nodes_set_features(arena, spec,
+                                  arena_printf(arena, "%.*s", (int)length - 2, text + 1), err);
+}
+
 int
 node_constraints_add(const struct submission *s, struct arena *arena, struct json *spec,
                      struct error *err)
@@ -78,6 +98,6 @@ node_constraints_add(const struct submission *s, struct arena *arena, struct jso
     if (r == 0 && s->excluded != NULL)
         r = exclude(arena, spec, s->excluded, err);
     if (r == 0 && s->constraint != NULL)
-        r = job_nodes_set_features(arena, spec, s->constraint, err);
+        r = add_features(arena, s, spec, err);
     return r < 0 ? r : choose(arena, spec, s->nodes, true, err);
 }

@@ -8,7 +8,7 @@
 
 #include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
-#include "cli/ksub/sbatch_options.h"
+#include "cli/ksub/sbatch_settle.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/submission_set.h"
 #include "lib/api/job/job_scheduling.h"
@@ -269,7 +269,7 @@ try_nodes(const struct node_spread *w, int64_t nodes, int64_t tasks, struct spre
     *t = (struct spread_trial){.submission = *w->asked};
     t->submission.node_count = nodes;
     t->submission.tasks = tasks;
-    if (sbatch_options_settle(&t->submission, &found) < 0
+    if (sbatch_settle(&t->submission, &found) < 0
         || submission_set_order(&t->submission, &found) < 0)
         return 0;
     t->manifest = manifest_make(&t->submission, w->script, w->arena, err);

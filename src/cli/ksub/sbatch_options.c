@@ -4,20 +4,24 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/connect/client_settings.h"
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/ksub_options.h"
-#include "cli/ksub/node_request.h"
 #include "cli/ksub/submission_set.h"
 #include "cli/values/memory_size.h"
 #include "cli/values/output_path.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 
-#define MOST INT64_C(1000000)
+#define MOST          INT64_C(1000000)
+#define NODE_FILE_MAX 65536
+
+#define PLACE(member) .offset = offsetof(struct submission, member)
 
 /* ---- Options without an effect, and refused ones ---- */
 
@@ -33,6 +37,15 @@ set_note(const struct option_spec *option, UNUSED const char *value, void *targe
     if (b->n_notes < ARRAY_SIZE(b->notes))
         b->notes[b->n_notes++] = option->name;
     return 0;
+}
+
+/* Every node has one of each; a node of a certain shape cannot be asked for. */
+static int
+set_shape(const struct option_spec *option, const char *value, void *target, struct error *err)
+{
+    if (value[0] != '\0' && value[strspn(value, "1*:")] == '\0')
+        return set_note(option, value, target, err);
+    return error_set(err, -EOPNOTSUPP, "'%s': %s", value, (const char *)option->data);
 }
 
 static int
@@ -82,6 +95,71 @@ set_exclusive(UNUSED const struct option_spec *option, const char *value, void *
                          "partition that does so",
                          value);
     ((struct submission *)target)->exclusive = true;
+    return 0;
+}
+
+/* How GPUs are shared out among tasks is the business of who starts these. */
+static int
+set_gpu_binding(const struct option_spec *option, const char *value, void *target,
+                struct error *err)
+{
+    static const char *const of_tasks[] = {"single:", "per_task:", "map_gpu:", "mask_gpu:"};
+    struct submission *s = target;
+    const char *word = strncmp(value, "verbose,", 8) == 0 ? value + 8 : value;
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_tasks); i++)
+        if (strncmp(word, of_tasks[i], strlen(of_tasks[i])) == 0)
+            return set_note(option, value, target, err);
+    if (strcmp(word, "closest") != 0 && strcmp(word, "none") != 0)
+        return error_set(err, -EINVAL,
+                         "'%s' is not one of closest, none, single:N, per_task:N, map_gpu:LIST, "
+                         "mask_gpu:LIST",
+                         value);
+    s->gpu_binding = strcmp(word, "none") == 0 ? "none" : "closest";
+    return 0;
+}
+
+/* "2-4": any number between is right, and the smaller one is free first. */
+static int
+set_node_count(const struct option_spec *option, const char *value, void *target, struct error *err)
+{
+    static const struct option_spec maximum = {.name = "nodes (its maximum)"};
+    char least[24] = "";
+    const size_t digits = strspn(value, "0123456789");
+    const char *most = value[digits] == '-' ? value + digits + 1 : "";
+
+    if (digits == 0 || digits >= sizeof(least) || most[0] == '\0'
+        || most[strspn(most, "0123456789")] != '\0' || strtoll(value, NULL, 10) < 2
+        || strtoll(most, NULL, 10) <= strtoll(value, NULL, 10))
+        return submission_set_node_count(option, value, target, err);
+    memcpy(least, value, digits);
+    set_note(&maximum, value, target, err);
+    return submission_set_node_count(option, least, target, err);
+}
+
+/* The file has names of nodes, one a line or separated by commas. */
+static int
+set_node_file(const struct option_spec *option, const char *value, void *target, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, list = STRBUF_INIT;
+    static char *kept; /* for as long as the program runs */
+    char *rest = NULL;
+    int r = file_read(value, NODE_FILE_MAX, &text, err);
+
+    if (r < 0)
+        return r;
+    for (char *name = strtok_r(text.text, " \t\r\n", &rest); name != NULL;
+         name = strtok_r(NULL, " \t\r\n", &rest))
+        strbuf_printf(&list, "%s%s", list.length > 0 ? "," : "", name);
+    if (list.length == 0)
+        return error_set(err, -EINVAL, "'%s' names no node", value);
+    r = submission_set_constraint(&(struct option_spec){.name = option->name, PLACE(nodes)},
+                                  list.text, target, err);
+    if (r < 0)
+        return r;
+    free(kept);
+    kept = xstrdup(list.text);
+    ((struct submission *)target)->nodes = kept;
     return 0;
 }
 
@@ -219,20 +297,19 @@ set_path(const struct option_spec *option, const char *value, void *target, stru
 
 /* ---- The table ---- */
 
-#define PLACE(member)  .offset = offsetof(struct submission, member)
 #define COUNT(member)  .argument = "N", .type = OPTION_INT, .min = 1, .max = MOST, PLACE(member)
 #define CALL(function) .type = OPTION_CALL, .set = (function)
 #define NOTED(with)    .argument = (with), .help = "accepted, without effect", CALL(set_note)
 #define REFUSED(with, words) \
     .argument = (with), .help = "refused: " words, CALL(refuse), .data = (words)
 
+#define SHAPE(with)                                                                   \
+    .argument = (with), .help = "1: no effect; refused: " NO_SHAPES, CALL(set_shape), \
+    .data = (NO_SHAPES)
 #define NO_SHAPES                                                               \
     "jobs cannot ask for a shape of nodes; use -C, -p and -w to choose nodes, " \
     "--threads-per-core and -m to choose how cores are used"
 #define NO_SHARES "a job never shares its CPUs; with --shared CPUS it has none of its own"
-#define NO_TOPOLOGY_OF_TASKS                                                  \
-    "the script starts its tasks itself; -n and -c set their CPUs together, " \
-    "-m the layout of the cores"
 #define NO_IMAGES \
     "start containers in the script: apptainer exec docker://IMAGE COMMAND, --bind for mounts"
 #define ONE_CLUSTER "ksub submits to one cluster; --server URL chooses another one"
@@ -274,8 +351,8 @@ static const struct option_spec rows[] = {
      .letter = 'S',
      REFUSED("N", "the node reserves cores for the system (reservedCpus of "
                   "kiln-agent)")},
-    {.name = "cores-per-socket", REFUSED("N", NO_SHAPES)},
-    {.name = "cpu-freq", REFUSED("FREQ", "a site's prolog may set the frequency of CPUs")},
+    {.name = "cores-per-socket", SHAPE("N")},
+    {.name = "cpu-freq", NOTED("FREQ")},
     {.name = "cpus-per-gpu",
      .help = "CPUs for each GPU: times -G, for all tasks",
      COUNT(slurm.cpus_per_gpu)},
@@ -293,10 +370,14 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT,
      PLACE(slurm.export_file)},
     {.name = "extra", NOTED("TEXT")},
-    {.name = "extra-node-info", .letter = 'B', REFUSED("SHAPE", NO_SHAPES)},
+    {.name = "extra-node-info", .letter = 'B', SHAPE("SHAPE")},
     {.name = "get-user-env", NOTED("[=TIMEOUT]")},
     {.name = "gid", REFUSED("GROUP", "a job runs as the user who submits it")},
-    {.name = "gpu-freq", REFUSED("FREQ", "a site's prolog may set the frequency of GPUs")},
+    {.name = "gpu-bind",
+     .help = "closest: GPUs near the cores (the default); none: anywhere; what is said about "
+             "tasks (single, per_task, map_gpu, mask_gpu) has no effect",
+     CALL(set_gpu_binding)},
+    {.name = "gpu-freq", NOTED("FREQ")},
     {.name = "gpus-per-socket", REFUSED("[TYPE:]N", "use --gpus; the GPUs are near the cores")},
     {.name = "gres", CALL(set_gres)},
     {.name = "gres-flags", NOTED("FLAGS")},
@@ -338,13 +419,20 @@ static const struct option_spec rows[] = {
     {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
     {.name = "nodefile",
      .letter = 'F',
-     REFUSED("FILE", "name the nodes with -w $(paste -sd, FILE)")},
+     .argument = "FILE",
+     .help = "on the nodes that this file names, as with --nodelist",
+     CALL(set_node_file)},
+    {.name = "nodes",
+     .help = "how many nodes (as few as -n allows); the script runs on the first of them. 2-4 is 2",
+     CALL(set_node_count)},
     {.name = "ntasks-per-core",
      .argument = "N",
      .help = "1: same as --threads-per-core 1; other values have no effect",
      CALL(set_tasks_per_core)},
     {.name = "ntasks-per-gpu", .help = "tasks for each GPU: times -G", COUNT(slurm.tasks_per_gpu)},
-    {.name = "ntasks-per-socket", REFUSED("N", NO_TOPOLOGY_OF_TASKS)},
+    {.name = "ntasks-per-socket",
+     .help = "CPUs for at most this many tasks from each socket",
+     COUNT(slurm.tasks_per_socket)},
     {.name = "oom-kill-step", NOTED("[=0|1]")},
     {.name = "output",
      .help = "write the standard output to this file (slurm-%j.out); %j and "
@@ -364,7 +452,7 @@ static const struct option_spec rows[] = {
      REFUSED("[=N]", "ports are not assigned; let the program choose a free one "
                      "(port 0)")},
     {.name = "segment", REFUSED("N", "a job has one node")},
-    {.name = "sockets-per-node", REFUSED("N", NO_SHAPES)},
+    {.name = "sockets-per-node", SHAPE("N")},
     {.name = "spread-job", NOTED(NULL)},
     {.name = "stepmgr", NOTED(NULL)},
     {.name = "switches", NOTED("N[@TIME]")},
@@ -373,8 +461,7 @@ static const struct option_spec rows[] = {
      REFUSED("N", "the node reserves threads for the system (reservedCpus of "
                   "kiln-agent)")},
     {.name = "time-min", NOTED("TIME")},
-    {.name = "tres-bind",
-     REFUSED("SPEC", "GPUs are near the cores; use --gpu-bind none to change that")},
+    {.name = "tres-bind", NOTED("SPEC")},
     {.name = "tres-per-task", REFUSED("SPEC", "use -c, --gpus-per-task and --mem-per-cpu")},
     {.name = "uid", REFUSED("USER", "a job runs as the user who submits it")},
     {.name = "use-min-nodes", NOTED(NULL)},
@@ -438,93 +525,4 @@ sbatch_options(void)
     table.options = all;
     table.n_options = n;
     return &table;
-}
-
-/* ---- Options in combination ---- */
-
-static int
-settle_tasks(struct submission *s, struct error *err)
-{
-    const struct submission_sbatch *b = &s->slurm;
-    int64_t per_gpu = b->tasks_per_gpu;
-
-    if (s->tasks == 0)
-        s->tasks = b->tasks_per_node;
-    if (per_gpu == 0)
-        return 0;
-    if (s->gpus == 0 && s->tasks > 0)
-        s->gpus = (s->tasks + per_gpu - 1) / per_gpu;
-    else if (s->tasks == 0)
-        s->tasks = s->gpus * per_gpu;
-    if (s->gpus > 0 && (s->tasks + per_gpu - 1) / per_gpu == s->gpus)
-        return 0;
-    return error_set(err, -EINVAL,
-                     "--ntasks-per-gpu %lld does not match %lld tasks and "
-                     "%lld GPUs",
-                     (long long)per_gpu, (long long)s->tasks, (long long)s->gpus);
-}
-
-static int
-settle_gpus(struct submission *s, struct error *err)
-{
-    int64_t each = s->slurm.gpus_per_task;
-
-    if (each == 0)
-        return 0;
-    if (s->tasks == 0)
-        s->tasks = s->gpus > 0 ? s->gpus / each : 1;
-    if (s->gpus == 0)
-        s->gpus = s->tasks * each;
-    if (s->gpus == s->tasks * each && s->gpus > 0)
-        return 0;
-    return error_set(err, -EINVAL,
-                     "--gpus-per-task %lld does not match %lld tasks and %lld "
-                     "GPUs",
-                     (long long)each, (long long)s->tasks, (long long)s->gpus);
-}
-
-static int
-settle_for_each_gpu(struct submission *s, struct error *err)
-{
-    const struct submission_sbatch *b = &s->slurm;
-    int64_t tasks = s->tasks > 0 ? s->tasks : 1;
-
-    if (b->cpus_per_gpu == 0 && b->memory_per_gpu_bytes == 0)
-        return 0;
-    if (s->gpus == 0)
-        return error_set(err, -EINVAL, "--%s requires GPUs: --gpus N",
-                         b->cpus_per_gpu > 0 ? "cpus-per-gpu" : "mem-per-gpu");
-    if (b->cpus_per_gpu > 0 && s->cpus_per_task > 0)
-        return error_set(err, -EINVAL,
-                         "give either --cpus-per-gpu or --cpus-per-task, not "
-                         "both");
-    if (b->cpus_per_gpu > 0)
-        s->cpus_per_task = (b->cpus_per_gpu * s->gpus + tasks - 1) / tasks;
-    if (b->memory_per_gpu_bytes == 0)
-        return 0;
-    if (s->memory_bytes > 0 || s->memory_per_cpu_bytes > 0)
-        return error_set(err, -EINVAL,
-                         "give only one of --mem-per-gpu, --mem and "
-                         "--mem-per-cpu");
-    if (b->memory_per_gpu_bytes > INT64_MAX / s->gpus)
-        return error_set(err, -ERANGE, "--mem-per-gpu: more memory than any node can have");
-    s->memory_bytes = b->memory_per_gpu_bytes * s->gpus;
-    return 0;
-}
-
-int
-sbatch_options_settle(struct submission *s, struct error *err)
-{
-    int r = s->slurm.clusters != NULL ? client_settings_check_clusters(s->slurm.clusters, err) : 0;
-
-    if (s->slurm.has_all_memory)
-        s->exclusive = true;
-    if (r == 0)
-        r = node_request_settle(s, err);
-
-    if (r == 0)
-        r = settle_tasks(s, err);
-    if (r == 0)
-        r = settle_gpus(s, err);
-    return r < 0 ? r : settle_for_each_gpu(s, err);
 }

@@ -21,12 +21,6 @@ const struct option_table *sbatch_options(void);
  */
 #define SBATCH_PATTERNS "Jtns"
 
-/* Call this after all options are read: options that depend on each other (per
- * node, per GPU) become tasks, CPUs, GPUs and memory. -EINVAL if they
- * contradict each other.
- */
-int sbatch_options_settle(struct submission *s, struct error *err);
-
 /* --gpus-per-task */
 int sbatch_set_gpus_per_task(const struct option_spec *option, const char *value, void *target,
                              struct error *err);

@@ -8,10 +8,10 @@
 #include <strings.h>
 
 #include "cli/ksub/job_script.h"
-#include "cli/ksub/shell_reader.h"
-#include "cli/ksub/shell_word.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/submission_input.h"
+#include "cli/shell/shell_reader.h"
+#include "cli/shell/shell_word.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -197,6 +197,7 @@ static const struct family families[] = {
     {"Flux", "# flux:", false, NULL, NULL},    {"Flux", "#FLUX", true, NULL, NULL},
     {"Moab", "#MSUB", true, pbs_asking, NULL}, {"Cobalt", "#COBALT", true, NULL, NULL},
     {"PJM", "#PJM", true, pjm_asking, NULL},   {"OAR", "#OAR", true, oar_asking, NULL},
+    {"OAR", "# OAR", true, oar_asking, NULL},
 };
 
 static bool
@@ -299,6 +300,21 @@ script_hints_find_foreign(const char *script, size_t length, struct script_hints
         }
         look_for_asking(f, stop - n, n, option, number, ret);
     }
+}
+
+void
+script_hints_add_foreign(const struct script_hints_foreign *found, const char *name,
+                         bool has_defaults, struct strbuf *out)
+{
+    const bool is_told = found->asking > 0 && has_defaults;
+
+    strbuf_printf(out, "%s:%u: %u %s line%s for %s %s not read", name,
+                  is_told ? found->asking : found->first, found->count, found->prefix,
+                  found->count == 1 ? "" : "s", found->scheduler, found->count == 1 ? "is" : "are");
+    if (is_told)
+        strbuf_printf(out, ": the job has the defaults, not what is asked for there (%.*s)",
+                      (int)found->option_length, found->option);
+    strbuf_add_char(out, '\n');
 }
 
 /* ---- Output ---- */

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct strbuf;
@@ -34,6 +35,10 @@ struct script_hints_foreign {
     size_t option_length;
 };
 void script_hints_find_foreign(const char *script, size_t length, struct script_hints_foreign *ret);
+
+/* Adds a line about them. `has_defaults`: nothing else says what the job gets. */
+void script_hints_add_foreign(const struct script_hints_foreign *found, const char *name,
+                              bool has_defaults, struct strbuf *out);
 
 /* Prints to standard error what a user should know about how the script was
  * read; nothing with --quiet.

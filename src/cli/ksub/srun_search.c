@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/ksub/shell_reader.h"
-#include "cli/ksub/shell_word.h"
+#include "cli/shell/shell_reader.h"
+#include "cli/shell/shell_word.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
 

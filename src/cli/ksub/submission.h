@@ -29,6 +29,7 @@ struct submission_sbatch {
     int64_t gpus;          /* of --gpus, also in ->gpus */
     int64_t gpus_per_node; /* likewise */
     int64_t tasks_per_node;
+    int64_t tasks_per_socket;
     int64_t tasks_per_gpu;
     int64_t gpus_per_task;
     int64_t cpus_per_gpu;
@@ -139,6 +140,7 @@ struct submission {
                          * run takes as its format; or NULL */
     const char *output_before; /* the last file of -o besides these */
     bool ignore_directives;    /* submit a script for another scheduler */
+    bool strict;               /* refuse such a script */
     bool sbatch;               /* read #SBATCH lines in any case */
     bool no_sbatch;            /* never read #SBATCH lines */
 

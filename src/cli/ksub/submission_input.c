@@ -13,6 +13,7 @@
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/sbatch_options.h"
+#include "cli/ksub/sbatch_settle.h"
 #include "cli/ksub/script_hints.h"
 #include "cli/ksub/srun_search.h"
 #include "cli/ksub/submission_set.h"
@@ -336,9 +337,9 @@ asks_for_cpus(const struct submission *s)
            || s->gpus > 0;
 }
 
-/* A script with directives for another scheduler only would run with one CPU
- * and the default time limit, which its user would learn from a slow job, or
- * from one that ends too early. The command line may ask instead.
+/* A script with directives for another scheduler only runs with one CPU and the
+ * default time limit, which its user should not learn from a slow job, or from
+ * one that ends too early. The command line may ask instead.
  */
 static void
 judge_foreign_scheduler(struct submission_input *input, struct error *first)
@@ -351,17 +352,14 @@ judge_foreign_scheduler(struct submission_input *input, struct error *first)
     script_hints_find_foreign(input->script.text, input->script.length, &found);
     if (found.count == 0)
         return;
-    if (found.asking > 0 && !asks_for_cpus(s))
+    if (found.asking > 0 && !asks_for_cpus(s) && s->strict)
         add_problem(input, found.asking, first,
                     "%s lines are for %s and are not read, so the job would not get what they ask "
                     "for (%.*s): give ksub's options on the command line or in #KSUB lines, or "
-                    "submit it as it is with --ignore-directives",
+                    "submit it as it is without --strict",
                     found.prefix, found.scheduler, (int)found.option_length, found.option);
     else
-        strbuf_printf(&input->hints, "%s:%u: %u %s line%s for %s %s not read\n",
-                      submission_script(s), found.first, found.count, found.prefix,
-                      found.count == 1 ? "" : "s", found.scheduler,
-                      found.count == 1 ? "is" : "are");
+        script_hints_add_foreign(&found, submission_script(s), !asks_for_cpus(s), &input->hints);
 }
 
 /* The command line is read twice: first to find the script, and again after the
@@ -396,7 +394,7 @@ read_options(struct submission_input *input, const struct option_table *table, i
     r = option_parse(table, argc, argv, s, &operands, err);
     input->asked = *s;
     if (r == 0)
-        r = sbatch_options_settle(s, err);
+        r = sbatch_settle(s, err);
     if (r == 0)
         r = submission_set_order(s, err);
     if (r < 0 || s->wrapped != NULL)
@@ -553,7 +551,7 @@ read_sbatch_options(struct submission_input *input, char **words, size_t n_words
         r = option_parse(sbatch_options(), argc, argv, s, &operands, err);
     input->asked = *s;
     if (r == 0)
-        r = sbatch_options_settle(s, err);
+        r = sbatch_settle(s, err);
     if (r == 0)
         r = submission_set_order(s, err);
     if (r < 0 || s->wrapped != NULL)

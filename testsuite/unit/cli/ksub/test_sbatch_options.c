@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "cli/ksub/node_request.h"
+#include "cli/ksub/sbatch_settle.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
 /* Parses a command line in one string, with one space between words. */
@@ -29,7 +32,7 @@ parse(const char *text, struct submission *s, struct error *err)
     *s = (struct submission){0};
     r = option_parse(sbatch_options(), argc, argv, s, &operands, err);
     ck_assert(r < 0 || operands == argc);
-    return r < 0 ? r : sbatch_options_settle(s, err);
+    return r < 0 ? r : sbatch_settle(s, err);
 }
 
 START_TEST(what_means_the_same_on_one_node_is_taken)
@@ -139,12 +142,57 @@ START_TEST(cores_and_memory_are_chosen_in_their_words)
 }
 END_TEST
 
+/* At most so many tasks of a socket are at most the cores of these. */
+START_TEST(tasks_of_a_socket_are_cores_of_it)
+{
+    static const struct {
+        const char *line;
+        int64_t cores;
+    } cases[] = {
+        {"-n 4 --ntasks-per-socket=2", 2},
+        {"-n 4 -c 3 --ntasks-per-socket=2", 6},
+        {"-n 4 -c 3 --threads-per-core=2 --ntasks-per-socket=1", 2},
+        {"-n 4 -B 1:1", 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct submission s;
+
+        ck_assert_int_eq(parse(cases[i].line, &s, NULL), 0);
+        ck_assert_int_eq(s.cores_per_socket, cases[i].cores);
+    }
+}
+END_TEST
+
+START_TEST(nodes_are_also_a_range_or_a_file)
+{
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+    CLEANUP_FREE char *path = xasprintf("%s/nodes", directory);
+    CLEANUP_FREE char *line = xasprintf("-F %s", path);
+    struct submission s;
+
+    ck_assert_int_eq(parse("-N 2-4 -n 6", &s, NULL), 0);
+    ck_assert_int_eq(s.node_count, 2);
+    ck_assert_int_eq(s.tasks, 3);
+    ck_assert_uint_eq(s.slurm.n_notes, 1);
+    ck_assert_int_eq(file_write_atomic(path, 0600, "n1\nn[3-4],n6\n", 13, NULL), 0);
+    ck_assert_int_eq(parse(line, &s, NULL), 0);
+    ck_assert_str_eq(s.nodes, "n1,n[3-4],n6");
+    ck_assert_int_eq(s.node_count, 4);
+}
+END_TEST
+
 START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
 {
     static const struct {
         const char *line, *words;
     } cases[] = {
-        {"-N 2-4", "--nodes: '2-4': the number of nodes of a job is fixed"},
+        {"-N 4-2", "--nodes: '4-2' is not a number"},
+        {"-B 2:8", "--extra-node-info: '2:8': jobs cannot ask for a shape of nodes"},
+        {"--sockets-per-node=2", "jobs cannot ask for a shape of nodes"},
+        {"--gpu-bind=near", "'near' is not one of closest, none, single:N"},
+        {"-F /nonexistent/nodes", "/nonexistent/nodes"},
+        {"-F /dev/null", "names no node"},
         {"-N 4 --per-node -a 1-3", "--array is not for a job of 4 nodes"},
         {"-N 4 --per-node -w n1", "--nodelist names 1 node"},
         {"-N 4 --per-node --cron @daily", "--cron is not for"},
@@ -249,5 +297,6 @@ END_TEST
 
 SUITE("sbatch_options", tasks_that_are_not_divided_equally_are_counted,
       what_means_the_same_on_one_node_is_taken, cores_and_memory_are_chosen_in_their_words,
+      tasks_of_a_socket_are_cores_of_it, nodes_are_also_a_range_or_a_file,
       what_cannot_be_done_is_refused_with_what_to_do, no_memory_means_all_of_the_node,
       what_does_no_harm_is_noted_once, every_option_has_one_row_in_the_order_of_names)

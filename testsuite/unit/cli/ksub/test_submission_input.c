@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ksub/manifest.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
@@ -137,13 +139,13 @@ END_TEST
 START_TEST(all_problems_of_a_script_are_told_at_once)
 {
     static const char script[] = "#!/bin/sh\n#SBATCH -a 9-1 -L x --mail-type=END -c 2\n"
-                                 "#SBATCH -J 'x\n#SBATCH -N 2-4\n#KSUB --numa hard --memm 3\n"
+                                 "#SBATCH -J 'x\n#SBATCH -N 4-2\n#KSUB --numa hard --memm 3\n"
                                  "  exec srun ./a\n";
     static const char *const lines[] = {
         "run.sh:2: #SBATCH: --array: the range '9-1' ends before",
         "run.sh:2: #SBATCH: --licenses: ",
         "run.sh:3: #SBATCH: a quote",
-        "run.sh:4: #SBATCH: --nodes: '2-4': the number of nodes of a job is fixed",
+        "run.sh:4: #SBATCH: --nodes: '4-2' is not a number of nodes",
         "run.sh:6: srun: not available",
         "run.sh:5: #KSUB: --numa: ",
         "run.sh:5: #KSUB: unknown option '--memm' (did you mean '--mem'?)",
@@ -243,7 +245,7 @@ START_TEST(a_hash_within_a_word_begins_a_comment_only_in_slurms_lines)
 END_TEST
 
 /* A job that gets 1 CPU in silence is the harm. */
-START_TEST(a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given)
+START_TEST(what_a_script_asks_of_another_scheduler_is_told_or_refused)
 {
     static const char pbs[] = "#!/bin/sh\n#PBS -N a\n#PBS -l nodes=1:ppn=8\n";
     static const char *const refusal = "run.sh:3: #PBS lines are for PBS and are not read, so the "
@@ -253,14 +255,20 @@ START_TEST(a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given)
         const char *words; /* of the error; NULL: it is submitted */
         const char *hint;  /* NULL: none */
     } cases[] = {
-        {pbs, NULL, refusal, NULL},
-        {pbs, "--sbatch", refusal, NULL},
+        {pbs, "--strict", refusal, NULL},
+        {pbs, NULL, NULL,
+         "run.sh:3: 2 #PBS lines for PBS are not read: the job has the defaults, not what is asked "
+         "for there (-l nodes=1:ppn=8)\n"},
+        {"#!/bin/sh\n# OAR -l core=4\n", "--sbatch", NULL,
+         "run.sh:2: 1 # OAR line for OAR is not read: the job has the defaults"},
         {pbs, "--ignore-directives", NULL, NULL},
+        {"#!/bin/sh\n#$ -cwd\n", "--strict", NULL,
+         "run.sh:2: 1 #$ line for Grid Engine is not read\n"},
         {pbs, "-c8", NULL, "run.sh:2: 2 #PBS lines for PBS are not read\n"},
         {"#!/bin/sh\n#$ -cwd\n", NULL, NULL, "run.sh:2: 1 #$ line for Grid Engine is not read\n"},
         {"#!/bin/sh\n#PBS -l a\n#KSUB -t 5\n", NULL, NULL, NULL},
         {"#!/bin/sh\n#PBS -l a\n#SBATCH -t 5\n", NULL, NULL, NULL},
-        {"#!/bin/sh\n#PBS -l a\n#SBATCH -t 5\n", "--no-sbatch", "run.sh:2: #PBS", NULL},
+        {"#!/bin/sh\n#PBS -l a\n#SBATCH -t 5\n", "--no-sbatch", NULL, "run.sh:2: 1 #PBS line"},
         {"#!/bin/sh\necho\n#PBS -l a\n", NULL, NULL, NULL},
         {"#!/bin/sh\n# KSUB -c 4\n", NULL, NULL, "run.sh:2: '# KSUB' begins a comment"},
         {"#!/bin/sh\necho\n#SBATCH -c 4\n", NULL, NULL, "run.sh:3: #SBATCH is not read here"},
@@ -344,6 +352,52 @@ START_TEST(a_mistake_is_refused_with_its_place)
 }
 END_TEST
 
+/* Lines that people write, as often as the options of public scripts (Debian's sbatch takes all
+ * of them). What we do not take has a reason here.
+ */
+START_TEST(lines_of_scripts_for_slurm_are_taken)
+{
+    static const struct {
+        const char *line, *words;
+    } refused[] = {
+        {"--nodes=1k", "not a number of nodes"},
+        {"%j_%b.out", "unknown pattern"}, /* of arrays only the agent could replace it */
+        {"EPYC@home", "not a partition name"},
+        {"gpu:a100:1,gpu:v100:1", "not a number of GPUs"}, /* a job has one model */
+        {"--exclusive=user", "use a partition that does so"},
+        {"--exclusive=mcs", "use a partition that does so"},
+    };
+    const char *top = getenv("top_srcdir");
+    CLEANUP_FREE char *path =
+        xasprintf("%s/testsuite/data/sbatch/directives.txt", top != NULL ? top : ".");
+    CLEANUP_STRBUF struct strbuf lines = STRBUF_INIT;
+    unsigned n_taken = 0, n_refused = 0;
+    char *rest, *line;
+
+    ck_assert_int_eq(file_read(path, 1 << 20, &lines, NULL), 0);
+    rest = lines.text;
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        CLEANUP_FREE char *script = xasprintf("#!/bin/sh\n%s\ntrue\n", line);
+        CLEANUP_SUBMISSION_INPUT struct submission_input input;
+        struct error err = {0};
+        size_t i = 0;
+
+        if (take(&input, script, NULL, &err) == 0
+            && manifest_make(&input.submission, &input.script, input.arena, &err) != NULL) {
+            n_taken++;
+            continue;
+        }
+        while (i < ARRAY_SIZE(refused) && strstr(line, refused[i].line) == NULL)
+            i++;
+        ck_assert_msg(i < ARRAY_SIZE(refused) && strstr(err.text, refused[i].words) != NULL,
+                      "%s: %s", line, err.text);
+        n_refused++;
+    }
+    ck_assert_uint_eq(n_taken, 294);
+    ck_assert_uint_eq(n_refused, ARRAY_SIZE(refused));
+}
+END_TEST
+
 START_TEST(signals_are_read_by_name_and_by_number)
 {
     static const struct {
@@ -373,8 +427,8 @@ SUITE("submission_input", the_command_line_wins_over_the_script_and_that_over_th
       what_is_behind_the_script_is_its_own, a_flag_of_the_environment_may_say_no,
       a_flag_of_the_environment_that_is_neither_yes_nor_no_is_refused,
       a_hash_within_a_word_begins_a_comment_only_in_slurms_lines,
-      a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given,
+      what_a_script_asks_of_another_scheduler_is_told_or_refused,
       directives_of_slurm_are_counted_or_read, all_problems_of_a_script_are_told_at_once,
       the_command_line_decides_about_several_nodes, the_command_line_takes_sbatchs_options_with_it,
       in_a_dry_run_the_output_may_be_a_format, a_mistake_is_refused_with_its_place,
-      signals_are_read_by_name_and_by_number)
+      lines_of_scripts_for_slurm_are_taken, signals_are_read_by_name_and_by_number)

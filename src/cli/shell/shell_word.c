@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/shell_word.h"
+#include "cli/shell/shell_word.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/shell_reader.h"
+#include "cli/shell/shell_reader.h"
 
 #include <check.h>
 #include <string.h>

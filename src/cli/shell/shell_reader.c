@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/shell_reader.h"
+#include "cli/shell/shell_reader.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "cli/ksub/shell_word.h"
+#include "cli/shell/shell_word.h"
 #include "lib/base/macro.h"
 
 #define DEEPEST        64

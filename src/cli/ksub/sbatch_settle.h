@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sbatch_settle.h - what options that depend on each other mean together
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+struct error;
+struct submission;
+
+/* Call this after all options are read: options that depend on each other (per
+ * node, per socket, per GPU) become tasks, CPUs, GPUs and memory. -EINVAL if they
+ * contradict each other.
+ */
+int sbatch_settle(struct submission *s, struct error *err);
