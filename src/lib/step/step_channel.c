@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/step/step_channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "lib/auth/sealed_records.h"
+#include "lib/auth/step_handshake.h"
+#include "lib/base/alloc.h"
+
+#define IN_SIZE (SEALED_TEXT_MOST + SEALED_OVERHEAD)
+
+void
+step_channel_init(struct step_channel *c, int fd, const struct step_keys *keys)
+{
+    *c = (struct step_channel){.fd = fd};
+    strbuf_init(&c->out);
+    if (keys == NULL)
+        return;
+    c->out_keys = sealed_direction_new(&keys->out);
+    c->in_keys = sealed_direction_new(&keys->in);
+    c->in = xmalloc(IN_SIZE);
+}
+
+void
+step_channel_fini(struct step_channel *c)
+{
+    sealed_direction_free(c->out_keys);
+    sealed_direction_free(c->in_keys);
+    strbuf_fini(&c->out);
+    free(c->in);
+    *c = (struct step_channel){.fd = -1};
+}
+
+void
+step_channel_keys(const struct step_channel *c, struct step_keys *ret_keys)
+{
+    sealed_direction_state(c->out_keys, &ret_keys->out);
+    sealed_direction_state(c->in_keys, &ret_keys->in);
+}
+
+static ssize_t
+receive_raw(const struct step_channel *c, void *to, size_t room)
+{
+    ssize_t n;
+
+    do
+        n = recv(c->fd, to, room, MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+static ssize_t
+send_raw(const struct step_channel *c, const void *from, size_t length)
+{
+    ssize_t n;
+
+    do
+        n = send(c->fd, from, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+/* The record that was open is used up; the bytes behind it move to the front. */
+static void
+forget_record(struct step_channel *c)
+{
+    memmove(c->in, c->in + c->record_end, c->in_length - c->record_end);
+    c->in_length -= c->record_end;
+    c->record_end = 0;
+}
+
+/* 1: there is text; 0: the peer has ended; or a negative errno. A connection that
+ * ends inside a record has lost bytes.
+ */
+static ssize_t
+open_record(struct step_channel *c)
+{
+    forget_record(c);
+    for (;;) {
+        unsigned char *text;
+        ssize_t n = sealed_open(c->in_keys, c->in, c->in_length, &text, &c->text_length, NULL);
+
+        if (n > 0) {
+            c->text_at = (size_t)(text - c->in);
+            c->record_end = (size_t)n;
+            return 1;
+        }
+        if (n < 0)
+            return n;
+        n = receive_raw(c, c->in + c->in_length, IN_SIZE - c->in_length);
+        if (n == 0 && c->in_length > 0)
+            return -ECONNRESET;
+        if (n <= 0)
+            return n;
+        c->in_length += (size_t)n;
+    }
+}
+
+ssize_t
+step_channel_receive(struct step_channel *c, void *to, size_t room)
+{
+    size_t length;
+
+    if (c->in_keys == NULL)
+        return receive_raw(c, to, room);
+    if (c->text_length == 0) {
+        ssize_t n = open_record(c);
+
+        if (n <= 0)
+            return n;
+    }
+    length = c->text_length < room ? c->text_length : room;
+    memcpy(to, c->in + c->text_at, length);
+    c->text_at += length;
+    c->text_length -= length;
+    return (ssize_t)length;
+}
+
+int
+step_channel_flush(struct step_channel *c)
+{
+    while (c->sent < c->out.length) {
+        ssize_t n = send_raw(c, c->out.text + c->sent, c->out.length - c->sent);
+
+        if (n < 0)
+            return (int)n;
+        c->sent += (size_t)n;
+    }
+    strbuf_truncate(&c->out, 0);
+    c->sent = 0;
+    return 0;
+}
+
+ssize_t
+step_channel_send(struct step_channel *c, const void *from, size_t length)
+{
+    int r;
+
+    if (c->out_keys == NULL)
+        return send_raw(c, from, length);
+    r = step_channel_flush(c);
+    if (r < 0)
+        return r;
+    if (length > SEALED_TEXT_MOST)
+        length = SEALED_TEXT_MOST;
+    sealed_seal(c->out_keys, from, length, &c->out);
+    r = step_channel_flush(c);
+    return r < 0 && r != -EAGAIN ? r : (ssize_t)length;
+}
+
+bool
+step_channel_is_flushed(const struct step_channel *c)
+{
+    return c->sent == c->out.length;
+}
+
+bool
+step_channel_has_bytes(const struct step_channel *c)
+{
+    return c->text_length > 0 || c->in_length > c->record_end;
+}

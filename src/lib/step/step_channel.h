@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_channel.h - a step's connection as bytes: plain on the own node, sealed to
+ * another one
+ *
+ * Its users send and receive frames with calls like those of a socket. Bytes that
+ * were accepted may have to be flushed, and bytes that have left the socket may wait
+ * here. So receive until -EAGAIN, and flush when the socket can take more.
+ *
+ * Owns:   the keys; not the descriptor.
+ * Thread: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "lib/base/strbuf.h"
+
+struct sealed_direction;
+struct step_keys;
+
+struct step_channel {
+    int fd;
+    struct sealed_direction *out_keys, *in_keys; /* NULL: plain */
+    struct strbuf out;                           /* sealed bytes, and how many were sent */
+    size_t sent;
+    unsigned char *in; /* bytes of the socket, the text of a record in them */
+    size_t in_length, text_at, text_length, record_end;
+};
+
+/* Life. `keys` is NULL for a plain connection. Keys gives the keys for another
+ * process that goes on with the connection; only while nothing is on its way here.
+ */
+void step_channel_init(struct step_channel *c, int fd, const struct step_keys *keys);
+void step_channel_fini(struct step_channel *c);
+void step_channel_keys(const struct step_channel *c, struct step_keys *ret_keys);
+
+/* Change. Receive returns the number of bytes, 0 at the end, or a negative errno:
+ * -EAGAIN when nothing is here now; -EKEYREJECTED and -EPROTO when what came was
+ * not sent by the peer. Send returns how many bytes it has taken, or a negative errno:
+ * -EAGAIN when it can take none now.
+ */
+ssize_t step_channel_receive(struct step_channel *c, void *to, size_t room);
+ssize_t step_channel_send(struct step_channel *c, const void *from, size_t length);
+int step_channel_flush(struct step_channel *c);
+
+/* Look: whether everything that was taken has left, and whether bytes that were
+ * received wait here.
+ */
+bool step_channel_is_flushed(const struct step_channel *c);
+bool step_channel_has_bytes(const struct step_channel *c);
