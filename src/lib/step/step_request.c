@@ -59,7 +59,8 @@ static const struct field request_fields[] = {
     INT64("memoryBytes", step_request, memory_bytes, 0),
     INT64("gpusPerTask", step_request, gpus_per_task, 0),
     INT64("gpusPerNode", step_request, gpus_per_node, 0),
-    INT64("jobTasksPerNode", step_request, job_tasks_per_node, 0),
+    INT64("jobTasks", step_request, job_tasks, 0),
+    INT64("jobCPUsPerTask", step_request, job_cpus_per_task, 0),
     BOOL("exact", step_request, is_exact, 0),
     BOOL("overlaps", step_request, overlaps, 0),
     BOOL("overcommits", step_request, overcommits, 0),
@@ -137,7 +138,8 @@ check_numbers(const struct step_request *q, struct error *err)
         {"memoryBytes", q->memory_bytes, INT64_MAX},
         {"gpusPerTask", q->gpus_per_task, STEP_CPUS_MOST},
         {"gpusPerNode", q->gpus_per_node, STEP_CPUS_MOST},
-        {"jobTasksPerNode", q->job_tasks_per_node, STEP_TASKS_MOST},
+        {"jobTasks", q->job_tasks, STEP_TASKS_MOST},
+        {"jobCPUsPerTask", q->job_cpus_per_task, STEP_CPUS_MOST},
         {"firstNode", q->first_node, INT32_MAX},
         {"waitSeconds", q->wait_s, STEP_SECONDS_MOST},
         {"timeLimitSeconds", q->time_limit_s, STEP_SECONDS_MOST},
@@ -161,10 +163,9 @@ check_numbers(const struct step_request *q, struct error *err)
 static int
 check_command(const struct step_request *q, struct error *err)
 {
-    if ((q->arguments.count > 0) == (q->programs != NULL))
-        return error_set(err, -EINVAL, "arguments: %s",
-                         q->programs != NULL ? "only without programs" : "a command is required");
-    if (q->arguments.count > 0 && q->arguments.items[0][0] == '\0')
+    if (q->arguments.count == 0 && q->programs == NULL)
+        return error_set(err, -EINVAL, "arguments: a command is required");
+    if (q->programs == NULL && q->arguments.items[0][0] == '\0')
         return error_set(err, -EINVAL, "arguments: the command is empty");
     for (unsigned i = 0; i < q->environment.count; i++) {
         const char *equal = strchr(q->environment.items[i], '=');

@@ -56,8 +56,8 @@ struct step_request {
     const char *job_id;
     const char *name;
 
-    /* The command of all tasks; for several programs it is empty, and the text of a
-     * file says which task runs what (step_programs.h). */
+    /* The command of all tasks. For several programs the text of a file says which
+     * task runs what (step_programs.h), and these words follow its own. */
     LIST_OF(const char *) arguments;
     const char *programs;
     LIST_OF(const char *) environment; /* "NAME=value" */
@@ -75,11 +75,11 @@ struct step_request {
     int64_t memory_bytes; /* on each node */
     int64_t gpus_per_task;
     int64_t gpus_per_node;
-    int64_t job_tasks_per_node; /* of the job, which share the node's CPUs if cpus_per_task is 0 */
-    bool is_exact;              /* one CPU for each task if cpus_per_task is 0 */
-    bool overlaps;              /* also takes CPUs that other steps have */
-    bool overcommits;           /* tasks share the CPUs that there are */
-    bool is_immediate;          /* refused if it cannot start now */
+    int64_t job_tasks, job_cpus_per_task; /* of the job: what a task has if cpus_per_task is 0 */
+    bool is_exact;                        /* one CPU for each task if cpus_per_task is 0 */
+    bool overlaps;                        /* also takes CPUs that other steps have */
+    bool overcommits;                     /* tasks share the CPUs that there are */
+    bool is_immediate;                    /* refused if it cannot start now */
 
     /* Where. */
     const char *nodes;          /* Slurm's list of names */
