@@ -57,6 +57,9 @@ is "... on three nodes" "$(pods_of "$id" | jq -r '[.items[].spec.nodeName] | sor
     "n1 n2 n3"
 for name in n1 n2 n3; do free_of $name 2/4; done
 ok "... which are not free there" free_of n3 2/4 || note "$(root nodes)"
+why_says() { as kilntest1 kctl why "$1" | grep -q -- "$2"; }
+ok "kctl why says that all of them run" wait_for 10 why_says "$id" \
+    "Pods: *3 running, each on its own node" || note "$(as kilntest1 kctl why "$id")"
 find_pauses | xargs kill -USR1
 sleep 0.3
 ok "a signal that is meant for the script does not end them" pauses 2

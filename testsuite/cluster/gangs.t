@@ -176,8 +176,8 @@ ok "a Job of four pods for three nodes is made" job j2 4 'schedulingPolicy: {gan
 ok "its group says why it waits" wait_for 40 condition_is j2 False
 ok "none of its pods runs" n_of_job j2 0
 ok "kctl jobs says why in plain words" wait_for 10 jobs_say \
-    ' j2 .*waits for room for 4 pods at the same time' || note "$(as kilntest1 kctl jobs)"
-ok "... with the code of Slurm" sh -c 'printf "%s" "$1" | grep -q "4 pods.*(Resources)"' _ \
+    ' j2 .*needs room for 4 pods at the same time, but the nodes have room for 3' || note "$(as kilntest1 kctl jobs)"
+ok "... with the code of Slurm" sh -c 'printf "%s" "$1" | grep -q "4 pods.*(BadConstraints)"' _ \
     "$(as kilntest1 kctl why j2)"
 stop controller KILL
 controller

@@ -133,6 +133,9 @@ static void
 format_group(const struct assignment_group *g, struct strbuf *out)
 {
     strbuf_printf(out, "group '%s' of %u pods, ", g->name, g->count);
+    if (g->n_placed > 0)
+        strbuf_printf(out, "beside %u of it that %s a node or ended well, ", g->n_placed,
+                      g->n_placed == 1 ? "has" : "have");
     if (g->wanted < g->count)
         strbuf_printf(out, "at least %u of them placed together: ", g->wanted);
     else

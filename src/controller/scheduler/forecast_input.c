@@ -34,14 +34,10 @@
 
 #define SECOND_US INT64_C(1000000)
 
-/* A pod that still runs is expected to run half as long again
- * (shadow_schedule.c).
- */
+/* A pod that still runs is expected to run half as long again (shadow_schedule.c). */
 #define STILL_RUNS 1.5
 
-/* How many pods, or nodes without pods, are collected in one part: about a tenth
- * of a millisecond.
- */
+/* How many pods, or nodes without pods, are collected in one part: about 0.1 ms. */
 #define A_PART 64u
 
 struct forecast_running {
@@ -304,9 +300,8 @@ forecast_input_free(struct forecast_input *in)
 static int64_t
 predict_us(const struct forecast_input *in, const struct pod_view *pod)
 {
-    double run_s = rint(pod_ranks_remember_pod(in->s->pod_ranks, in->memory, pod));
-
-    return run_s >= 1 ? (int64_t)run_s * SECOND_US : SECOND_US;
+    return (int64_t)fmax(rint(pod_ranks_remember_pod(in->s->pod_ranks, in->memory, pod)), 1)
+           * SECOND_US;
 }
 
 static void
@@ -331,7 +326,11 @@ find_limit(const struct forecast_input *in, const struct pod_view *pod, bool *re
     int64_t end_us = timeline_end_us(pod, in->now_us);
     int64_t deleted_us = pod->pod->meta.deleted_at_us;
 
-    *ret_is_guess = end_us == INT64_MAX && deleted_us == 0;
+    bool is_held_up = deleted_us == 0 && pod_groups_holds_up(in->s->pod_groups, pod->object);
+
+    *ret_is_guess = end_us == INT64_MAX && deleted_us == 0 && !is_held_up;
+    if (is_held_up)
+        return INT64_MAX;
     if (*ret_is_guess)
         return timeline_assumed_end_us(pod, in->now_us);
     if (deleted_us == 0)
@@ -359,7 +358,7 @@ find_end(struct forecast_input *in, const struct pod_view *pod, struct forecast_
     if (in->memory == NULL)
         return;
     run_us = (double)predict_us(in, pod);
-    if (ret->is_guess || pod->pod->meta.deleted_at_us != 0)
+    if (ret->is_guess || limit_us == INT64_MAX || pod->pod->meta.deleted_at_us != 0)
         return;
     if (began_us > in->now_us)
         began_us = in->now_us; /* it has no start yet */

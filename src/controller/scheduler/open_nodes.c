@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of reservations: those that a reservation may use once they have room,
- * and those that other pods may use again.
+ * those that other pods may use again, and whether there are enough for a group at all.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/explain/shortage.h"
+#include "controller/scheduler/explain/start_estimate.h"
+#include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/select/node_finder.h"
 #include "lib/allocator/occupancy.h"
+#include "lib/api/job/job_reason.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -70,7 +76,7 @@ struct node_sizes {
     struct what_if what_if;
     struct {
         struct node_view *node;
-        bool fits;
+        unsigned room;
     } known[SIZES];
     unsigned count;
 };
@@ -94,8 +100,9 @@ has_same(const struct node_view *a, const struct node_view *b)
     return true;
 }
 
-static bool
-fits_when_empty(struct node_sizes *sizes, struct node_view *node)
+/* How many such pods fit there, at most `most`, which is the same in all calls. */
+static unsigned
+room_when_empty(struct node_sizes *sizes, struct node_view *node, unsigned most)
 {
     unsigned count = sizes->count < SIZES ? sizes->count : SIZES;
     unsigned at = 0;
@@ -105,13 +112,13 @@ fits_when_empty(struct node_sizes *sizes, struct node_view *node)
     if (at == count) {
         at = sizes->count++ % SIZES;
         sizes->known[at].node = node;
-        sizes->known[at].fits = timeline_room(&sizes->what_if, node, INT64_MAX, INT64_MAX, 1) > 0;
+        sizes->known[at].room = timeline_room(&sizes->what_if, node, INT64_MAX, INT64_MAX, most);
     }
-    return sizes->known[at].fits;
+    return sizes->known[at].room;
 }
 
-/* Whether the pod lacks only free room or time there. A node that another pod of
- * its group has is closed: as long as that pod runs, no room there helps.
+/* Whether the pod lacks only free room or time there, or another pod of its group has the
+ * node and will leave it.
  */
 static bool
 may_come(const struct reservation *r, const struct shortage *shortage, struct node_sizes *sizes,
@@ -119,13 +126,11 @@ may_come(const struct reservation *r, const struct shortage *shortage, struct no
 {
     plugin_set room = r->profile->rooms | r->profile->timed;
 
-    if (node->is_closed)
-        return false;
     return a.verdict == VERDICT_OK
            || (a.plugin < r->profile->n_entries && (room & PLUGIN_BIT(a.plugin)) != 0
                && !shortage_is_of_size(shortage, node)
                && (a.verdict == VERDICT_REJECT || (r->profile->timed & PLUGIN_BIT(a.plugin)) != 0)
-               && fits_when_empty(sizes, node));
+               && room_when_empty(sizes, node, 1) > 0);
 }
 
 bool
@@ -174,4 +179,68 @@ scheduler_are_alike(struct scheduler *s, const struct profile *profile,
             || timeline_limit_us(members[i]) != timeline_limit_us(members[0]))
             return false;
     return true;
+}
+
+/* ---- Groups that can never run ---- */
+
+/* For how many pods like the one that failed there is room when nothing else runs. The
+ * node of a pod that waits for the others of its group is none.
+ */
+static unsigned
+count_room_ever(const struct scheduler *s, const struct assignment_group *g)
+{
+    const struct assignment *a = g->failed;
+    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
+    const unsigned most = g->is_one_per_node ? 1 : g->wanted;
+    struct shortage shortage = {
+        .profile = a->profile,
+        .cycle = &a->cycle,
+        .resources = s->resources,
+        .volumes = s->handle.volumes,
+        .scratch_bytes = pod_spec_scratch_bytes(&a->cycle.pod->pod->spec),
+    };
+    const struct closers closers = closers_of(&shortage);
+    struct node_sizes sizes = {
+        .what_if = {.profile = a->profile,
+                    .filters = a->profile->rooms,
+                    .now_us = clock_real_us(s->settings.clock)},
+    };
+    struct cycle cycle;
+    unsigned room = 0;
+
+    timeline_init_cycle(&cycle, a->profile, a->cycle.pod, &s->snapshot);
+    sizes.what_if.cycle = &cycle;
+    for (uint32_t i = 0; i < s->snapshot.n_nodes && room < g->wanted; i++) {
+        struct node_view *node = s->snapshot.nodes[i];
+
+        if (start_estimate_may_ever(&closers, &shortage, d, node))
+            room += node->is_closed
+                        ? timeline_room(&sizes.what_if, node, INT64_MAX, INT64_MAX, most)
+                        : room_when_empty(&sizes, node, most);
+    }
+    cycle_fini(&cycle);
+    return room;
+}
+
+void
+scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g)
+{
+    unsigned room;
+
+    if (g->cause == NULL || g->lacks_room || g->failed->owner != NULL
+        || strcmp(g->cause, job_reason_name(JOB_REASON_RESOURCES)) != 0)
+        return;
+    room = count_room_ever(s, g);
+    if (room >= g->wanted)
+        return;
+    free(g->cause_words);
+    free(g->cause_brief);
+    g->cause = job_reason_name(JOB_REASON_BAD_CONSTRAINTS);
+    g->cause_words =
+        g->is_one_per_node
+            ? xasprintf("needs %u nodes at the same time, but only %u could ever run it", g->wanted,
+                        room)
+            : xasprintf("needs room for %u pods at the same time, but the nodes have room for %u",
+                        g->wanted, room);
+    g->cause_brief = xstrdup(g->cause_words);
 }

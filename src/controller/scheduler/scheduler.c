@@ -345,6 +345,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         scheduler_displace(s, g->members[n]);
     cache_roll_back(s->cache, mark);
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
+    scheduler_judge_group_room(s, g);
     reserve_group(s, g);
     cache_open_nodes(s->cache);
     scheduler_preempt_for_group(s, g);
@@ -359,9 +360,12 @@ begin_group(struct scheduler *s, const struct queued_group *group, struct queued
             unsigned count)
 {
     struct assignment_group *g = xnew(struct assignment_group);
+    struct group_terms terms;
 
+    pod_groups_terms(s->pod_groups, pods[0]->pod->object, &terms);
     g->name = xstrdup(group->name);
     g->wanted = group->wanted;
+    g->n_placed = terms.n_placed;
     g->members = xnew_array(struct assignment *, count);
     g->count = g->n_users = count;
     for (unsigned i = 0; i < count; i++) {

@@ -189,6 +189,11 @@ void scheduler_forget_freed(struct scheduler *s);
 bool scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
                                struct reservation *r);
 
+/* A group that lacks room gets another cause if all nodes together, when they are empty,
+ * have too little for it. To be called while the nodes that it has are closed.
+ */
+void scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g);
+
 /* Whether the members are equal. Groups of different members get no
  * reservation.
  */

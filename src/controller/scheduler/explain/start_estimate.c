@@ -107,6 +107,14 @@ chance_of(const struct closers *c, const struct shortage *s, const struct diagno
     return a.verdict == VERDICT_REJECT ? START_LATER : START_NEVER;
 }
 
+bool
+start_estimate_may_ever(const struct closers *c, const struct shortage *s,
+                        const struct diagnosis *d, const struct node_view *node)
+{
+    return diagnosis_answer(d, node).verdict == VERDICT_OK
+           || chance_of(c, s, d, node) != START_NEVER;
+}
+
 /* ---- Trials ---- */
 
 /* Whether there is enough scratch when the pods that end by then are gone. */

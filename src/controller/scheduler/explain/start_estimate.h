@@ -63,6 +63,10 @@ struct closers {
 };
 struct closers closers_of(const struct shortage *shortage);
 
+/* Whether that node can ever run the pod, as far as it is known without a trial. */
+bool start_estimate_may_ever(const struct closers *closers, const struct shortage *shortage,
+                             const struct diagnosis *diagnosis, const struct node_view *node);
+
 /* Whether pods like this one may use the node, by its name, selectors and
  * taints.
  */

@@ -38,6 +38,7 @@ struct assignment_group {
     struct assignment **members; /* in the order of their placement */
     unsigned count;
     unsigned wanted;              /* the least members, at most count */
+    unsigned n_placed;            /* pods of it that have a node, or have succeeded, already */
     unsigned n_left_out;          /* in the cycle: found no node, beyond those */
     unsigned n_users;             /* members that point here; the last frees it */
     unsigned n_through;           /* members that finished this stage */

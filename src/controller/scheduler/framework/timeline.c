@@ -11,6 +11,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_times.h"
+#include "lib/api/policy/pod_group.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
@@ -355,14 +356,43 @@ add_pod(const struct what_if *w, struct cycle *cycle, struct node_view *node, st
     profile_add_pod(w->profile, cycle, pod, node);
 }
 
+static bool
+is_of_group(const struct pod_view *pod, const struct pod_view *other)
+{
+    const char *a = pod_group_named_by(pod->object), *b = pod_group_named_by(other->object);
+
+    return a != NULL && b != NULL && strcmp(a, b) == 0 && pod->owner == other->owner
+           && strcmp(pod->namespace, other->namespace) == 0;
+}
+
+/* A node that is closed because a pod of the group has it is open when that one has ended.
+ * One that has not been told to start will not end before the others have nodes.
+ */
+static bool
+is_closed_at(const struct what_if *w, const struct node_view *node, int64_t at_us)
+{
+    if (!node->is_closed)
+        return false;
+    for (uint32_t i = 0; i < node->pods.count; i++) {
+        const struct pod_view *pod = node->pods.items[i];
+
+        if (is_of_group(pod, w->cycle->pod)
+            && ((at_us != INT64_MAX && end_of(w, pod) > at_us) || pod_awaits_start(pod->pod)))
+            return true;
+    }
+    return false;
+}
+
 static unsigned
 room_at(const struct what_if *w, struct node_view *node, int64_t at_us, unsigned most)
 {
     size_t mark = journal_begin(node->ledger.journal);
     const struct ledger_entry *e = NULL;
+    const bool was_closed = node->is_closed;
     struct cycle cycle;
     unsigned count = 0;
 
+    node->is_closed = is_closed_at(w, node, at_us);
     cycle_copy(&cycle, w->cycle);
     remove_ended(w, &cycle, node, at_us);
     while (at_us != INT64_MAX && w->n_binding > 0 && (e = next_entry(w, node, e, at_us)) != NULL)
@@ -374,6 +404,7 @@ room_at(const struct what_if *w, struct node_view *node, int64_t at_us, unsigned
     }
     journal_roll_back(node->ledger.journal, mark);
     cycle_fini(&cycle);
+    node->is_closed = was_closed;
     return count;
 }
 

@@ -38,6 +38,7 @@ struct group_terms {
     const char *name; /* in the namespace of the pod; NULL: it has no group */
     unsigned owner;   /* pods of different owners are not of one group */
     unsigned wanted;
+    unsigned n_placed; /* pods of it that count already */
     const char *obstacle;
     bool is_one_per_node; /* no two pods of the group may have one node */
 };

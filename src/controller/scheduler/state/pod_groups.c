@@ -257,7 +257,10 @@ pod_groups_terms(const struct pod_groups *g, const struct object *pod,
     else if (!object_owner_is_same(group->object, pod))
         ret_terms->obstacle = is_of_other_user;
     else {
-        ret_terms->wanted = count_wanted(group, find_owner(group, owner_of(pod)));
+        const struct owner_pods *o = find_owner(group, owner_of(pod));
+
+        ret_terms->wanted = count_wanted(group, o);
+        ret_terms->n_placed = o != NULL ? o->n_placed : 0;
         ret_terms->is_one_per_node = pod_group_is_one_per_node(group->object);
     }
 }
@@ -285,6 +288,15 @@ pod_groups_is_gang(const struct pod_groups *g, const struct object *pod)
     const struct named_group *group = find_own_group(g, pod);
 
     return group != NULL && pod_group_least(group->object) > 1;
+}
+
+bool
+pod_groups_holds_up(const struct pod_groups *g, const struct object *pod)
+{
+    const struct named_group *group = pod_awaits_start(pod_of(pod)) ? find_own_group(g, pod) : NULL;
+    const struct owner_pods *o = group != NULL ? find_owner(group, owner_of(pod)) : NULL;
+
+    return group != NULL && pod_group_least(group->object) > (o != NULL ? o->n_placed : 0);
 }
 
 bool

@@ -40,6 +40,8 @@ void pod_groups_terms(const struct pod_groups *g, const struct object *pod,
  * together: of a group whose pods are preempted together (disruptionMode all).
  */
 bool pod_groups_is_gang(const struct pod_groups *g, const struct object *pod);
+/* Holds up: the pod has a node, and will not start before other pods of its group have one. */
+bool pod_groups_holds_up(const struct pod_groups *g, const struct object *pod);
 bool pod_groups_ends_together(const struct pod_groups *g, const struct object *pod);
 /* Pods that have ended and count. Visit: calls `each` once for the waiting pods of a
  * group and owner that have some, with one of these pods. Add: so many pods of the

@@ -254,6 +254,31 @@ state_of_reason(enum job_reason reason)
     }
 }
 
+/* The pod held resources for the script on another node, and was ended with it. */
+static bool
+has_ended_with_job(const struct pod *pod, const struct job *job)
+{
+    const struct execution *execution = pod->spec.execution;
+
+    return job != NULL && execution != NULL && execution->runs != NULL
+           && strcmp(execution->runs, EXECUTION_RUNS_FIRST) == 0
+           && number_of(annotation(&pod->meta, ANNOTATION_INDEX), 0) != 0
+           && annotation(&pod->meta, ANNOTATION_DELETED_BY) == NULL;
+}
+
+/* NONE: the job goes on. */
+static enum job_state
+state_of_job(const struct job *job)
+{
+    if (job_find_condition(job, "Complete") != NULL
+        || job_find_condition(job, "SuccessCriteriaMet") != NULL)
+        return JOB_STATE_COMPLETED;
+    if (job_find_condition(job, "Failed") != NULL
+        || job_find_condition(job, "FailureTarget") != NULL)
+        return JOB_STATE_FAILED;
+    return JOB_STATE_NONE;
+}
+
 /* The state of a pod that was deleted. */
 static enum job_state
 state_of_deleted(const struct pod *pod, const struct job *job, enum job_reason *reason)
@@ -277,6 +302,10 @@ state_of_deleted(const struct pod *pod, const struct job *job, enum job_reason *
     if (job != NULL && job_has_failed_fast(job)) {
         *reason = JOB_REASON_CANCELLED;
         return JOB_STATE_CANCELLED;
+    }
+    if (has_ended_with_job(pod, job) && state_of_job(job) != JOB_STATE_NONE) {
+        *reason = JOB_REASON_NONE;
+        return state_of_job(job);
     }
     *reason = JOB_REASON_POD_DELETED;
     return JOB_STATE_CANCELLED;
@@ -371,8 +400,12 @@ take_end(struct history_row *row, struct arena *arena, const struct pod *pod, co
     if (state == JOB_STATE_NONE)
         state = JOB_STATE_FAILED;
     row->state = job_state_words(state)->name;
-    if (reason != JOB_REASON_NONE)
+    if (reason != JOB_REASON_NONE) {
         row->reason = job_reason_name(reason);
+    } else if (pod_was_ended(pod) && has_ended_with_job(pod, job)) {
+        row->exit_code = NULL; /* the signal that ended it tells nothing */
+        row->signal = 0;
+    }
     if (words.length > 0)
         row->message = arena_printf(arena, "%.*s", WORDS_MOST, words.text);
     row->ended_by = find_ender(state, reason, pod, job, deleted_by, words.text, arena);

@@ -15,7 +15,7 @@
 
 /* A message is shown in a column and stored in up to a hundred thousand pods.
  * The text of an API refusal is stored only in one Job, and people read all of
- * it.
+ * it; as they do who lack a right, whom it tells which.
  */
 #define WORDS_MAX   120
 #define REFUSAL_MAX 300
@@ -288,7 +288,7 @@ job_wait_format(const struct job_wait *wait, const struct pod_spec *spec, struct
     size_t before = out->length;
     enum job_reason reason = tell_wait(wait, spec, out);
 
-    cut(out, before, WORDS_MAX);
+    cut(out, before, reason == JOB_REASON_NOT_ALLOWED ? REFUSAL_MAX : WORDS_MAX);
     return reason;
 }
 

@@ -186,6 +186,21 @@ waiting_message(const struct json *pod)
 
 /* ---- Jobs and pods ---- */
 
+/* Once the pods of a gang run, all of them do. */
+static const char *
+words_of_placed(const struct subject *s)
+{
+    const struct json *scheduling = json_get_path(s->object, "spec.scheduling");
+
+    if (json_get_path(scheduling, "schedulingPolicy.gang") == NULL)
+        return "on a node";
+    if (strcmp(s->state, "Running") != 0)
+        return json_is_true(json_get(scheduling, "onePerNode")) ? "on nodes of their own"
+                                                                : "on a node";
+    return json_is_true(json_get(scheduling, "onePerNode")) ? "running, each on its own node"
+                                                            : "running";
+}
+
 /* Adds the counts of a job with several pods. */
 static void
 add_counts(const struct subject *s, const struct why_answer *a, struct strbuf *out)
@@ -196,7 +211,7 @@ add_counts(const struct subject *s, const struct why_answer *a, struct strbuf *o
         bool is_of_job;
     } counts[] = {
         {"waiting", "waiting", false},
-        {"placed", "on a node", false},
+        {"placed", NULL, false}, /* words_of_placed */
         {"succeeded", "succeeded", true},
         {"failed", "failed", true},
     };
@@ -212,7 +227,7 @@ add_counts(const struct subject *s, const struct why_answer *a, struct strbuf *o
 
         if (n > 0)
             strbuf_printf(&text, "%s%lld %s", text.length > 0 ? ", " : "", (long long)n,
-                          counts[i].words);
+                          counts[i].words != NULL ? counts[i].words : words_of_placed(s));
     }
     if (text.length > 0)
         describe_output_add(out, 2, "Pods", "%s", text.text);

@@ -160,6 +160,55 @@ END_TEST
 #define MAIN(state) ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{" state "}}]"
 #define BEGAN       "\"startedAt\":\"2026-11-23T07:00:00Z\""
 
+/* A pod of a gang, of that rank, that its Job's end has ended. */
+static struct history_row
+row_of_gang(struct arena *arena, const char *rank, const char *meta, const char *condition)
+{
+    CLEANUP_FREE char *of_pod = xasprintf(
+        "{\"metadata\":{\"name\":\"j-1\",\"namespace\":\"a\",\"uid\":\"p\",\"annotations\":{"
+        "\"batch.kubernetes.io/job-completion-index\":\"%s\"%s},\"ownerReferences\":[{"
+        "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"u\","
+        "\"controller\":true}]" DELETED "},\"spec\":{\"nodeName\":\"n1\",\"execution\":{\"runs\":"
+        "\"First\"},\"containers\":[{\"name\":\"main\"}]},\"status\":{" FAILED
+        ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"reason\":"
+        "\"Terminated\",\"exitCode\":143,\"signal\":15,\"startedAt\":\"2026-11-23T07:00:00Z\","
+        "\"finishedAt\":\"2026-11-23T08:00:00Z\"}}}]}}",
+        rank, meta);
+    CLEANUP_FREE char *of_job =
+        xasprintf("{\"metadata\":{\"name\":\"j\",\"namespace\":\"a\",\"uid\":\"u\"},\"spec\":{"
+                  "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},\"status\":{"
+                  "\"conditions\":[{\"type\":\"%s\",\"status\":\"True\"}]}}",
+                  condition);
+    const struct object *p = parse(&pod_kind, of_pod), *j = parse(&job_kind, of_job);
+    struct history_row row;
+
+    history_row_of_pod(&row, arena, p, j, NULL, NOW_US);
+    object_unref(p);
+    object_unref(j);
+    return row;
+}
+
+START_TEST(what_holds_other_nodes_ends_as_its_job_does)
+{
+    struct arena *arena = arena_new(0);
+    struct history_row row = row_of_gang(arena, "1", "", "SuccessCriteriaMet");
+
+    ck_assert_str_eq(row.state, "Completed");
+    ck_assert_ptr_null(row.reason);
+    ck_assert_ptr_null(row.exit_code);
+    ck_assert_int_eq(row.signal, 0);
+    row = row_of_gang(arena, "1", "", "FailureTarget");
+    ck_assert_str_eq(row.state, "Failed");
+    row = row_of_gang(arena, "1", ",\"kiln.hpc/deleted-by\":\"ann\"", "FailureTarget");
+    ck_assert_str_eq(row.state, "Cancelled");
+    ck_assert_str_eq(row.ended_by, "ann");
+    row = row_of_gang(arena, "0", "", "FailureTarget");
+    ck_assert_str_eq(row.state, "Cancelled");
+    ck_assert_int_eq(row.signal, 15);
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(what_stood_still_until_others_ended_it_did_not_run)
 {
     static const struct {
@@ -224,6 +273,6 @@ START_TEST(tasks_that_never_ran_did_not_end_as_the_last_one_did)
 }
 END_TEST
 
-SUITE("history_row", a_row_says_who_or_what_ended_it,
+SUITE("history_row", a_row_says_who_or_what_ended_it, what_holds_other_nodes_ends_as_its_job_does,
       tasks_that_never_ran_did_not_end_as_the_last_one_did,
       what_stood_still_until_others_ended_it_did_not_run)

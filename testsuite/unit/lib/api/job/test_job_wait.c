@@ -89,5 +89,24 @@ START_TEST(a_refusal_is_told_as_a_whole_or_cut_behind_a_word)
 }
 END_TEST
 
+/* Who may not run there reads which right is missing, and to whom it is given. */
+START_TEST(a_missing_right_is_told_as_a_whole)
+{
+    static const char whole[] =
+        "not allowed: account chemistry may not use partition gpu; it is for the accounts "
+        "biology, physics and mathematics, of which you may use none; ask the operators";
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct job_wait wait = {.kind = WAIT_WORDS, .what = whole, .reason = JOB_REASON_NOT_ALLOWED};
+
+    (void)job_wait_format(&wait, NULL, &out);
+    ck_assert_str_eq(out.text, whole);
+
+    strbuf_truncate(&out, 0);
+    wait.reason = JOB_REASON_OTHER;
+    (void)job_wait_format(&wait, NULL, &out);
+    ck_assert_uint_le(out.length, 123);
+}
+END_TEST
+
 SUITE("api/job_wait", quotas_are_told_with_what_is_used_of_them, words_are_cut_at_a_character,
-      a_refusal_is_told_as_a_whole_or_cut_behind_a_word)
+      a_refusal_is_told_as_a_whole_or_cut_behind_a_word, a_missing_right_is_told_as_a_whole)
