@@ -266,17 +266,19 @@ has_ended_with_job(const struct pod *pod, const struct job *job)
            && annotation(&pod->meta, ANNOTATION_DELETED_BY) == NULL;
 }
 
-/* NONE: the job goes on. */
+static bool
+has_condition(const struct job *job, const char *first, const char *last)
+{
+    return job_find_condition(job, first) != NULL || job_find_condition(job, last) != NULL;
+}
+
+/* NONE: the job goes on. How it has failed is told by the pod that failed. */
 static enum job_state
 state_of_job(const struct job *job)
 {
-    if (job_find_condition(job, "Complete") != NULL
-        || job_find_condition(job, "SuccessCriteriaMet") != NULL)
-        return JOB_STATE_COMPLETED;
-    if (job_find_condition(job, "Failed") != NULL
-        || job_find_condition(job, "FailureTarget") != NULL)
-        return JOB_STATE_FAILED;
-    return JOB_STATE_NONE;
+    return has_condition(job, "SuccessCriteriaMet", "Complete") ? JOB_STATE_COMPLETED
+           : has_condition(job, "FailureTarget", "Failed")      ? JOB_STATE_CANCELLED
+                                                                : JOB_STATE_NONE;
 }
 
 /* The state of a pod that was deleted. */

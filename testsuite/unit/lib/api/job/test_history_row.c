@@ -198,7 +198,8 @@ START_TEST(what_holds_other_nodes_ends_as_its_job_does)
     ck_assert_ptr_null(row.exit_code);
     ck_assert_int_eq(row.signal, 0);
     row = row_of_gang(arena, "1", "", "FailureTarget");
-    ck_assert_str_eq(row.state, "Failed");
+    ck_assert_str_eq(row.state, "Cancelled");
+    ck_assert_ptr_null(row.reason);
     row = row_of_gang(arena, "1", ",\"kiln.hpc/deleted-by\":\"ann\"", "FailureTarget");
     ck_assert_str_eq(row.state, "Cancelled");
     ck_assert_str_eq(row.ended_by, "ann");
