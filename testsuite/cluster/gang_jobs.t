@@ -239,6 +239,20 @@ quota 3
 ok "a quota for all of it makes all" wait_for 20 state_is "$id" Completed || note "$(status "$id" '')"
 root delete quota small >/dev/null
 
+# --- pods that lost their Job -------------------------------------------------------
+
+id=$(gang -N 3 -c 2 --wrap 'head -n1 go >/dev/null')
+wait_for 20 n_running "$id" 3
+like "a Job is deleted without its pods" \
+    "$(api root DELETE "$jobs/job-$id" '{"propagationPolicy":"Orphan"}')" '^20[02] '
+gone_job() { ! root get job "$1" >/dev/null 2>&1; }
+wait_for 20 gone_job "job-$id"
+ok "its script runs on" n_running "$id" 3
+ok "... with its nodes" free_of n3 2/4
+echo on >"$home/go"
+ok "the other nodes are free when it is over" wait_for 20 free || note "$(root get pods)"
+ok "... and hold nothing" pauses 0
+
 # --- mistakes ----------------------------------------------------------------------
 
 manifest() { # RUNS FIELDS

@@ -3,6 +3,7 @@
 
 #include "controller/lifecycle/cronjob/cron_controller.h"
 #include "controller/lifecycle/disruption/disruption.h"
+#include "controller/lifecycle/gang/gang_holders.h"
 #include "controller/lifecycle/gang/gang_starter.h"
 #include "controller/lifecycle/gang/pod_group_status.h"
 #include "controller/lifecycle/gc/garbage_collector.h"
@@ -38,6 +39,7 @@ struct lifecycle {
     struct disruption *disruption;
     struct pod_group_status *pod_groups;
     struct gang_starter *gangs;
+    struct gang_holders *gang_holders;
     struct garbage_collector *garbage_collector;
     struct quota_controller *quotas;
     struct storage_protection *storage;
@@ -95,6 +97,7 @@ lifecycle_new(const struct lifecycle_settings *s)
         .clock = s->clock,
         .wait_ms = s->gang_prepare_ms,
     });
+    l->gang_holders = gang_holders_new(s->loop, s->client, l->cache);
     l->garbage_collector = garbage_collector_new(s->loop, s->client, l->cache);
     l->quotas = quota_controller_new(s->loop, s->client, l->cache);
     l->storage = storage_protection_new(s->loop, s->client, l->cache);
@@ -127,6 +130,7 @@ lifecycle_free(struct lifecycle *l)
 {
     if (l == NULL)
         return;
+    gang_holders_free(l->gang_holders);
     gang_starter_free(l->gangs);
     pod_group_status_free(l->pod_groups);
     disruption_free(l->disruption);

@@ -258,11 +258,7 @@ state_of_reason(enum job_reason reason)
 static bool
 has_ended_with_job(const struct pod *pod, const struct job *job)
 {
-    const struct execution *execution = pod->spec.execution;
-
-    return job != NULL && execution != NULL && execution->runs != NULL
-           && strcmp(execution->runs, EXECUTION_RUNS_FIRST) == 0
-           && number_of(annotation(&pod->meta, ANNOTATION_INDEX), 0) != 0
+    return job != NULL && pod_only_holds(pod)
            && annotation(&pod->meta, ANNOTATION_DELETED_BY) == NULL;
 }
 

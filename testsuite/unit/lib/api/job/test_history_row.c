@@ -169,11 +169,11 @@ row_of_gang(struct arena *arena, const char *rank, const char *meta, const char 
         "\"batch.kubernetes.io/job-completion-index\":\"%s\"%s},\"ownerReferences\":[{"
         "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"u\","
         "\"controller\":true}]" DELETED "},\"spec\":{\"nodeName\":\"n1\",\"execution\":{\"runs\":"
-        "\"First\"},\"containers\":[{\"name\":\"main\"}]},\"status\":{" FAILED
+        "\"First\"},\"containers\":[{\"name\":\"main\",\"command\":[\"%s\"]}]},\"status\":{" FAILED
         ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"reason\":"
         "\"Terminated\",\"exitCode\":143,\"signal\":15,\"startedAt\":\"2026-11-23T07:00:00Z\","
         "\"finishedAt\":\"2026-11-23T08:00:00Z\"}}}]}}",
-        rank, meta);
+        rank, meta, strcmp(rank, "0") == 0 ? "sh" : "kiln-pause");
     CLEANUP_FREE char *of_job =
         xasprintf("{\"metadata\":{\"name\":\"j\",\"namespace\":\"a\",\"uid\":\"u\"},\"spec\":{"
                   "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},\"status\":{"
