@@ -34,6 +34,7 @@ struct scheduler_component {
     struct metric_registry *metrics;
     atomic_bool *is_failing;
     const atomic_bool *is_paused;
+    struct topology_levels *topology;
     struct loop *loop;
     struct client *client;
     struct start_rights *start_rights; /* of the API server */
@@ -108,6 +109,7 @@ open_scheduler(struct scheduler_component *s)
         .extender_transport = s->extender_transport,
         .run_aside = run_aside,
         .aside_context = s,
+        .topology = s->topology,
         .refuse = refuse_start,
         .refuse_context = s->start_rights,
     };
@@ -217,7 +219,7 @@ end_scheduling(void *component)
 struct component_thread *
 component_threads_start_scheduler(struct apiserver *api, const struct controller_settings *settings,
                                   struct metric_registry *metrics, atomic_bool *is_failing,
-                                  const atomic_bool *is_paused)
+                                  const atomic_bool *is_paused, struct topology_levels *topology)
 {
     struct scheduler_component *s = xnew(struct scheduler_component);
 
@@ -226,6 +228,7 @@ component_threads_start_scheduler(struct apiserver *api, const struct controller
     s->is_failing = is_failing;
     s->start_rights = apiserver_start_rights(api);
     s->is_paused = is_paused;
+    s->topology = topology;
     return component_thread_new(&(struct component_thread_settings){
         .name = "scheduler",
         .api = api,

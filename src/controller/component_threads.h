@@ -4,7 +4,7 @@
  *
  * Each works while it holds its lease. `is_failing` is true while a held lease
  * cannot be renewed, `is_paused` while the scheduler shall start nothing; both
- * outlive the thread.
+ * and the topology outlive the thread.
  *
  * Thread:  new and free on the main one.
  * See:     component_thread.h, election.h.
@@ -18,11 +18,12 @@ struct controller_settings;
 struct component_thread;
 struct metric_registry;
 struct store;
+struct topology_levels;
 
 struct component_thread *
 component_threads_start_scheduler(struct apiserver *api, const struct controller_settings *settings,
                                   struct metric_registry *metrics, atomic_bool *is_failing,
-                                  const atomic_bool *is_paused);
+                                  const atomic_bool *is_paused, struct topology_levels *topology);
 
 /* Logs the scheduler's state and how it differs from the API. Does nothing when
  * `scheduler` is NULL.

@@ -21,6 +21,7 @@
 #include "controller/munge_check.h"
 #include "controller/reload.h"
 #include "controller/scheduler/config/kube_configuration.h"
+#include "controller/scheduler/state/topology_levels.h"
 #include "controller/serving_keys.h"
 #include "controller/settings.h"
 #include "controller/site_audit.h"
@@ -53,6 +54,7 @@ struct controller {
     struct metric_registry *metrics;
     struct sigwatch *signals[4];
     struct reload *reload;
+    struct topology_levels *topology;
     struct policy policy;
     struct workers *workers;
     struct credential_backend *credential_backend;
@@ -224,12 +226,16 @@ start_workers(struct controller *c, struct error *err)
 {
     (void)err;
     c->workers = workers_new(WORKERS);
+    c->topology = topology_levels_new();
+    topology_levels_set(c->topology, c->settings->topology_levels.items,
+                        (unsigned)c->settings->topology_levels.count);
     c->reload = reload_new(&(struct reload_settings){
         .loop = c->loop,
         .workers = c->workers,
         .started_with = c->settings,
         .policy = &c->policy,
         .serving_keys = &c->serving_keys,
+        .topology = c->topology,
     });
     return 0;
 }
@@ -246,6 +252,7 @@ static void
 free_reload(struct controller *c)
 {
     reload_free(c->reload);
+    topology_levels_free(c->topology);
 }
 
 /* The store is opened later than this is registered, but nobody asks before
@@ -470,8 +477,9 @@ start_scheduler(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->scheduler = component_threads_start_scheduler(
-            c->api, c->settings, c->metrics, &c->is_failing[0], &c->is_scheduling_paused);
+        c->scheduler =
+            component_threads_start_scheduler(c->api, c->settings, c->metrics, &c->is_failing[0],
+                                              &c->is_scheduling_paused, c->topology);
     return 0;
 }
 

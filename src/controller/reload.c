@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/policy.h"
+#include "controller/scheduler/state/topology_levels.h"
 #include "controller/serving_keys.h"
 #include "controller/settings.h"
 #include "controller/site_policy.h"
@@ -67,6 +68,8 @@ apply(struct reload *r)
     *r->s.policy = r->policy;
     r->policy = before;
     log_set_level((enum log_level)r->fresh.log_level);
+    topology_levels_set(r->s.topology, r->fresh.topology_levels.items,
+                        (unsigned)r->fresh.topology_levels.count);
     if (serving_keys_take(*r->s.serving_keys, r->certificate))
         log_info("The TLS certificate has changed: new connections use the new one");
     waiting = controller_settings_say_unloaded(r->s.started_with, &r->fresh);

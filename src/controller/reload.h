@@ -19,6 +19,7 @@ struct loop;
 struct policy;
 struct reload;
 struct serving_keys;
+struct topology_levels;
 struct workers;
 
 struct reload_settings {
@@ -27,6 +28,7 @@ struct reload_settings {
     const struct controller_settings *started_with;
     struct policy *policy;              /* in effect; changed on the loop */
     struct serving_keys **serving_keys; /* NULL without TLS; likewise */
+    struct topology_levels *topology;   /* likewise */
 };
 
 /* Life. Free after the workers are gone. */

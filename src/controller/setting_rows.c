@@ -12,6 +12,7 @@
 #include "controller/history/history_backup.h"
 #include "controller/settings.h"
 #include "controller/store/directory/backup.h"
+#include "lib/api/value/name.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
@@ -38,6 +39,14 @@ check_feature(const char *pair, struct error *err)
 
     feature_gates_init(&gates);
     return feature_gates_set(&gates, pair, err) < 0 ? -EINVAL : 0;
+}
+
+static int
+check_label(const char *key, struct error *err)
+{
+    const char *fault = name_refuse(NAME_QUALIFIED, key);
+
+    return fault != NULL ? error_set(err, -EINVAL, "'%s' is no key of a label: %s", key, fault) : 0;
 }
 
 static int
@@ -236,6 +245,11 @@ static const struct setting settings[] = {
      .option = "scheduler-config", .argument = "FILE",
      .help = "The scheduler's profiles and plugins: a "
              "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)."},
+    {"topology.levels", SETTING_TEXTS, AT(topology_levels), .reloads = true, .check = check_label,
+     .help = "Labels of nodes that say in which part of the cluster a node is, the widest part "
+             "first: [topology.kubernetes.io/zone, example.com/rack]. The nodes of a job of "
+             "several nodes are near to each other: in one part of the last level if it can be, "
+             "else in one of the level before it, in few parts of the last. At most 8."},
     {"scheduler.featureGates", SETTING_PAIRS, AT(feature_pairs), .check = check_feature,
      .option = "feature-gates", .argument = "LIST",
      .help = "Feature gates of the scheduler: NAME=true, NAME=false."},

@@ -12,6 +12,7 @@
 #include "controller/configuration_backup.h"
 #include "controller/history/history_backup.h"
 #include "controller/scheduler/config/kube_configuration.h"
+#include "controller/scheduler/state/node_domains.h"
 #include "controller/serving_keys.h"
 #include "controller/setting_rows.h"
 #include "controller/store/directory/backup.h"
@@ -152,6 +153,25 @@ check_conformance(const struct controller_settings *s, struct strbuf *mistakes)
     return r;
 }
 
+static int
+check_topology(const struct controller_settings *s, struct strbuf *mistakes)
+{
+    const struct setting_texts *levels = &s->topology_levels;
+
+    if (levels->count > DOMAIN_LEVELS_MAX) {
+        strbuf_printf(mistakes, "topology.levels: there are %zu levels, and at most %u can be\n",
+                      levels->count, DOMAIN_LEVELS_MAX);
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < levels->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(levels->items[i], levels->items[j]) == 0) {
+                strbuf_printf(mistakes, "topology.levels: '%s' is there twice\n", levels->items[i]);
+                return -EINVAL;
+            }
+    return 0;
+}
+
 /* Checks other files, and settings against each other. */
 static int
 check_settings(void *target, struct strbuf *mistakes)
@@ -163,6 +183,8 @@ check_settings(void *target, struct strbuf *mistakes)
         r = check_tls(s, mistakes);
     if (r == 0)
         r = check_fencing(s, mistakes);
+    if (r == 0)
+        r = check_topology(s, mistakes);
     if (r == 0)
         r = check_conformance(s, mistakes);
     if (r == 0)

@@ -60,6 +60,7 @@ struct controller_settings {
     int64_t watch_log_age_us;
     const char *scheduler_config;          /* path, or NULL */
     struct kube_configuration *scheduling; /* the content of that file */
+    struct setting_texts topology_levels;  /* labels of nodes, the widest part first */
     struct setting_texts feature_pairs;
     struct feature_gates features;
     bool leader_elect;        /* and if the scheduler's configuration says so, too */

@@ -25,6 +25,7 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/api/node/node.h"
@@ -365,6 +366,8 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
     }
     n = events_of_node_update(old_object, new_object, events);
     cache_set_node(s->cache, new_object);
+    if (node_domains_differ(s->domains, old_object, new_object))
+        scheduler_topology_changed(s);
     retained_allocations_sync(&s->retained_allocations, old_object, new_object);
     for (unsigned i = 0; i < n; i++) {
         if (events[i].actions == ACTION_UPDATE_NODE_ALLOCATABLE)

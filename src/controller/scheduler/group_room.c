@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a pod group has room, whichever nodes its pods would take; which nodes
- * its pods leave to others; which pod gets which of its nodes; and which pods of lower
- * priority end for it.
+ * its pods leave to others; and which pods of lower priority end for it.
  *
  * Only CPUs are counted, which is cheap: most attempts of a wide group end
  * here.
@@ -25,9 +24,9 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
@@ -157,113 +156,15 @@ scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
     scheduler_bind_reservations(s, queued);
     cycle_init(&cycle, queued->pod, &s->snapshot);
     count.cycle = &cycle;
-    is_enough = count_room(s, &count, g->wanted) >= g->wanted;
+    is_enough = scheduler_may_find_domain(s, queued->pod,
+                                          &(struct domain_need){count.mcpu, count.is_one_per_node},
+                                          g->wanted)
+                && count_room(s, &count, g->wanted) >= g->wanted;
     cycle_fini(&cycle);
     cache_open_nodes(s->cache);
     if (!is_enough && has_reservation)
         queued->passed_over = PASSED_OVER;
     return !is_enough;
-}
-
-/* ---- Ranks ----
- *
- * Each pod of a Job with its own node has its index as rank. Programs sort host
- * lists, and neighbours in a rack have neighbouring names, so the order of the
- * ranks is that of the names. The cycle has found the nodes one after the other,
- * best first; now that all are known, the pods are placed again, each where its
- * index belongs.
- */
-
-static int
-compare_index(const void *a, const void *b)
-{
-    const struct assignment *x = *(struct assignment *const *)a;
-    const struct assignment *y = *(struct assignment *const *)b;
-    const int64_t i = x->cycle.pod->job_index, j = y->cycle.pod->job_index;
-
-    return (i > j) - (i < j);
-}
-
-/* Only pods of one Job have indexes that can be compared. */
-static bool
-has_ranks(const struct assignment_group *g)
-{
-    const int64_t job = g->members[0]->cycle.pod->job_id;
-
-    if (!g->is_one_per_node || g->count < 2 || job == 0)
-        return false;
-    for (unsigned i = 0; i < g->count; i++)
-        if (g->members[i]->cycle.pod->job_id != job || g->members[i]->asks_nodes)
-            return false;
-    return true;
-}
-
-static bool
-place(struct scheduler *s, struct assignment *a, const char *node_name)
-{
-    struct node_view *node;
-
-    cache_update_snapshot(s->cache, &s->snapshot);
-    cycle_fini(&a->cycle);
-    cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
-    node = cache_find_node(s->cache, node_name);
-    return node != NULL && node_finder_fits(a->profile, &a->cycle, node)
-           && scheduler_assume(s, a, node).verdict == VERDICT_OK;
-}
-
-/* Takes all of them back, then places them. */
-static bool
-place_all(struct scheduler *s, struct cache_mark *mark, struct assignment **members,
-          char *const *nodes, unsigned count)
-{
-    for (unsigned i = count; i-- > 0;)
-        scheduler_displace(s, members[i]);
-    cache_roll_back(s->cache, *mark);
-    *mark = cache_begin(s->cache);
-    for (unsigned i = 0; i < count; i++)
-        if (!place(s, members[i], nodes[i]))
-            return false;
-    return true;
-}
-
-/* The members that were left out have no node. */
-static unsigned
-list_placed(const struct assignment_group *g, struct assignment **ret_members)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < g->count; i++)
-        if (g->members[i]->node_name != NULL)
-            ret_members[count++] = g->members[i];
-    return count;
-}
-
-bool
-scheduler_order_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
-{
-    CLEANUP_FREE struct assignment **members = NULL;
-    CLEANUP_FREE char **sorted = NULL, **found = NULL;
-    bool is_sorted = true, is_placed;
-    unsigned count;
-
-    if (!has_ranks(g))
-        return true;
-    members = xnew_array(struct assignment *, g->count);
-    sorted = xnew_array(char *, g->count);
-    found = xnew_array(char *, g->count);
-    count = list_placed(g, members);
-    qsort(members, count, sizeof(*members), compare_index);
-    for (unsigned i = 0; i < count; i++)
-        sorted[i] = found[i] = xstrdup(members[i]->node_name);
-    qsort(sorted, count, sizeof(*sorted), hostlist_compare);
-    for (unsigned i = 0; i < count && is_sorted; i++)
-        is_sorted = sorted[i] == found[i];
-    /* A pod that differs from the others, by its volumes, may not fit there. */
-    is_placed = is_sorted || place_all(s, mark, members, sorted, count)
-                || place_all(s, mark, members, found, count);
-    for (unsigned i = 0; i < count; i++)
-        free(found[i]);
-    return is_placed;
 }
 
 /* ---- Preemption ----
@@ -574,8 +475,9 @@ scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g)
     struct queued_group *of = g->members[0]->queued->queued_group;
     struct group_preemption *p = of != NULL ? &of->preemption : NULL;
 
-    if (p == NULL || s->settings.is_simulation || g->answer.verdict != VERDICT_REJECT
-        || g->members[0]->asks_nodes || g->members[0]->queued->is_deleted)
+    if (p == NULL || s->settings.is_simulation || g->lacks_domain
+        || g->answer.verdict != VERDICT_REJECT || g->members[0]->asks_nodes
+        || g->members[0]->queued->is_deleted)
         return;
     if (has_victims(s, p)) {
         nominate_again(s, g, p);

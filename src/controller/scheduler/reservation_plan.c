@@ -1,13 +1,254 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of a reservation: when and where its pods could start together,
- * beside the reservations before it in the order.
+/* The plan of a reservation: which nodes it may use once they have room, when and
+ * where its pods could start together, beside the reservations before it in the order.
+ * Also which nodes other pods may use again, and whether there are enough for a group at all.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "controller/scheduler/explain/earliest_start.h"
+#include "controller/scheduler/explain/shortage.h"
+#include "controller/scheduler/explain/start_estimate.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/cycle.h"
+#include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/select/node_finder.h"
+#include "lib/allocator/occupancy.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+
+/* ---- Nodes that other pods may use again ---- */
+
+void
+scheduler_note_freed(struct scheduler *s, const struct node_view *node)
+{
+    struct freed_places *f = &s->freed;
+    unsigned at = 0;
+
+    if (node->node == NULL)
+        return;
+    while (at < f->count && strcmp(f->nodes[at], node->name) != 0)
+        at++;
+    if (at < f->count)
+        return;
+    if (f->count < FREED_PLACES_MOST)
+        f->nodes[f->count++] = xstrdup(node->name);
+    else
+        f->is_overfull = true;
+}
+
+void
+scheduler_forget_freed(struct scheduler *s)
+{
+    for (unsigned i = 0; i < s->freed.count; i++)
+        free(s->freed.nodes[i]);
+    s->freed = (struct freed_places){0};
+}
+
+void
+scheduler_tell_freed(struct scheduler *s)
+{
+    struct freed_places *f = &s->freed;
+
+    if (f->count == 0)
+        return;
+    queue_event_of_rooms(s->queue, &event_reservation_moved, (const char *const *)f->nodes,
+                         f->is_overfull ? 0 : f->count);
+    scheduler_forget_freed(s);
+}
+
+/* ---- Nodes that a reservation may use ---- */
+
+/* How many kinds of nodes are remembered, the most recent ones. */
+#define SIZES 8u
+
+/* Whether the pod fits on an empty node of the same size: its cores and NUMA
+ * nodes may be too small even if its amounts are not.
+ */
+struct node_sizes {
+    struct what_if what_if;
+    struct {
+        struct node_view *node;
+        unsigned room;
+    } known[SIZES];
+    unsigned count;
+};
+
+static bool
+has_same(const struct node_view *a, const struct node_view *b)
+{
+    const struct amounts *x = &a->allocatable, *y = &b->allocatable;
+    const struct occupancy *of_a = a->ledger.occupancy;
+    const struct occupancy *of_b = b->ledger.occupancy;
+
+    if ((of_a != NULL ? of_a->topology_index : NULL) != (of_b != NULL ? of_b->topology_index : NULL)
+        || a->allowed_pods != b->allowed_pods || x->cpu_milli != y->cpu_milli
+        || x->memory_bytes != y->memory_bytes || x->ephemeral_bytes != y->ephemeral_bytes
+        || x->n_scalars != y->n_scalars)
+        return false;
+    for (uint32_t i = 0; i < x->n_scalars; i++)
+        if (x->scalars[i].resource != y->scalars[i].resource
+            || x->scalars[i].value != y->scalars[i].value)
+            return false;
+    return true;
+}
+
+/* How many such pods fit there, at most `most`, which is the same in all calls. */
+static unsigned
+room_when_empty(struct node_sizes *sizes, struct node_view *node, unsigned most)
+{
+    unsigned count = sizes->count < SIZES ? sizes->count : SIZES;
+    unsigned at = 0;
+
+    while (at < count && !has_same(sizes->known[at].node, node))
+        at++;
+    if (at == count) {
+        at = sizes->count++ % SIZES;
+        sizes->known[at].node = node;
+        sizes->known[at].room = timeline_room(&sizes->what_if, node, INT64_MAX, INT64_MAX, most);
+    }
+    return sizes->known[at].room;
+}
+
+/* Whether the pod lacks only free room or time there, or another pod of its group has the
+ * node and will leave it.
+ */
+static bool
+may_come(const struct reservation *r, const struct shortage *shortage, struct node_sizes *sizes,
+         struct node_view *node, struct answer a)
+{
+    plugin_set room = r->profile->rooms | r->profile->timed;
+
+    return a.verdict == VERDICT_OK
+           || (a.plugin < r->profile->n_entries && (room & PLUGIN_BIT(a.plugin)) != 0
+               && !shortage_is_of_size(shortage, node)
+               && (a.verdict == VERDICT_REJECT || (r->profile->timed & PLUGIN_BIT(a.plugin)) != 0)
+               && room_when_empty(sizes, node, 1) > 0);
+}
+
+bool
+scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
+                          struct reservation *r)
+{
+    const struct snapshot *snapshot = &s->snapshot;
+    struct cycle cycle;
+    struct shortage shortage = {
+        .profile = r->profile,
+        .cycle = &cycle,
+        .resources = s->resources,
+        .volumes = s->handle.volumes,
+        .scratch_bytes = pod_spec_scratch_bytes(&r->members[0]->pod->spec),
+    };
+    struct node_sizes sizes = {
+        .what_if = {.profile = r->profile,
+                    .filters = r->profile->rooms,
+                    .cycle = &cycle,
+                    .now_us = clock_real_us(s->settings.clock)},
+    };
+    bool is_any = false;
+
+    timeline_init_cycle(&cycle, r->profile, r->members[0], snapshot);
+    free(r->may_come);
+    r->n_slots = snapshot->n_slots;
+    r->may_come = xnew_array(bool, r->n_slots + 1);
+    for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
+        struct node_view *node = snapshot->nodes[i];
+
+        r->may_come[node->slot] = may_come(r, &shortage, &sizes, node, diagnosis_answer(d, node));
+        is_any |= r->may_come[node->slot];
+    }
+    cycle_fini(&cycle);
+    return is_any;
+}
+
+bool
+scheduler_are_alike(struct scheduler *s, const struct profile *profile,
+                    struct pod_view *const *members, unsigned count)
+{
+    uint32_t first = profile_sign(profile, members[0], s->signatures);
+
+    for (unsigned i = 1; i < count; i++)
+        if (first == SIGNATURE_NONE || profile_sign(profile, members[i], s->signatures) != first
+            || timeline_limit_us(members[i]) != timeline_limit_us(members[0]))
+            return false;
+    return true;
+}
+
+/* ---- Groups that can never run ---- */
+
+/* For how many pods like the one that failed there is room when nothing else runs. The
+ * node of a pod that waits for the others of its group is none.
+ */
+static unsigned
+count_room_ever(const struct scheduler *s, const struct assignment_group *g)
+{
+    const struct assignment *a = g->failed;
+    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
+    const unsigned most = g->is_one_per_node ? 1 : g->wanted;
+    struct shortage shortage = {
+        .profile = a->profile,
+        .cycle = &a->cycle,
+        .resources = s->resources,
+        .volumes = s->handle.volumes,
+        .scratch_bytes = pod_spec_scratch_bytes(&a->cycle.pod->pod->spec),
+    };
+    const struct closers closers = closers_of(&shortage);
+    struct node_sizes sizes = {
+        .what_if = {.profile = a->profile,
+                    .filters = a->profile->rooms,
+                    .now_us = clock_real_us(s->settings.clock)},
+    };
+    struct cycle cycle;
+    unsigned room = 0;
+
+    timeline_init_cycle(&cycle, a->profile, a->cycle.pod, &s->snapshot);
+    sizes.what_if.cycle = &cycle;
+    for (uint32_t i = 0; i < s->snapshot.n_nodes && room < g->wanted; i++) {
+        struct node_view *node = s->snapshot.nodes[i];
+
+        if (start_estimate_may_ever(&closers, &shortage, d, node))
+            room += node->is_closed
+                        ? timeline_room(&sizes.what_if, node, INT64_MAX, INT64_MAX, most)
+                        : room_when_empty(&sizes, node, most);
+    }
+    cycle_fini(&cycle);
+    return room;
+}
+
+void
+scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g)
+{
+    unsigned room;
+
+    if (g->cause == NULL || g->lacks_room || g->failed->owner != NULL
+        || strcmp(g->cause, job_reason_name(JOB_REASON_RESOURCES)) != 0)
+        return;
+    room = count_room_ever(s, g);
+    if (room >= g->wanted)
+        return;
+    free(g->cause_words);
+    free(g->cause_brief);
+    g->cause = job_reason_name(JOB_REASON_BAD_CONSTRAINTS);
+    g->cause_words =
+        g->is_one_per_node
+            ? xasprintf("needs %u nodes at the same time, but only %u could ever run it", g->wanted,
+                        room)
+            : xasprintf("needs room for %u pods at the same time, but the nodes have room for %u",
+                        g->wanted, room);
+    g->cause_brief = xstrdup(g->cause_words);
+}
+
+/* ---- When and where ---- */
 
 /* How many nodes one plan asks filters about, where amounts alone do not
  * decide.

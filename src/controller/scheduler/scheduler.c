@@ -61,12 +61,7 @@
  */
 #define LATE_MOST 32
 
-#define ANSWER_ERROR              \
-    ((struct answer){             \
-        .verdict = VERDICT_ERROR, \
-        .plugin = PLUGIN_NONE,    \
-        .reason = STRING_ID_NONE, \
-    })
+#define ANSWER_ERROR ((struct answer){VERDICT_ERROR, PLUGIN_NONE, STRING_ID_NONE})
 
 /* The cycle */
 
@@ -211,6 +206,7 @@ run_cycle(struct scheduler *s, struct assignment *a)
     struct node_view *node;
 
     scheduler_close_nodes(s, a->cycle.pod);
+    scheduler_limit_to_domain(s, &a->cycle);
     node = scheduler_find_node(s, a);
     if (node != NULL) {
         struct answer answer = scheduler_assume(s, a, node);
@@ -230,8 +226,14 @@ run_cycle(struct scheduler *s, struct assignment *a)
     end_cycle(s, profile, key);
 }
 
-static void
-begin_trace(struct scheduler *s)
+void
+scheduler_end_trace(struct scheduler *s, const struct assignment *a)
+{
+    end_cycle(s, a->profile, a->queued->key);
+}
+
+void
+scheduler_begin_trace(struct scheduler *s)
 {
     s->probe.is_on = s->metrics != NULL && s->attempts % PROBE_EVERY == 0;
     s->attempts++;
@@ -250,7 +252,7 @@ place_member(struct scheduler *s, struct assignment *a)
     struct answer answer;
     struct node_view *node;
 
-    begin_trace(s);
+    scheduler_begin_trace(s);
     a->began_us = s->trace.began_us;
     node = scheduler_find_node(s, a);
     if (node != NULL) {
@@ -264,7 +266,7 @@ place_member(struct scheduler *s, struct assignment *a)
         if (d->absent.verdict != VERDICT_ERROR)
             answer.verdict = VERDICT_REJECT;
     }
-    end_cycle(s, a->profile, a->queued->key);
+    scheduler_end_trace(s, a);
     return answer;
 }
 
@@ -299,6 +301,8 @@ reserve_group(struct scheduler *s, const struct assignment_group *g)
     if (g->answer.verdict != VERDICT_REJECT
         || g->failed->queued->unschedulable == 0) /* a node was found */
         return;
+    if (g->lacks_domain && scheduler_may_reserve(s, g->members[0]->queued))
+        node_finder_diagnose(s->node_finder, g->members[0]->profile, &g->members[0]->cycle);
     members = xnew_array(struct pod_view *, g->wanted);
     for (unsigned i = 0; i < g->wanted; i++)
         members[i] = g->members[i]->cycle.pod;
@@ -306,17 +310,11 @@ reserve_group(struct scheduler *s, const struct assignment_group *g)
                       node_finder_diagnosis(s->node_finder));
 }
 
-/* All placements happen within this call, so no other code has seen those that
- * are rolled back.
- */
 static void
-run_group_cycle(struct scheduler *s, struct assignment_group *g)
+place_anywhere(struct scheduler *s, struct assignment_group *g)
 {
-    struct cache_mark mark = cache_begin(s->cache);
     unsigned n = 0;
 
-    g->answer = ANSWER_OK;
-    g->is_one_per_node = scheduler_close_nodes(s, g->members[0]->cycle.pod);
     while (n < g->count && g->answer.verdict == VERDICT_OK) {
         struct assignment *a = g->members[n++];
 
@@ -328,10 +326,27 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
             g->answer = ANSWER_OK;
         }
     }
+    if (g->answer.verdict != VERDICT_OK)
+        g->failed = g->members[n - 1];
+}
+
+/* All placements happen within this call, so no other code has seen those that
+ * are rolled back.
+ */
+static void
+run_group_cycle(struct scheduler *s, struct assignment_group *g)
+{
+    struct cache_mark mark = cache_begin(s->cache);
+
+    g->answer = ANSWER_OK;
+    g->is_one_per_node = scheduler_close_nodes(s, g->members[0]->cycle.pod);
+    if (!scheduler_place_in_domains(s, g, &mark))
+        place_anywhere(s, g);
     cache_open_nodes(s->cache);
-    if (g->answer.verdict == VERDICT_OK && !scheduler_order_group(s, g, &mark))
-        g->answer =
-            answer_error(g->members[n - 1], "a pod does not fit on the node of an equal pod");
+    if (g->answer.verdict == VERDICT_OK && !scheduler_order_group(s, g, &mark)) {
+        g->failed = g->members[g->count - 1];
+        g->answer = answer_error(g->failed, "a pod does not fit on the node of an equal pod");
+    }
     if (g->answer.verdict == VERDICT_OK) {
         scheduler_return_left_out(s, g);
         cache_keep(s->cache, mark);
@@ -339,9 +354,8 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         binding_cycle_start_group(s->binding_cycle, g);
         return;
     }
-    g->failed = g->members[n - 1];
     scheduler_find_group_cause(s, g);
-    while (n-- > 0)
+    for (unsigned n = g->count; n-- > 0;)
         scheduler_displace(s, g->members[n]);
     cache_roll_back(s->cache, mark);
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
@@ -350,8 +364,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     cache_open_nodes(s->cache);
     scheduler_preempt_for_group(s, g);
     scheduler_group_failed(g, s);
-    n = g->count;
-    while (n-- > 0)
+    for (unsigned n = g->count; n-- > 0;)
         assignment_free(g->members[n]);
 }
 
@@ -418,7 +431,7 @@ schedule_one(struct scheduler *s, struct queued_pod *queued)
         queued_pod_free(queued);
         return;
     }
-    begin_trace(s);
+    scheduler_begin_trace(s);
     run_cycle(s, begin_assignment(s, queued));
 }
 
@@ -524,6 +537,7 @@ scheduler_tick(struct scheduler *s)
         s->settings.ready(s->settings.context);
     }
     scheduler_tell_partitions(s);
+    scheduler_tell_topology(s);
     scheduler_tell_node_reservations(s);
     queue_flush_backoff(s->queue);
     queue_tell_held(s->queue);

@@ -38,6 +38,7 @@ struct pod_view;
 struct profile_settings;
 struct strbuf;
 struct scheduler;
+struct topology_levels;
 
 struct scheduler_settings {
     struct client *client;
@@ -96,6 +97,9 @@ struct scheduler_settings {
      * changes. NULL: those of its PodGroup.
      */
     void (*group_of)(const struct object *pod, struct group_terms *ret_terms, void *context);
+
+    /* The levels of the topology, which may change; borrowed. NULL: none. */
+    struct topology_levels *topology;
 
     /* Whether the pod's owner may not start it (handle.h). Any thread. NULL: all
      * owners may.

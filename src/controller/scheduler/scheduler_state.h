@@ -31,6 +31,8 @@ struct cache;
 struct cache_mark;
 struct node_finder;
 struct pod_groups;
+struct domain_need;
+struct node_domains;
 struct pod_ranks;
 struct extender_rounds;
 struct debugger;
@@ -105,10 +107,13 @@ struct scheduler {
     struct debugger *debugger;
     struct cycle_trace trace; /* of the current cycle */
     struct pod_groups *pod_groups;
-    struct map *objects;            /* name of kind to a map by key */
-    struct map *changed_partitions; /* by name, since the last tick */
-    bool have_terms_changed;        /* a partition's, since the last tick */
-    struct moved_pods *moved_pods;  /* to be notified of new terms, or NULL */
+    struct node_domains *domains;    /* of the levels of the settings */
+    unsigned domains_version;        /* of these levels */
+    struct node_view **domain_nodes; /* for group_places.c */
+    struct map *objects;             /* name of kind to a map by key */
+    struct map *changed_partitions;  /* by name, since the last tick */
+    bool have_terms_changed;         /* a partition's, since the last tick */
+    struct moved_pods *moved_pods;   /* to be notified of new terms, or NULL */
     /* Partitions whose nodes serve one user at a time. */
     unsigned n_partitions_of_one_user;
     unsigned n_owned_nodes;           /* of rootless agents */
@@ -179,7 +184,7 @@ void scheduler_tick_reservations(struct scheduler *s);
 bool scheduler_plan_reservation(struct scheduler *s, const struct reservation *r,
                                 struct start_answer *ret_start, bool *ret_is_moved);
 
-/* Nodes of reservations (open_nodes.c). Note, tell: others may have again what
+/* Nodes of reservations (reservation_plan.c). Note, tell: others may have again what
  * was reserved on the node. Find open nodes: sets on which nodes the pods may
  * run once there is room; false: on none.
  */
@@ -230,13 +235,29 @@ bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 bool scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod);
 bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 
-/* The members of a Job whose pods have a node each, all placed: places them again
- * so that their indexes are in the order of their nodes' names (group_room.c).
- * The mark is that of the group's cycle. False: a member does not fit where it is
- * to go, and some have no node any more.
+/* Where in the topology the pods go (group_places.c). Limit to domain: the cycle of a pod
+ * that is placed by itself chooses from the domain of its group. Place in domains: places
+ * the members near to each other; false: nothing was done, and they may go anywhere.
+ * May find domain: false: the group must be in one domain and none has enough free CPUs.
+ * Order group: the members of a Job whose pods have a node each, all placed: places them
+ * again so that their indexes are in the order of the topology and of their nodes' names;
+ * false: a member does not fit where it is to go, and some have no node any more. The
+ * mark is that of the group's cycle. Tell topology: takes new levels from the settings.
+ * Topology changed: what waits for a domain is tried again.
  */
+void scheduler_tell_topology(struct scheduler *s);
+void scheduler_topology_changed(struct scheduler *s);
+void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);
+bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,
+                                struct cache_mark *mark);
+bool scheduler_may_find_domain(struct scheduler *s, const struct pod_view *pod,
+                               const struct domain_need *need, unsigned wanted);
 bool scheduler_order_group(struct scheduler *s, struct assignment_group *g,
                            struct cache_mark *mark);
+
+/* Around each search for a node. */
+void scheduler_begin_trace(struct scheduler *s);
+void scheduler_end_trace(struct scheduler *s, const struct assignment *a);
 
 /* The best node for the pod; NULL: none fits, and the node finder knows why. */
 struct node_view *scheduler_find_node(struct scheduler *s, struct assignment *a);
@@ -289,7 +310,7 @@ void scheduler_forget_moved_pods(struct scheduler *s);
  */
 void scheduler_tell_node_reservations(struct scheduler *s);
 
-/* For a cycle that found no node for the pod (no_node.c). Note: records the
+/* For a cycle that found no node for the pod (cycle_result.c). Note: records the
  * plugins that rejected the pod, which decide what may activate it. Found no
  * node: ends the attempt, unless PostFilter continues it later.
  */
@@ -304,8 +325,6 @@ void scheduler_found_no_node(struct scheduler *s, struct assignment *a);
 void scheduler_return(struct scheduler *s, struct assignment *a);
 void scheduler_forget(struct scheduler *s, struct assignment *a);
 void scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer);
-void scheduler_attempt_ended(struct scheduler *s, const struct assignment *a,
-                             enum attempt_result result);
 
 /* Callbacks of the binding cycle and of the extender that binds. */
 void scheduler_pod_leaves(struct assignment *a, void *scheduler);

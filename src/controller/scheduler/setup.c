@@ -30,7 +30,9 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
+#include "controller/scheduler/state/topology_levels.h"
 #include "lib/allocator/shared_demands.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -384,6 +386,7 @@ make_components(struct scheduler *s)
         .context = s,
     });
     s->pod_groups = pod_groups_new();
+    s->domains = topology_levels_make_domains(set->topology, &s->domains_version);
     s->objects = map_new();
     s->changed_partitions = map_new();
     s->changed_reservations = map_new();
@@ -481,6 +484,8 @@ scheduler_free(struct scheduler *s)
     volume_book_free(s->handle.volumes);
     scheduler_metrics_free(s->metrics);
     pod_groups_free(s->pod_groups);
+    node_domains_free(s->domains);
+    free(s->domain_nodes);
     objects_free(s->objects);
     partitions_free(s->changed_partitions);
     partitions_free(s->changed_reservations);

@@ -190,6 +190,7 @@ make_scheduler(struct start_simulation *m, const struct scheduler_settings *sett
             .is_simulation = true,
             .memory = settings->memory,
             .group_of = settings->group_of,
+            .topology = settings->topology,
             .refuse = settings->refuse,
             .refuse_context = settings->refuse_context,
             .context = settings->context,

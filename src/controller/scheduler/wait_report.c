@@ -302,7 +302,7 @@ scheduler_find_group_cause(const struct scheduler *s, struct assignment_group *g
     struct diagnosis_counts counts;
     struct wait_cause cause;
 
-    if (s->settings.is_simulation || g->answer.verdict != VERDICT_REJECT)
+    if (s->settings.is_simulation || g->answer.verdict != VERDICT_REJECT || g->lacks_domain)
         return;
     if (g->lacks_room) {
         set_lack_of_room(g);

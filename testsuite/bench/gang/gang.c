@@ -3,7 +3,8 @@
  *
  * GANGS (1000) PodGroups of 2 to 256 pods (16 on average), each pod on its own
  * node, over NODES (5000) nodes with room for all of them: decisions per second of
- * the scheduler's thread. Then the nodes are full of pods with time limits, and a
+ * the scheduler's thread; also by the topology, racks of 16 nodes in blocks of 256, and
+ * how many of the gangs are then in as few racks as can be. Then the nodes are full of pods with time limits, and a
  * gang of 2, 16 and 256 pods waits: what the API has to write while its reservation
  * moves. The same with the pods alone, without a group, is the comparison.
  */
@@ -13,6 +14,7 @@
 
 #include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
+#include "controller/scheduler/state/topology_levels.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -23,6 +25,8 @@
 #include "testsuite/lib/fake_client.h"
 
 #define CORES 16 /* of a node; a pod of a gang takes 4 */
+#define RACK  16 /* nodes */
+#define BLOCK 256
 
 static int64_t
 thread_cpu_ns(void)
@@ -59,7 +63,7 @@ work(struct cluster *c)
 }
 
 static void
-cluster_init(struct cluster *c, unsigned nodes)
+cluster_init(struct cluster *c, unsigned nodes, struct topology_levels *topology)
 {
     struct error err = {0};
 
@@ -69,6 +73,7 @@ cluster_init(struct cluster *c, unsigned nodes)
                 .client = fake_client_client(c->api),
                 .clock = &clock_system,
                 .seed = 1,
+                .topology = topology,
             },
             &c->scheduler, &err)
         < 0) {
@@ -76,10 +81,11 @@ cluster_init(struct cluster *c, unsigned nodes)
         exit(EXIT_FAILURE);
     }
     for (unsigned i = 0; i < nodes; i++) {
-        CLEANUP_FREE char *json = xasprintf("{\"metadata\":{\"name\":\"n%u\"},\"status\":{"
-                                            "\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"64Gi\","
-                                            "\"pods\":\"99\"}}}",
-                                            i, CORES);
+        CLEANUP_FREE char *json =
+            xasprintf("{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"block\":\"b%u\","
+                      "\"rack\":\"r%u\"}},\"status\":{\"allocatable\":{\"cpu\":\"%d\","
+                      "\"memory\":\"64Gi\",\"pods\":\"99\"}}}",
+                      i, i / BLOCK, i / RACK, CORES);
 
         fake_client_put(c->api, &node_kind, json);
     }
@@ -140,18 +146,44 @@ draw_size(struct random_source *dice)
     return sizes[i].size;
 }
 
-static void
-decide(unsigned nodes, unsigned gangs, bool is_gang)
+/* Whether it is in as few racks as it could be if all of them were empty. */
+static bool
+is_near(const struct cluster *c, unsigned gang, unsigned size)
 {
+    unsigned racks[256], count = 0;
+
+    for (unsigned i = 0; i < size; i++) {
+        char name[32];
+        const char *node;
+        unsigned rack, at = 0;
+
+        snprintf(name, sizeof(name), "g%u-%u", gang, i);
+        node = pod_of(fake_client_find(c->api, &pod_kind, "d", name))->spec.node_name;
+        if (node == NULL)
+            return false;
+        rack = (unsigned)strtoul(node + 1, NULL, 10) / RACK;
+        while (at < count && racks[at] != rack)
+            at++;
+        if (at == count)
+            racks[count++] = rack;
+    }
+    return count <= (size + RACK - 1) / RACK;
+}
+
+static void
+decide(unsigned nodes, unsigned gangs, bool is_gang, struct topology_levels *topology)
+{
+    CLEANUP_FREE unsigned *sizes = xnew_array(unsigned, gangs);
+    unsigned n_near = 0;
     struct random_source dice = {.state = 7};
     struct cluster c;
     unsigned pods = 0;
     uint64_t placed;
 
-    cluster_init(&c, nodes);
+    cluster_init(&c, nodes, topology);
     for (unsigned i = 0; i < gangs; i++) {
         CLEANUP_FREE char *name = xasprintf("g%u", i);
-        unsigned size = draw_size(&dice);
+        unsigned size = sizes[i] = draw_size(&dice);
         char more[80] = "";
 
         if (is_gang)
@@ -169,10 +201,17 @@ decide(unsigned nodes, unsigned gangs, bool is_gang)
 
         snprintf(name, sizeof(name), "g%u-%u", i, n);
         placed += pod_of(fake_client_find(c.api, &pod_kind, "d", name))->spec.node_name != NULL;
+        n_near += is_gang && is_near(&c, i, sizes[i]);
     }
-    printf("%-28s %6u of %u placed, %u pods: %8.0f gangs/s, %8.0f pods/s\n",
-           is_gang ? "gangs" : "the same pods, one by one", (unsigned)placed, gangs, pods,
-           gangs / ((double)c.cpu_ns / 1e9), pods / ((double)c.cpu_ns / 1e9));
+    printf("%-28s %6u of %u placed, %u pods: %8.0f gangs/s, %8.0f pods/s",
+           !is_gang           ? "the same pods, one by one"
+           : topology != NULL ? "gangs, by the topology"
+                              : "gangs",
+           (unsigned)placed, gangs, pods, gangs / ((double)c.cpu_ns / 1e9),
+           pods / ((double)c.cpu_ns / 1e9));
+    if (is_gang)
+        printf(", %.1f %% in fewest racks", 100.0 * n_near / gangs);
+    printf("\n");
     cluster_fini(&c);
 }
 
@@ -212,7 +251,7 @@ wait_with(unsigned size)
     unsigned before, first;
     struct cluster c;
 
-    cluster_init(&c, nodes);
+    cluster_init(&c, nodes, NULL);
     for (unsigned i = 0; i < nodes; i++) {
         CLEANUP_FREE char *name = xasprintf("full%u", i);
 
@@ -249,7 +288,7 @@ preempt_with(unsigned nodes, unsigned size)
     struct cluster c;
     size_t before;
 
-    cluster_init(&c, nodes);
+    cluster_init(&c, nodes, NULL);
     for (unsigned i = 0; i < nodes; i++) {
         CLEANUP_FREE char *name = xasprintf("low%u", i);
 
@@ -275,13 +314,17 @@ main(int argc, char **argv)
 {
     unsigned nodes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 5000;
     unsigned gangs = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1000;
+    struct topology_levels *topology = topology_levels_new();
 
     if (nodes < 256 || gangs == 0) {
         fprintf(stderr, "usage: gang [NODES [GANGS]], with 256 nodes or more\n");
         return EXIT_FAILURE;
     }
-    decide(nodes, gangs, true);
-    decide(nodes, gangs, false);
+    topology_levels_set(topology, (const char *const[]){"block", "rack"}, 2);
+    decide(nodes, gangs, true, NULL);
+    decide(nodes, gangs, true, topology);
+    decide(nodes, gangs, false, NULL);
+    topology_levels_free(topology);
     wait_with(2);
     wait_with(16);
     wait_with(256);

@@ -18,6 +18,8 @@ cycle_init(struct cycle *c, struct pod_view *pod, const struct snapshot *snapsho
     c->snapshot = snapshot;
     c->skipped_filters = 0;
     c->skipped_scores = 0;
+    c->among = NULL;
+    c->n_among = 0;
     c->words = NULL;
     c->n_notes = 0;
 }

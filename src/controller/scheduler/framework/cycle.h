@@ -12,10 +12,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "controller/scheduler/framework/verdict.h"
 #include "lib/base/macro.h"
 
+struct node_view;
 struct pod_view;
 struct snapshot;
 
@@ -36,7 +38,10 @@ struct cycle {
     const struct snapshot *snapshot;
     plugin_set skipped_filters; /* PreFilter answered SKIP */
     plugin_set skipped_scores;  /* PreScore answered SKIP */
-    char *words;                /* of cycle_say; NULL: none */
+    /* The nodes to choose from, because of the pod's group; NULL: all nodes. */
+    struct node_view *const *among;
+    uint32_t n_among;
+    char *words; /* of cycle_say; NULL: none */
     unsigned n_notes;
     struct cycle_note notes[CYCLE_NOTES];
 };

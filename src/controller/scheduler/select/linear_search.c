@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/select/linear_search.h"
 
+#include <string.h>
+
 #include "controller/scheduler/extenders/extender_results.h"
+#include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/profile.h"
@@ -133,4 +136,29 @@ linear_search_by_extenders(struct linear_search *s)
         if (!search_batch(s, nodes, count))
             return;
     }
+}
+
+static bool
+is_named(const struct prefilter_result *named, const struct node_view *node)
+{
+    for (unsigned i = 0; i < named->count; i++)
+        if (strcmp(named->names[i], node->name) == 0)
+            return true;
+    return !named->has_names;
+}
+
+void
+linear_search_among(struct linear_search *s, const struct prefilter_result *prefilter_result)
+{
+    const struct cycle *c = s->c;
+
+    for (uint32_t at = 0; at < c->n_among && !prefilter_result->has_names; at += BATCH) {
+        const uint32_t left = c->n_among - at;
+
+        if (!search_batch(s, c->among + at, left < BATCH ? left : BATCH))
+            return;
+    }
+    for (uint32_t at = 0; at < c->n_among && prefilter_result->has_names; at++)
+        if (is_named(prefilter_result, c->among[at]) && !search_batch(s, &c->among[at], 1))
+            return;
 }

@@ -34,9 +34,11 @@ struct linear_search {
 /* All: every node, in a circle from `start`; returns where the next search
  * begins. Named: only the named nodes. Nominated: only the node that the pod is
  * nominated to; true when it is feasible. By extenders: only the nodes that the
- * extenders allow.
+ * extenders allow. Among: only those that the cycle may choose from, and of them
+ * only the named ones if there are names.
  */
 uint32_t linear_search_all(struct linear_search *s, uint32_t start);
 void linear_search_named(struct linear_search *s, const struct prefilter_result *prefilter_result);
 bool linear_search_nominated(struct linear_search *s);
 void linear_search_by_extenders(struct linear_search *s);
+void linear_search_among(struct linear_search *s, const struct prefilter_result *prefilter_result);

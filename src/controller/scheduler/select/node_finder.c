@@ -216,11 +216,27 @@ add_extender_scores(struct node_finder *ch, const struct extender_results *exten
         ch->totals[i] += extender_results_find(extender_results, ch->feasible[i]->name)->score;
 }
 
+static void
+set_outside(struct node_finder *ch, const struct profile *profile)
+{
+    ch->diagnosis.absent = (struct answer){
+        .verdict = VERDICT_NEVER,
+        .plugin = PLUGIN_NONE,
+        .reason = handle_reason(profile->handle,
+                                "node(s) are outside of the topology domain of the group"),
+    };
+    ch->diagnosis.unschedulable |= profile->rooms;
+}
+
 /* False: the extenders were not asked about the nodes that were found. */
 static bool
 search_nodes(struct node_finder *ch, struct linear_search *s,
              const struct prefilter_result *prefilter_result)
 {
+    if (s->c->among != NULL) {
+        linear_search_among(s, prefilter_result);
+        return s->extender_results == NULL;
+    }
     if (s->extender_results != NULL) {
         linear_search_by_extenders(s);
         if (s->found > 0)
@@ -250,13 +266,23 @@ choose_by_linear_search(struct node_finder *ch, const struct profile *profile, s
     };
     bool is_known;
 
-    node_finder_clear_answers(ch, c->snapshot);
+    if (c->among == NULL)
+        node_finder_clear_answers(ch, c->snapshot);
+    else
+        node_finder_make_room(ch, c->snapshot);
     s.answers = ch->answers;
     s.feasible = ch->feasible;
     ch->diagnosis.answers = ch->answers;
     if (prefilter_result->has_names)
         set_absent(ch, profile, narrowers);
     is_known = search_nodes(ch, &s, prefilter_result);
+    if (s.found == 0 && c->among != NULL) {
+        /* The answers of the others matter now, and were not cleared: it is rare. */
+        node_finder_clear_answers(ch, c->snapshot);
+        s.rejected = 0;
+        is_known = search_nodes(ch, &s, prefilter_result);
+        set_outside(ch, profile);
+    }
     node_finder_mark(ch, STEP_FILTER);
     ch->facts.evaluated = s.found + s.rejected;
     ch->facts.feasible = s.found;
@@ -429,7 +455,7 @@ node_finder_find(struct node_finder *ch, const struct profile *profile, struct c
             ch->diagnosis.pending = PLUGIN_BIT(answer.plugin);
         else if (answer.verdict != VERDICT_ERROR)
             ch->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
-    } else if (extender_results != NULL || prefilter_result.has_names
+    } else if (extender_results != NULL || prefilter_result.has_names || c->among != NULL
                || !choose_by_cache(ch, profile, c, &node)) {
         node =
             choose_by_linear_search(ch, profile, c, extender_results, &prefilter_result, narrowers);
@@ -457,6 +483,37 @@ node_finder_fits(const struct profile *profile, struct cycle *c, struct node_vie
         && profile_has_nominated(c, node))
         answer = profile_filter_nominated(profile, c, node);
     return answer.verdict == VERDICT_OK;
+}
+
+bool
+node_finder_prepare(const struct profile *profile, struct cycle *c)
+{
+    struct prefilter_result named;
+    plugin_set narrowers;
+    struct answer answer = profile_prefilter(profile, c, &named, &narrowers);
+
+    free((void *)named.names);
+    return answer.verdict == VERDICT_OK && !named.has_names;
+}
+
+void
+node_finder_diagnose(struct node_finder *ch, const struct profile *profile, struct cycle *c)
+{
+    const struct snapshot *s = c->snapshot;
+
+    start_diagnosis(ch, c);
+    node_finder_clear_answers(ch, s);
+    ch->diagnosis.answers = ch->answers;
+    if (!node_finder_prepare(profile, c)) {
+        ch->diagnosis.absent = (struct answer){.verdict = VERDICT_NEVER, .plugin = PLUGIN_NONE};
+        return;
+    }
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct node_view *node = s->nodes[i];
+
+        profile_filter(profile, profile->filters, c, &node, 1, &ch->answers[node->slot]);
+    }
+    node_finder_note_rejectors(ch, s);
 }
 
 const struct diagnosis *

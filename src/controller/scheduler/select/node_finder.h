@@ -61,6 +61,13 @@ struct node_view *node_finder_find(struct node_finder *ch, const struct profile 
  */
 bool node_finder_fits(const struct profile *profile, struct cycle *c, struct node_view *node);
 
+/* Prepare: runs PreFilter alone, after which nodes can be filtered; false: it rejects the
+ * pod. Diagnose: the answers of all nodes as if a search had evaluated each of them;
+ * feasible nodes have VERDICT_OK.
+ */
+bool node_finder_prepare(const struct profile *profile, struct cycle *c);
+void node_finder_diagnose(struct node_finder *ch, const struct profile *profile, struct cycle *c);
+
 const struct diagnosis *node_finder_diagnosis(const struct node_finder *ch);
 
 /* About the last search: how many nodes were filtered and how many passed (a

@@ -14,6 +14,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/pod_group.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 
@@ -37,6 +38,7 @@ struct named_group {
     char *key;                   /* "namespace/name" */
     const struct object *object; /* NULL: pods name it, but it does not exist */
     bool ends_together;
+    char *topology_key;  /* or NULL */
     struct map *owners;  /* by their keys */
     struct list changed; /* of pod_groups.changed, or of none */
 };
@@ -69,6 +71,7 @@ free_group(struct named_group *group)
     map_free(group->owners);
     list_remove(&group->changed);
     object_unref(group->object);
+    free(group->topology_key);
     free(group->key);
     free(group);
 }
@@ -169,6 +172,15 @@ tidy(struct pod_groups *g, struct named_group *group, struct owner_pods *o)
     }
 }
 
+static char *
+copy_topology_key(const struct object *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *key = pod_group_topology_key(object, arena);
+
+    return key != NULL ? xstrdup(key) : NULL;
+}
+
 static void
 note_changed(struct pod_groups *g, struct named_group *group)
 {
@@ -189,6 +201,8 @@ pod_groups_changed(struct pod_groups *g, const struct object *old_group,
     object_unref(group->object);
     group->object = new_group != NULL ? object_ref(new_group) : NULL;
     group->ends_together = new_group != NULL && pod_group_ends_together(new_group);
+    free(group->topology_key);
+    group->topology_key = new_group != NULL ? copy_topology_key(new_group) : NULL;
     note_changed(g, group);
     tidy(g, group, NULL);
 }
@@ -353,6 +367,14 @@ pod_groups_add_ended(struct pod_groups *g, const struct object *pod, unsigned co
     o->n_placed += count;
     o->n_ended += count;
     note_changed(g, group);
+}
+
+const char *
+pod_groups_topology_key(const struct pod_groups *g, const struct object *pod)
+{
+    const struct named_group *group = find_own_group(g, pod);
+
+    return group != NULL ? group->topology_key : NULL;
 }
 
 bool

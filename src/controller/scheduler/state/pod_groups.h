@@ -53,6 +53,8 @@ void pod_groups_visit_ended(const struct pod_groups *g,
                             void *context);
 void pod_groups_add_ended(struct pod_groups *g, const struct object *pod, unsigned count);
 
+/* The label that its nodes share (pod_group.h); NULL: none. Valid until it changes. */
+const char *pod_groups_topology_key(const struct pod_groups *g, const struct object *pod);
 bool pod_groups_have_changed(const struct pod_groups *g);
 void pod_groups_visit_changed(struct pod_groups *g,
                               void (*each)(const struct object *pod, void *context), void *context);

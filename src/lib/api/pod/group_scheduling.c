@@ -154,6 +154,4 @@ group_scheduling_warn(struct causes *c, const struct json *spec)
 {
     if (json_count(json_get(spec, "resourceClaims")) > 0)
         causes_warn(c, "resourceClaims", "is stored only; no devices are claimed");
-    if (json_count(json_get_path(spec, "schedulingConstraints.topology")) > 0)
-        causes_warn(c, "schedulingConstraints", "is stored only; the pods may be anywhere");
 }

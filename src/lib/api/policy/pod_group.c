@@ -124,6 +124,16 @@ pod_group_ends_together(const struct object *object)
     return json_get_path(object_tree(object, arena), "spec.disruptionMode.all") != NULL;
 }
 
+const char *
+pod_group_topology_key(const struct object *object, struct arena *arena)
+{
+    const struct json *list =
+        json_get_path(object_tree(object, arena), "spec.schedulingConstraints.topology");
+    const char *key = json_count(list) > 0 ? check_text(json_at(list, 0), "key") : "";
+
+    return *key != '\0' ? key : NULL;
+}
+
 bool
 pod_group_is_one_per_node(const struct object *object)
 {

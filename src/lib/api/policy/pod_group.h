@@ -14,6 +14,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/group_scheduling.h"
 
+struct arena;
 struct object;
 
 struct pod_group_spec {
@@ -68,6 +69,9 @@ int64_t pod_group_started_us(const struct object *object);
 int64_t pod_group_least(const struct object *object);
 bool pod_group_is_one_per_node(const struct object *object);
 bool pod_group_ends_together(const struct object *object); /* disruptionMode all */
+
+/* The label of nodes whose value all nodes of its pods share; NULL: it names none. */
+const char *pod_group_topology_key(const struct object *object, struct arena *arena);
 
 /* The condition that at least that many had a node at one time; it never goes
  * back.

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The topology of a cluster as its administrator configures it, levels by labels of nodes,
+# and where the nodes of a job are then.
+
+# shellcheck disable=SC2015,SC2016,SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent kiln-pause ksub kctl jq curl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+printf 'topology: {levels: [example.com/block, example.com/rack]}\n' >"$cluster/config.yaml"
+cluster_controller --socket "$cluster/socket" --config "$cluster/config.yaml"
+
+node_is() { root get node "$1" --no-headers | grep -qw -- "$2"; }
+node() { # NAME BLOCK RACK
+    cluster_agent "$1" --topology "package:1 core:4 pu:1"
+    wait_for 20 node_is "$1" Ready || bail_out "node $1 does not register"
+    for key in $(root get node "$1" -o json | jq -r '.spec.taints[]?.key |
+        select(test("virtual"))'); do
+        root taint node "$1" "$key-" >/dev/null
+    done
+    root label node "$1" "example.com/block=$2" "example.com/rack=$3" >/dev/null
+}
+node n1 b1 r1
+node n2 b1 r2
+node n3 b1 r1
+node n4 b1 r2
+node n5 b2 r3
+
+home=$cluster/home/kilntest1
+gang() { as kilntest1 ksub -D "$home" -t 5 --parsable "$@"; }
+state_is() { [ "$(root get job "job-$1" -o json | jq -r .status.state)" = "$2" ]; }
+field() { root get "$1" "$2" -o json | jq -r "$3"; }
+nodes_of() { field podgroup "job-$1" '.status.nodes // ""'; }
+nodes_are() { [ "$(nodes_of "$1")" = "$2" ]; }
+why_says() { as kilntest1 kctl why "$1" 2>&1 | grep -qF -- "$2"; }
+
+# --- near to each other ----------------------------------------------------------
+
+id=$(gang -N 2 -c 4 --wrap 'echo $KILN_JOB_NODELIST; sleep 300' -o out)
+ok "a job of two nodes is in one rack" wait_for 20 nodes_are "$id" 'n[1,3]'
+other=$(gang -N 3 -c 4 --wrap 'sleep 300')
+ok "one of three, which no rack holds, is where there is room" \
+    wait_for 20 nodes_are "$other" 'n[2,4-5]'
+as kilntest1 kctl cancel "$id" "$other" >/dev/null
+ok "... until it is cancelled" wait_for 20 state_is "$other" Cancelled
+ok "... as is the other" wait_for 20 state_is "$id" Cancelled
+
+id=$(gang -N 4 -c 4 --wrap 'cat "$KILN_HOSTFILE" >hosts; sleep 300')
+ok "the nodes of a block are in the order of its racks" wait_for 20 nodes_are "$id" 'n[1,3,2,4]'
+hosts() { [ "$(grep -o '^n[0-9]' "$home/hosts" | tr -d '\n')" = n1n3n2n4 ]; }
+ok "... also for its script" wait_for 20 hosts || note "$(cat "$home/hosts")"
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "... and ends" wait_for 20 state_is "$id" Cancelled
+
+finish

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where in the topology the pods of a group go, through the real scheduler. */
+#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/topology_levels.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/scheduler/world.h"
+
+#define RACK  "example.com/rack"
+#define BLOCK "example.com/block"
+
+static const char *const levels[] = {BLOCK, RACK};
+
+static struct topology_levels *topology;
+
+/* With these levels; the last `count` of them. */
+static struct world *
+world_of_levels(unsigned count)
+{
+    topology = topology_levels_new();
+    topology_levels_set(topology, levels + 2 - count, count);
+    return world_new(&(struct scheduler_settings){.topology = topology});
+}
+
+static void
+end(struct world *w)
+{
+    world_free(w);
+    topology_levels_free(topology);
+}
+
+/* Rack and block may be "". */
+static void
+put_node(struct world *w, const char *name, unsigned cpus, const char *rack, const char *block)
+{
+    CLEANUP_FREE char *rack_label = *rack != '\0' ? xasprintf("\"" RACK "\":\"%s\"", rack) : NULL;
+    CLEANUP_FREE char *block_label =
+        *block != '\0' ? xasprintf("%s\"" BLOCK "\":\"%s\"", rack_label != NULL ? "," : "", block)
+                       : NULL;
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"labels\":{%s%s}},\"status\":{\"allocatable\":"
+        "{\"cpu\":\"%u\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}",
+        name, rack_label != NULL ? rack_label : "", block_label != NULL ? block_label : "", cpus);
+
+    fake_client_put(w->api, &node_kind, text);
+}
+
+/* Nodes of 4 CPUs, which are named in the order of the letters of `racks`: node 1 is in
+ * the rack of the first letter. Racks a and b are in block one, all others in two.
+ */
+static struct world *
+world_of_racks(unsigned n_levels, const char *racks)
+{
+    struct world *w = world_of_levels(n_levels);
+
+    for (unsigned i = 0; racks[i] != '\0'; i++) {
+        CLEANUP_FREE char *name = xasprintf("n%u", i + 1);
+
+        put_node(w, name, 4, (char[2]){racks[i], '\0'}, racks[i] <= 'b' ? "one" : "two");
+    }
+    world_settle(w);
+    return w;
+}
+
+/* Key may be NULL. */
+static void
+put_gang(struct world *w, const char *name, unsigned least, const char *key)
+{
+    CLEANUP_FREE char *constraints =
+        key != NULL ? xasprintf(",\"schedulingConstraints\":{\"topology\":[{\"key\":\"%s\"}]}", key)
+                    : NULL;
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"annotations\":{"
+                  "\"kiln.hpc/uid\":\"1001\"}},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
+                  "\"minCount\":%u}},\"onePerNode\":true%s}}",
+                  name, least, constraints != NULL ? constraints : "");
+
+    fake_client_put(w->api, &pod_group_kind, text);
+}
+
+/* The pod of that index of the gang, "g-0"; of 4 CPUs. */
+static void
+put_member(struct world *w, const char *gang, unsigned index)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"default\",\"annotations\":{"
+                  "\"kiln.hpc/job-id\":\"7\","
+                  "\"batch.kubernetes.io/job-completion-index\":\"%u\"}},\"spec\":{"
+                  "\"schedulingGroup\":{\"podGroupName\":\"%s\"},\"activeDeadlineSeconds\":3600,"
+                  "\"securityContext\":{\"runAsUser\":1001},\"containers\":[{"
+                  "\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
+                  gang, index, index, gang);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+static void
+put_whole_gang(struct world *w, const char *name, unsigned size, const char *key)
+{
+    put_gang(w, name, size, key);
+    for (unsigned i = 0; i < size; i++)
+        put_member(w, name, i);
+}
+
+/* A running pod that fills the node until its end. */
+static void
+fill(struct world *w, const char *node, unsigned limit_s)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"on-%s\",\"namespace\":\"default\"},\"spec\":{\"nodeName\":"
+        "\"%s\",\"activeDeadlineSeconds\":%u,\"securityContext\":{\"runAsUser\":1001},"
+        "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+        "\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
+        node, node, limit_s);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+static void
+empty(struct world *w, const char *node)
+{
+    CLEANUP_FREE char *name = xasprintf("on-%s", node);
+
+    fake_client_remove(w->api, &pod_kind, "default", name);
+}
+
+/* More than a backoff, and more than one round of reports. */
+static void
+let_pass(struct world *w)
+{
+    for (unsigned i = 0; i < 15; i++)
+        world_advance(w, 1000);
+}
+
+/* "n1 n2 n3": the nodes of the gang by index. */
+static const char *
+nodes_of(const struct world *w, const char *gang, unsigned size)
+{
+    static char text[512];
+
+    text[0] = '\0';
+    for (unsigned i = 0; i < size; i++) {
+        CLEANUP_FREE char *name = xasprintf("%s-%u", gang, i);
+        const char *node = world_node_of(w, name);
+        size_t length = strlen(text);
+
+        snprintf(text + length, sizeof(text) - length, "%s%s", i > 0 ? " " : "",
+                 *node != '\0' ? node : "-");
+    }
+    return text;
+}
+
+static const char *
+cause(const struct world *w, const char *pod)
+{
+    const struct pod_cause *c = world_pod(w, pod)->status.cause;
+
+    return c != NULL ? c->message : "";
+}
+
+/* ---- In one domain ---- */
+
+START_TEST(a_group_with_a_key_goes_into_one_domain)
+{
+    struct world *w = world_of_racks(0, "ababcbc");
+
+    put_whole_gang(w, "g", 3, RACK);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n2 n4 n6");
+    end(w);
+}
+END_TEST
+
+START_TEST(a_group_without_a_domain_waits_with_the_cause)
+{
+    struct world *w = world_of_racks(0, "aabbb");
+
+    fill(w, "n5", 3600);
+    put_whole_gang(w, "g", 3, RACK);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "- - -");
+    ck_assert_str_eq(cause(w, "g-0"),
+                     "no domain of the node label 'example.com/rack' has room for all 3 pods of "
+                     "its group, each on its own node: 4 nodes have room, at most 2 in one domain "
+                     "('a')");
+    empty(w, "n5");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n3 n4 n5");
+    end(w);
+}
+END_TEST
+
+START_TEST(a_node_without_the_label_is_in_no_domain)
+{
+    struct world *w = world_of_racks(0, "aa");
+
+    put_node(w, "n3", 4, "", "");
+    put_whole_gang(w, "g", 3, RACK);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "- - -");
+    put_node(w, "n3", 4, "a", "");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n1 n2 n3");
+    end(w);
+}
+END_TEST
+
+/* As kubectl makes them: several on a node. */
+START_TEST(pods_that_share_nodes_are_in_one_domain)
+{
+    struct world *w = world_of_racks(0, "ab");
+
+    put_node(w, "n3", 8, "b", "one");
+    fake_client_put(w->api, &pod_group_kind,
+                    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"annotations\":{"
+                    "\"kiln.hpc/uid\":\"1001\"}},\"spec\":{\"schedulingPolicy\":{\"gang\":{"
+                    "\"minCount\":3}},\"schedulingConstraints\":{\"topology\":[{\"key\":\"" RACK
+                    "\"}]}}}");
+    for (unsigned i = 0; i < 3; i++)
+        put_member(w, "g", i);
+    let_pass(w);
+    for (unsigned i = 0; i < 3; i++) {
+        CLEANUP_FREE char *name = xasprintf("g-%u", i);
+
+        ck_assert_str_ne(world_node_of(w, name), "");
+        ck_assert_str_ne(world_node_of(w, name), "n1");
+    }
+    end(w);
+}
+END_TEST
+
+START_TEST(pods_that_come_later_go_to_the_domain_of_the_others)
+{
+    struct world *w = world_of_racks(0, "aaabbbb");
+
+    fill(w, "n3", 3600);
+    put_gang(w, "g", 2, RACK);
+    put_member(w, "g", 0);
+    put_member(w, "g", 1);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n1 n2");
+    put_member(w, "g", 2);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n1 n2 -");
+    empty(w, "n3");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n1 n2 n3");
+    end(w);
+}
+END_TEST
+
+/* A rack is better than two of the same block, even if only the block is asked for. */
+START_TEST(a_key_of_a_wide_level_still_prefers_a_leaf)
+{
+    struct world *w = world_of_racks(2, "abacdcdcd");
+
+    put_whole_gang(w, "g", 3, BLOCK);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n4 n6 n8");
+    put_whole_gang(w, "h", 4, BLOCK);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "h", 4), "- - - -");
+    end(w);
+}
+END_TEST
+
+/* ---- Near to each other ---- */
+
+START_TEST(a_group_takes_the_smallest_leaf_that_holds_it)
+{
+    struct world *w = world_of_racks(1, "aaaabbbcc");
+
+    put_whole_gang(w, "g", 3, NULL);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n5 n6 n7");
+    put_whole_gang(w, "h", 2, NULL);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "h", 2), "n8 n9");
+    end(w);
+}
+END_TEST
+
+START_TEST(a_group_too_large_for_a_leaf_takes_few_of_one_block)
+{
+    /* Block one: a 1, b 3. Block two: c 2, d 2, e 1. */
+    struct world *w = world_of_racks(2, "abbbccdde");
+
+    put_whole_gang(w, "g", 4, NULL);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 4), "n1 n2 n3 n4");
+    put_whole_gang(w, "h", 4, NULL);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "h", 4), "n5 n6 n7 n8");
+    end(w);
+}
+END_TEST
+
+START_TEST(a_group_that_fits_in_no_domain_goes_anywhere)
+{
+    struct world *w = world_of_racks(2, "acbc");
+
+    put_node(w, "n5", 4, "", "");
+    put_whole_gang(w, "g", 5, NULL);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 5), "n1 n3 n2 n4 n5");
+    end(w);
+}
+END_TEST
+
+/* Racks whose nodes are neighbours by name only here and there. */
+START_TEST(ranks_follow_the_leaves)
+{
+    struct world *w = world_of_racks(1, "abababc");
+
+    put_whole_gang(w, "g", 6, NULL);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 6), "n1 n3 n5 n2 n4 n6");
+    end(w);
+}
+END_TEST
+
+START_TEST(new_levels_are_in_effect_at_once)
+{
+    struct world *w = world_of_racks(0, "aaaabbbcc");
+
+    topology_levels_set(topology, (const char *const[]){RACK}, 1);
+    world_advance(w, 1000);
+    put_whole_gang(w, "g", 3, NULL);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 3), "n5 n6 n7");
+    end(w);
+}
+END_TEST
+
+SUITE("group places", a_group_with_a_key_goes_into_one_domain,
+      a_group_without_a_domain_waits_with_the_cause, a_node_without_the_label_is_in_no_domain,
+      pods_that_share_nodes_are_in_one_domain, pods_that_come_later_go_to_the_domain_of_the_others,
+      a_key_of_a_wide_level_still_prefers_a_leaf, a_group_takes_the_smallest_leaf_that_holds_it,
+      a_group_too_large_for_a_leaf_takes_few_of_one_block,
+      a_group_that_fits_in_no_domain_goes_anywhere, ranks_follow_the_leaves,
+      new_levels_are_in_effect_at_once)
