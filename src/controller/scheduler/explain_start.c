@@ -15,6 +15,7 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
@@ -430,6 +431,8 @@ plan_gang(const struct explanation *e, struct reservation *r, struct start_answe
     filter_all(e, &cycle, answers);
     cycle_fini(&cycle);
     d.answers = answers;
+    scheduler_find_domains(
+        s, r, string_map_find(&e->pod->object->meta->annotations, ANNOTATION_GANG_TOPOLOGY));
     scheduler_find_open_nodes(s, &d, r);
     timeline_init_cycle(&cycle, e->profile, e->pod, &s->snapshot);
     earliest_start_find(
@@ -444,6 +447,8 @@ plan_gang(const struct explanation *e, struct reservation *r, struct start_answe
                                  .snapshot = &s->snapshot,
                                  .may_come = r->may_come,
                                  .n_slots = r->n_slots,
+                                 .domain_of = r->domain_of,
+                                 .n_domains = r->n_domains,
                                  .count = r->count,
                                  .is_one_per_node = true,
                                  .most_ends = ESTIMATE_ENDS,
@@ -486,9 +491,9 @@ explanation_add_gang(struct explanation *e, unsigned count)
         strbuf_printf(&said.head, "it could start now, on %s", nodes.text);
     else if (a.from_us == 0)
         strbuf_printf(&said.head,
-                      "no %u nodes have room for it at the same time, and it is not "
+                      "no %u nodes%s have room for it at the same time, and it is not "
                       "known when they will",
-                      count);
+                      count, r.domain_of != NULL ? " of one domain of the topology" : "");
     else {
         time_format(a.from_us, false, time);
         strbuf_printf(&said.head, "it could start at %s at the earliest, on %s", time, nodes.text);
@@ -505,4 +510,5 @@ explanation_add_gang(struct explanation *e, unsigned count)
     strbuf_fini(&said.tail);
     start_answer_fini(&a);
     free(r.may_come);
+    free(r.domain_of);
 }

@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
@@ -533,6 +534,31 @@ scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, stru
     for (unsigned i = 0; i < g->count && g->answer.verdict == VERDICT_OK; i++)
         g->n_left_out += g->members[i]->node_name == NULL;
     return true;
+}
+
+void
+scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key)
+{
+    const struct node_domain *taken;
+    const struct domain_level *level;
+
+    free(r->domain_of);
+    r->domain_of = NULL;
+    r->n_domains = 0;
+    if (key == NULL)
+        return;
+    level = node_domains_find(domains_of(s), &s->snapshot, key);
+    taken = find_taken(s, level, r->members[0]);
+    r->n_slots = s->snapshot.n_slots;
+    r->n_domains = level->n_domains;
+    r->domain_of = xnew_array(uint32_t, r->n_slots + 1);
+    for (uint32_t i = 0; i < s->snapshot.n_nodes; i++) {
+        const struct node_view *node = s->snapshot.nodes[i];
+        const struct node_domain *domain = domain_level_of(level, node);
+
+        if (domain != NULL && (taken == NULL || domain == taken))
+            r->domain_of[node->slot] = domain->index + 1;
+    }
 }
 
 bool

@@ -24,6 +24,7 @@
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/pod_groups.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -202,6 +203,7 @@ reserve(struct scheduler *s, struct queued_pod *queued, struct pod_view *const *
     r = timeline_find(t, key_of(queued, key));
     if (r != NULL) {
         (void)reorder(t, r, queued);
+        scheduler_find_domains(s, r, pod_groups_topology_key(s->pod_groups, members[0]->object));
         if (!scheduler_find_open_nodes(s, d, r)) {
             drop(s, r);
             return false;
@@ -211,6 +213,7 @@ reserve(struct scheduler *s, struct queued_pod *queued, struct pod_view *const *
             return true;
         r = reservation_new(key, queued, members, count);
         r->is_one_per_node = scheduler_goes_one_per_node(s, members[0]);
+        scheduler_find_domains(s, r, pod_groups_topology_key(s->pod_groups, members[0]->object));
         if (!scheduler_find_open_nodes(s, d, r)) {
             reservation_free(r);
             return false;

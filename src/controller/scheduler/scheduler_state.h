@@ -242,9 +242,11 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
  * Order group: the members of a Job whose pods have a node each, all placed: places them
  * again so that their indexes are in the order of the topology and of their nodes' names;
  * false: a member does not fit where it is to go, and some have no node any more. The
- * mark is that of the group's cycle. Tell topology: takes new levels from the settings.
+ * mark is that of the group's cycle. Find domains: of the nodes, for pods that must be in
+ * one domain of that label; NULL: they need not. Tell topology: takes new levels from the settings.
  * Topology changed: what waits for a domain is tried again.
  */
+void scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key);
 void scheduler_tell_topology(struct scheduler *s);
 void scheduler_topology_changed(struct scheduler *s);
 void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);

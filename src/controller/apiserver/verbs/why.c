@@ -451,6 +451,17 @@ why_is_asked(const struct request *q)
            && (q->route.kind == &job_kind || q->route.kind == &pod_kind);
 }
 
+static void
+add_topology(struct request *q, const struct json *job, struct json *meta)
+{
+    const struct json *list = json_get_path(job, "spec.scheduling.schedulingConstraints.topology");
+    const char *key = json_path_text(json_at(list, 0), "key");
+
+    if (key != NULL)
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_GANG_TOPOLOGY, key);
+}
+
 /* Makes a pod from the job's template. */
 static struct json *
 make_pod(struct request *q, const struct json *job)
@@ -473,6 +484,7 @@ make_pod(struct request *q, const struct json *job)
         json_set(q->arena, json_make_object(q->arena, meta, "annotations"), ANNOTATION_GANG_SIZE,
                  json_stringf(q->arena, "%lld",
                               (long long)json_get_int(json_get(job, "spec"), "parallelism", 1)));
+    add_topology(q, job, meta);
     json_set(q->arena, pod, "spec", json_dup(q->arena, json_get(template, "spec")));
     return pod;
 }

@@ -32,7 +32,8 @@ struct prospect {
 struct start_walk {
     const struct start_question *q;
     struct prospect *prospects;    /* by slot */
-    unsigned room;                 /* of all nodes together */
+    unsigned *rooms;               /* of all nodes of a domain together; of all nodes: [0] */
+    unsigned n_ready;              /* domains that have room for all pods */
     int64_t at_us;                 /* never decreases */
     unsigned next;                 /* index of the reservation that ends next */
     struct reservation **reserved; /* by their ends */
@@ -110,13 +111,24 @@ room_of(struct start_walk *w, struct node_view *node)
     return room > 0 && q->is_enough != NULL && !q->is_enough(node, w->at_us, q->context) ? 0 : room;
 }
 
+static uint32_t
+domain_of(const struct start_walk *w, const struct node_view *node)
+{
+    const struct start_question *q = w->q;
+
+    return q->domain_of == NULL || node->slot >= q->n_slots ? 0 : q->domain_of[node->slot];
+}
+
 static void
 try_node(struct start_walk *w, struct node_view *node)
 {
     struct prospect *p = &w->prospects[node->slot];
+    unsigned *of_domain = &w->rooms[domain_of(w, node)];
     unsigned room = room_of(w, node);
 
-    w->room += room - p->room;
+    w->n_ready -= *of_domain >= w->q->count;
+    *of_domain += room - p->room;
+    w->n_ready += *of_domain >= w->q->count;
     p->room = room;
 }
 
@@ -124,7 +136,7 @@ try_node(struct start_walk *w, struct node_view *node)
  * again if reserved pods may have come to it since. False: there are too few.
  */
 static bool
-choose_nodes(struct start_walk *w)
+choose_nodes_of(struct start_walk *w, uint32_t domain)
 {
     const struct start_question *q = w->q;
     const struct snapshot *s = q->snapshot;
@@ -135,7 +147,7 @@ choose_nodes(struct start_walk *w)
             struct node_view *node = s->nodes[i];
             struct prospect *p = &w->prospects[node->slot];
 
-            if (p->room == 0 || (p->room_now > 0) != (turn == 1))
+            if (p->room == 0 || (p->room_now > 0) != (turn == 1) || domain_of(w, node) != domain)
                 continue;
             if (q->what_if.n_binding > 0 || node->ledger.n_future > 0)
                 try_node(w, node);
@@ -145,6 +157,15 @@ choose_nodes(struct start_walk *w)
             }
         }
     return count == q->count;
+}
+
+static bool
+choose_nodes(struct start_walk *w)
+{
+    for (uint32_t i = 0; i <= w->q->n_domains; i++)
+        if (w->rooms[i] >= w->q->count && choose_nodes_of(w, i))
+            return true;
+    return false;
 }
 
 static bool
@@ -166,7 +187,7 @@ advance_to(struct start_walk *w, int64_t at_us)
 
     if (at_us <= w->at_us)
         return true;
-    if (w->room < q->count) {
+    if (w->n_ready == 0) {
         w->at_us = at_us;
         return true;
     }
@@ -185,7 +206,8 @@ advance_to(struct start_walk *w, int64_t at_us)
 static bool
 is_candidate(const struct start_walk *w, const struct node_view *node)
 {
-    return node->object != NULL && node->slot < w->q->n_slots && w->q->may_come[node->slot];
+    return node->object != NULL && node->slot < w->q->n_slots && w->q->may_come[node->slot]
+           && (w->q->domain_of == NULL || w->q->domain_of[node->slot] != 0);
 }
 
 /* Visits the ends of reservations, which release room, too. */
@@ -265,7 +287,7 @@ look_at_present(struct start_walk *w)
 {
     const struct snapshot *s = w->q->snapshot;
 
-    for (uint32_t i = 0; i < s->n_nodes && w->room < w->q->count; i++) {
+    for (uint32_t i = 0; i < s->n_nodes && w->n_ready == 0; i++) {
         struct node_view *node = s->nodes[i];
 
         if (!is_candidate(w, node) || !may_fit(w, node))
@@ -329,6 +351,7 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
     struct start_walk w = {
         .q = q,
         .prospects = xnew_array(struct prospect, n_slots + 1),
+        .rooms = xnew_array(unsigned, q->n_domains + 1),
         .at_us = q->what_if.now_us,
         .ret = ret,
     };
@@ -346,6 +369,7 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
     for (uint32_t i = 0; i < n_slots; i++)
         amounts_fini(&w.prospects[i].freed);
     free(w.prospects);
+    free(w.rooms);
     free(w.reserved);
     node_bits_fini(&w.withheld);
     if (ret->from_us == 0) {

@@ -4,7 +4,7 @@
  *
  * The ends are visited in order. At each of them, the node is asked for how
  * many such pods it has room (timeline.h), until all nodes together have enough
- * room. Nodes that must be waited for are taken first, so that what is free now
+ * room, or those of one domain if all pods must be in one. Nodes that must be waited for are taken first, so that what is free now
  * stays free for pods that start earlier. If there are Reservations, the begins
  * and ends of their windows are visited, too.
  *
@@ -31,9 +31,11 @@ struct start_question {
     const struct node_reservations *node_reservations; /* NULL: none */
     const bool *may_come;                              /* by slot: whether the pods may run there */
     uint32_t n_slots;                                  /* in may_come */
-    unsigned count;                                    /* pods like the cycle's */
-    bool is_one_per_node;                              /* each of them on its own node */
-    bool has_none_now;                                 /* a cycle found that no node has room now */
+    const uint32_t *domain_of; /* by slot, from 1 on, or 0: none; NULL: pods go anywhere */
+    uint32_t n_domains;
+    unsigned count;       /* pods like the cycle's */
+    bool is_one_per_node; /* each of them on its own node */
+    bool has_none_now;    /* a cycle found that no node has room now */
     uint32_t most_ends, most_trials;
     struct clock *clock; /* NULL: without a time limit */
     int64_t work_until_us;

@@ -73,6 +73,7 @@ reservation_free(struct reservation *r)
     pod_view_unref(r->order.pod);
     free(r->members);
     free(r->may_come);
+    free(r->domain_of);
     free(r->key);
     free(r);
 }

@@ -67,6 +67,11 @@ struct reservation {
     bool is_one_per_node; /* each member on its own node */
     /* By slot: nodes where it may run once there is room */
     bool *may_come;
+    /* By slot, from 1 on: the domain of the node, if all members must be in one domain of
+     * the topology; 0: it has none. NULL: they may be anywhere.
+     */
+    uint32_t *domain_of;
+    uint32_t n_domains;
     uint32_t n_slots;
     int64_t from_us, until_us;     /* until INT64_MAX: it has no time limit */
     struct reserved_place *places; /* one for each member; NULL: none now */

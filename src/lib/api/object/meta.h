@@ -185,6 +185,10 @@ void meta_remove_reserved(struct json *map);
 #define ANNOTATION_TOTAL_TASKS     "kiln.hpc/total-tasks"
 /* On pods of a Job whose attempts are whole: how many each attempt has. */
 #define ANNOTATION_GANG_SIZE       "kiln.hpc/gang-size"
+/* On the pod that stands for a Job in a question, before there is a PodGroup: the label of
+ * nodes whose value all its nodes share.
+ */
+#define ANNOTATION_GANG_TOPOLOGY   "kiln.hpc/gang-topology"
 #define ANNOTATION_CPUS_PER_TASK   "kiln.hpc/cpus-per-task"
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
 /* On Jobs: the absolute path of the file that was submitted, for people. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where in the topology the pods of a group go, through the real scheduler. */
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/topology_levels.h"
 #include "testsuite/lib/suite.h"
@@ -264,6 +267,75 @@ START_TEST(a_key_of_a_wide_level_still_prefers_a_leaf)
 }
 END_TEST
 
+/* ---- Reservations ---- */
+
+static const struct reservation *
+reservation_of(const struct world *w, const char *pod)
+{
+    const struct queued_pod *queued = queue_find(w->scheduler->queue, "default", pod);
+
+    return queued != NULL ? scheduler_find_reservation(w->scheduler, queued) : NULL;
+}
+
+static bool
+is_reserved(const struct reservation *r, const char *node)
+{
+    for (unsigned i = 0; r != NULL && r->places != NULL && i < r->count; i++)
+        if (strcmp(r->places[i].node->name, node) == 0)
+            return true;
+    return false;
+}
+
+/* Two nodes of other racks are free sooner than one rack is. */
+START_TEST(a_group_is_reserved_nodes_of_one_domain)
+{
+    struct world *w = world_of_racks(0, "aabb");
+    const struct reservation *r;
+
+    fill(w, "n1", 600);
+    fill(w, "n2", 7200);
+    fill(w, "n3", 900);
+    fill(w, "n4", 3000);
+    world_settle(w);
+    put_whole_gang(w, "g", 2, RACK);
+    world_settle(w);
+    r = reservation_of(w, "g-0");
+    ck_assert(is_reserved(r, "n3") && is_reserved(r, "n4"));
+    /* A node of which nothing is reserved is free for others; one that is, is not. */
+    empty(w, "n1");
+    empty(w, "n3");
+    put_gang(w, "h", 1, NULL);
+    put_member(w, "h", 0);
+    let_pass(w);
+    ck_assert_str_eq(world_node_of(w, "h-0"), "n1");
+    empty(w, "n4");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n3 n4");
+    end(w);
+}
+END_TEST
+
+START_TEST(a_reservation_follows_labels)
+{
+    struct world *w = world_of_racks(0, "aabb");
+    const struct reservation *r;
+
+    fill(w, "n1", 600);
+    fill(w, "n2", 7200);
+    fill(w, "n3", 900);
+    fill(w, "n4", 3600);
+    world_settle(w);
+    put_whole_gang(w, "g", 2, RACK);
+    world_settle(w);
+    ck_assert(is_reserved(reservation_of(w, "g-0"), "n4"));
+    put_node(w, "n3", 4, "a", "one");
+    let_pass(w);
+    r = reservation_of(w, "g-0");
+    ck_assert(is_reserved(r, "n1") && is_reserved(r, "n3"));
+    end(w);
+}
+END_TEST
+
 /* ---- Near to each other ---- */
 
 START_TEST(a_group_takes_the_smallest_leaf_that_holds_it)
@@ -332,9 +404,10 @@ START_TEST(new_levels_are_in_effect_at_once)
 }
 END_TEST
 
-SUITE("group places", a_group_with_a_key_goes_into_one_domain,
-      a_group_without_a_domain_waits_with_the_cause, a_node_without_the_label_is_in_no_domain,
-      pods_that_share_nodes_are_in_one_domain, pods_that_come_later_go_to_the_domain_of_the_others,
+SUITE("group places", a_group_is_reserved_nodes_of_one_domain, a_reservation_follows_labels,
+      a_group_with_a_key_goes_into_one_domain, a_group_without_a_domain_waits_with_the_cause,
+      a_node_without_the_label_is_in_no_domain, pods_that_share_nodes_are_in_one_domain,
+      pods_that_come_later_go_to_the_domain_of_the_others,
       a_key_of_a_wide_level_still_prefers_a_leaf, a_group_takes_the_smallest_leaf_that_holds_it,
       a_group_too_large_for_a_leaf_takes_few_of_one_block,
       a_group_that_fits_in_no_domain_goes_anywhere, ranks_follow_the_leaves,
