@@ -202,13 +202,19 @@ place_rest(struct domain_search *d, struct node_view *const *nodes, uint32_t n_n
             return;
 }
 
+void
+scheduler_displace_all(struct scheduler *s, const struct assignment_group *g)
+{
+    for (unsigned i = g->count; i-- > 0;)
+        scheduler_displace(s, g->members[i]);
+}
+
 static void
 take_all_back(struct domain_search *d)
 {
     struct scheduler *s = d->s;
 
-    for (unsigned i = d->g->count; i-- > 0;)
-        scheduler_displace(s, d->g->members[i]);
+    scheduler_displace_all(s, d->g);
     cache_roll_back(s->cache, *d->mark);
     cache_open_nodes(s->cache);
     scheduler_close_nodes(s, d->g->members[0]->cycle.pod);

@@ -230,7 +230,7 @@ scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g
 {
     unsigned room;
 
-    if (g->cause == NULL || g->lacks_room || g->failed->owner != NULL
+    if (g->cause == NULL || g->lacks_room || g->lacks_domain || g->failed->owner != NULL
         || strcmp(g->cause, job_reason_name(JOB_REASON_RESOURCES)) != 0)
         return;
     room = count_room_ever(s, g);

@@ -326,8 +326,7 @@ place_anywhere(struct scheduler *s, struct assignment_group *g)
             g->answer = ANSWER_OK;
         }
     }
-    if (g->answer.verdict != VERDICT_OK)
-        g->failed = g->members[n - 1];
+    g->failed = g->answer.verdict != VERDICT_OK ? g->members[n - 1] : NULL;
 }
 
 /* All placements happen within this call, so no other code has seen those that
@@ -355,8 +354,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         return;
     }
     scheduler_find_group_cause(s, g);
-    for (unsigned n = g->count; n-- > 0;)
-        scheduler_displace(s, g->members[n]);
+    scheduler_displace_all(s, g);
     cache_roll_back(s->cache, mark);
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
     scheduler_judge_group_room(s, g);

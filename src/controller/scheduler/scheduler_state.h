@@ -270,8 +270,9 @@ struct node_view *scheduler_find_node(struct scheduler *s, struct assignment *a)
 void scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g);
 
 /* Puts the pod on the node for all later cycles. Displace: takes it back, except
- * in the cache.
+ * in the cache. All: of the group, the last one first.
  */
+void scheduler_displace_all(struct scheduler *s, const struct assignment_group *g);
 struct answer scheduler_assume(struct scheduler *s, struct assignment *a, struct node_view *node);
 void scheduler_displace(struct scheduler *s, struct assignment *a);
 
