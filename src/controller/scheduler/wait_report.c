@@ -261,7 +261,11 @@ scheduler_report_hold(struct scheduler *s, const struct queued_pod *member)
     else
         strbuf_printf(&what, "waits until %u pods of its group '%s' are there", g->wanted, g->name);
     report(s, member->pod,
-           &(struct job_wait){.kind = WAIT_WORDS, .what = what.text, .reason = JOB_REASON_GATED});
+           &(struct job_wait){.kind = WAIT_WORDS,
+                              .what = what.text,
+                              .reason = g->refusal != NULL && g->refusal != g->obstacle
+                                            ? JOB_REASON_BAD_CONSTRAINTS
+                                            : JOB_REASON_GATED});
 }
 
 static unsigned

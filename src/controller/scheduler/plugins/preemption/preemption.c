@@ -294,8 +294,8 @@ preemption_may_help_group(const struct profile *p, const struct cycle *c)
 {
     const unsigned at = profile_find(p, PLUGIN_NAME);
 
-    return at != p->n_entries && p->handle->propose == NULL
-           && preemption_refusal(c, NULL, NULL) == NULL && !ranks_lowest(p->entries[at].self, c);
+    return at != p->n_entries && preemption_refusal(c, NULL, NULL) == NULL
+           && !ranks_lowest(p->entries[at].self, c);
 }
 
 void

@@ -22,8 +22,8 @@ struct candidates {
 
 void candidates_fini(struct candidates *c);
 
-/* For the pods of a group. May help: false if the profile has no DefaultPreemption,
- * extenders would have to be asked, no pod on any node ranks lower, or the pod may not
+/* For the pods of a group, about which no extender is asked. May help: false if the
+ * profile has no DefaultPreemption, no pod on any node ranks lower, or the pod may not
  * preempt. Find: the candidates, best first, by the arguments of that plugin.
  */
 bool preemption_may_help_group(const struct profile *p, const struct cycle *c);

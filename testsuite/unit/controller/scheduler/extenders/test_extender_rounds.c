@@ -406,6 +406,87 @@ START_TEST(a_binding_that_an_extender_refuses_is_tried_again)
 }
 END_TEST
 
+/* A pod of 4 CPUs, perhaps with a resource that concerns the extender. */
+static void
+put_member(struct world *w, const char *name, bool has_x)
+{
+    const char *x = has_x ? ",\"example.com/x\":\"1\"" : "";
+    const char *limit = has_x ? "\"example.com/x\":\"1\"" : "";
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{\"priority\":10,"
+        "\"schedulingGroup\":{\"podGroupName\":\"g\"},\"containers\":[{\"name\":\"main\","
+        "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"4\"%s},\"limits\":{%s}}}]}}",
+        name, x, limit);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+static void
+put_gang(struct world *w, bool has_x)
+{
+    fake_client_put(w->api, &pod_group_kind,
+                    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\"},\"spec\":{"
+                    "\"schedulingPolicy\":{\"gang\":{\"minCount\":2}}}}");
+    put_member(w, "a", has_x);
+    put_member(w, "b", has_x);
+}
+
+static struct town *
+town_of_gang(void)
+{
+    static const char *resources[] = {"example.com/x"};
+    struct extender picky = chooses;
+    struct town *t;
+
+    picky.preempt_verb = "preempt";
+    picky.resources = resources;
+    picky.n_resources = 1;
+    t = town_new(&picky, NULL);
+    for (unsigned i = 1; i <= 2; i++) {
+        CLEANUP_FREE char *node =
+            xasprintf("{\"metadata\":{\"name\":\"n%u\"},\"status\":{\"allocatable\":{\"cpu\":\"4\","
+                      "\"memory\":\"8Gi\",\"pods\":\"10\",\"example.com/x\":\"2\"}}}",
+                      i);
+
+        fake_client_put(t->w->api, &node_kind, node);
+    }
+    world_settle(t->w);
+    return t;
+}
+
+START_TEST(a_gang_that_extenders_would_be_asked_about_is_refused_in_words)
+{
+    struct town *t = town_of_gang();
+
+    put_gang(t->w, true);
+    for (unsigned i = 0; i < 5; i++)
+        world_advance(t->w, 1000);
+    ck_assert_str_eq(world_node_of(t->w, "a"), "");
+    ck_assert_ptr_nonnull(strstr(said_of(t->w, "a"), "extenders accept only one pod at a time"));
+    ck_assert_str_eq(world_pod(t->w, "a")->status.cause->code, "BadConstraints");
+    ck_assert_uint_eq(t->mail.posted, 0);
+    town_free(t);
+}
+END_TEST
+
+/* None that would be asked about its pods has a say. */
+START_TEST(a_gang_that_no_extender_is_asked_about_preempts)
+{
+    struct town *t = town_of_gang();
+
+    world_add_pod(t->w, "x", "4", "1Gi", "");
+    world_add_pod(t->w, "y", "4", "1Gi", "");
+    world_settle(t->w);
+    put_gang(t->w, false);
+    for (unsigned i = 0; i < 8; i++)
+        world_advance(t->w, 1000);
+    ck_assert_str_ne(world_node_of(t->w, "a"), "");
+    ck_assert_str_ne(world_node_of(t->w, "b"), "");
+    ck_assert_uint_eq(t->mail.posted, 0);
+    town_free(t);
+}
+END_TEST
+
 SUITE("extender_rounds", an_extender_filters_and_prioritizes, others_are_scheduled_while_one_waits,
       nodes_are_looked_at_again_when_the_answer_comes,
       what_extenders_refuse_is_told_and_any_event_wakes_it, a_dead_extender_loses_no_pod,
@@ -414,4 +495,6 @@ SUITE("extender_rounds", an_extender_filters_and_prioritizes, others_are_schedul
       a_pod_that_goes_while_it_is_asked_about_does_not_come_back,
       an_extender_has_a_say_in_preemption, nobody_is_evicted_where_the_extender_leaves_no_node,
       victims_that_are_not_there_are_a_mistake, an_extender_binds_and_the_allocation_is_added,
-      a_binding_that_an_extender_refuses_is_tried_again)
+      a_binding_that_an_extender_refuses_is_tried_again,
+      a_gang_that_extenders_would_be_asked_about_is_refused_in_words,
+      a_gang_that_no_extender_is_asked_about_preempts)
