@@ -177,6 +177,47 @@ is "Open OnDemand" "$(a -P --delimiter "$(printf '\037')" -n --units G --allocat
     -j "$fail" | tr '\037' ';')" \
     "kilntest1;kilntest1;$fail;a b|c;0.10G;2;2;00:10:00;FAILED;;all;billing=2,cpu=2,mem=0.10G,node=1"
 
+# --- accounts as a site spells them -------------------------------------------
+
+admin create account six@v100 >/dev/null
+admin annotate namespace six-v100 kiln.hpc/members=kilntest1 >/dev/null
+is "kctl create account makes the namespace with its other name" \
+    "$(admin get namespace six@v100 -o json |
+        jq -r '.metadata.name + " " + .metadata.annotations["kiln.hpc/account"]')" 'six-v100 six@v100'
+like "another one of that name in other letters is refused" \
+    "$(admin create namespace other 2>&1 && admin annotate namespace other kiln.hpc/account=SIX@v100 2>&1)" \
+    "AccountName: the account 'SIX@v100' is namespace six-v100 already"
+like "... and a namespace with the name of an account" \
+    "$(admin annotate namespace other kiln.hpc/account=third 2>&1 && admin create namespace third 2>&1)" \
+    "AccountName: the account 'third' is namespace other already"
+like "only administrators name accounts" \
+    "$(as kilntest1 kctl annotate --overwrite namespace six-v100 kiln.hpc/account=mine 2>&1)" \
+    "user 'kilntest1' cannot patch"
+# shellcheck disable=SC2016
+id=$(as kilntest1 sbatch --parsable -A SIX@V100 -t 10 -o acc.out --wait --wrap 'echo $SLURM_JOB_ACCOUNT')
+like "a job has its account in any letters, and its spelling in its environment" \
+    "$(cat "$cluster/home/kilntest1/acc.out")" '^six@v100$'
+is_in_history() { [ -n "$(a -n -X -P -A six@v100 -o jobid)" ]; }
+wait_for 20 is_in_history
+is "sacct -A finds it, and shows it" "$(a -n -X -P -A Six@v100 -o jobid,account)" "$id|six@v100"
+is "... by the name of the namespace, too" "$(a -n -X -P -A six-v100 -o jobid,account)" "$id|six@v100"
+is "kctl history does, too" \
+    "$(as kilntest1 kctl history --account six@v100 -o json | jq -r '.items[].account')" six@v100
+held=$(as kilntest1 sbatch --parsable -A six@v100 -H -t 10 --wrap true)
+is "squeue -A, for another user" \
+    "$(as kilntest2 squeue -h -A six@v100,default -o '%i %a' | grep "^$held ")" "$held six@v100"
+is "kctl jobs --account" \
+    "$(as kilntest1 kctl jobs --account six@v100 -o json | jq -r '.items[].status.id' | sort -n | tail -n 1)" \
+    "$held"
+as kilntest1 kctl annotate --overwrite job "$held" kiln.hpc/account=mine >/dev/null 2>&1
+is "nobody changes the spelling of his own job" \
+    "$(as kilntest1 squeue -h -j "$held" -o %a)" six@v100
+ok "scancel -A ends it" as kilntest1 scancel -A six@V100
+wait_for 20 is_in_state "$held" CANCELLED
+is "a Reservation may name it so" "$(admin reserve course --nodes n1 --start now+1hour --duration 1h \
+    --accounts SIX@v100 >/dev/null 2>&1; admin get reservation course -o json | jq -c .spec.accounts)" \
+    '["six-v100"]'
+
 stop controller
 like "a controller that is away" "$(as kilntest1 timeout 60 sacct 2>&1; echo $?)" \
     'sacct: error: Problem talking to the database: Unable to contact slurm controller \(connect failure\)

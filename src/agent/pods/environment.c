@@ -67,6 +67,14 @@ environment_job_name(const struct object *pod)
     return owner != NULL ? owner->name : pod->meta->name;
 }
 
+const char *
+environment_account(const struct object *pod)
+{
+    const char *account = string_map_find(&pod->meta->annotations, ANNOTATION_ACCOUNT);
+
+    return account != NULL ? account : pod->meta->namespace;
+}
+
 static void
 set_annotation(struct variables *v, const struct object *pod, const char *variable,
                const char *name)
@@ -388,7 +396,7 @@ add_own(struct variables *v, const struct pod_order_input *in)
     set_annotation(v, pod, "KILN_NTASKS", ANNOTATION_TASKS);
     set_annotation(v, pod, "KILN_CPUS_PER_TASK", ANNOTATION_CPUS_PER_TASK);
     add_partition(v, in);
-    variables_set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
+    variables_set(v, "KILN_JOB_ACCOUNT", environment_account(pod));
     variables_set(v, "KILN_POD_NAME", pod->meta->name);
     variables_set(v, "KILN_POD_UID", pod->meta->uid);
     variables_set(v, "KILN_NODE_NAME", in->agent->node);

@@ -28,3 +28,6 @@ int environment_compose(const struct pod_order_input *input, struct arena *arena
  * name of the owning Job, else the pod's.
  */
 const char *environment_job_name(const struct object *pod);
+
+/* The account as its site spells it, else the namespace. */
+const char *environment_account(const struct object *pod);

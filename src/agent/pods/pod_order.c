@@ -330,7 +330,7 @@ set_hooks(const struct pod_order_input *in, struct arena *arena, struct order *o
     add_hook_variables(arena, o, "KILN_JOB_UID", arena_printf(arena, "%" PRId64, o->uid));
     if (o->gid >= 0)
         add_hook_variables(arena, o, "KILN_JOB_GID", arena_printf(arena, "%" PRId64, o->gid));
-    add_hook_variables(arena, o, "KILN_JOB_ACCOUNT", meta->namespace);
+    add_hook_variables(arena, o, "KILN_JOB_ACCOUNT", environment_account(in->pod));
     add_hook_variables(arena, o, "KILN_POD_NAME", meta->name);
     add_hook_variables(arena, o, "KILN_POD_UID", meta->uid);
     add_hook_variables(arena, o, "KILN_NODE_NAME", g->node);

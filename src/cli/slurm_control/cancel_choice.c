@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kctl/client/account_list.h"
 #include "cli/print/sanitize_text.h"
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
@@ -27,7 +28,8 @@ struct choice {
     const char **nodes; /* sorted */
     size_t n_nodes;
     struct cancel_words *words;
-    int64_t last_job; /* of which the words were added */
+    int64_t last_job;     /* of which the words were added */
+    const char *accounts; /* with all their names */
 };
 
 void
@@ -83,7 +85,7 @@ is_wanted(const struct choice *c, const struct queue_row *row)
     const struct cancel_filters *f = c->filters;
 
     return is_named(c, row->id) && is_text(f->name, row->name)
-           && name_list_has(f->account, row->account)
+           && name_list_has(c->accounts, row->account)
            && (f->qos == NULL || is_text(f->qos, queue_row_qos(row)))
            && (f->reservation == NULL
                || is_text(f->reservation, queue_row_pod_text(row, "placement.reservation")))
@@ -202,6 +204,7 @@ cancel_choice_find(struct slurm_client *client, const struct cancel_filters *fil
     };
     int r = 0;
 
+    c.accounts = account_list_names(&client->kctl, filters->account, client->arena);
     if (filters->nodes != NULL)
         r = hostlist_expand(client->arena, filters->nodes, &c.nodes, &c.n_nodes, err);
     if (r == 0 && c.n_nodes > 0)

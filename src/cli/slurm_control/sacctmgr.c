@@ -234,7 +234,7 @@ add_accounts(struct sacctmgr_query *q, struct error *err)
     for (uint32_t i = 0; i < json_count(accounts); i++) {
         const char *account = json_get_text(json_at(accounts, i), "name");
 
-        if (account != NULL && (q->account == NULL || strcmp(q->account, account) == 0))
+        if (account != NULL && (q->account == NULL || strcasecmp(q->account, account) == 0))
             add_row(q, &(struct sacctmgr_row){
                            .cluster = slurm_cluster_name(),
                            .account = account,
@@ -356,7 +356,7 @@ sacctmgr_run(struct slurm_client *client, int argc, char **argv)
 
     if (at == argc || !(control_is(argv[at], "show", 1) || control_is(argv[at], "list", 1))) {
         slurm_client_error(
-            client, "only 'show' is available: an account is a namespace ('kctl create namespace "
+            client, "only 'show' is available: an account is a namespace ('kctl create account "
                     "NAME'), and its annotation kiln.hpc/members has its users");
         return 1;
     }

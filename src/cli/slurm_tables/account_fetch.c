@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kctl/client/account_list.h"
 #include "cli/kctl/client/history_pages.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm_tables/queue_fetch.h"
@@ -28,6 +29,7 @@ struct account_fetching {
     struct account_rows *rows;
     struct queue_rows live; /* jobs that wait or run, and others with needs_jobs */
     int64_t now_us;
+    const char *accounts; /* with all their names */
 };
 
 void
@@ -98,7 +100,7 @@ is_wanted(const struct account_fetching *f, const struct account_row *row)
         return false;
     if (job_state_is_ended(row->state) && row->end_us < q->since_us)
         return false;
-    return name_list_has(q->users, row->user) && name_list_has(q->accounts, row->account)
+    return name_list_has(q->users, row->user) && name_list_has(f->accounts, row->account)
            && name_list_has(q->partitions, row->partition) && name_list_has(q->names, row->name)
            && is_on_node(q, row->node, f->arena) && is_chosen(q, row, f->arena);
 }
@@ -326,6 +328,7 @@ account_fetch(struct slurm_client *client, const struct account_query *query, st
         .client = client,
         .query = query,
         .arena = arena,
+        .accounts = account_list_names(&client->kctl, query->accounts, arena),
         .rows = rows,
         .now_us = clock_real_us(&clock_system),
     };

@@ -232,6 +232,8 @@ read_row(struct fetching *f, const struct json *cells, const struct json *object
     const char *name =
         json_get_text(json_get_path(object, "metadata.annotations"), ANNOTATION_JOB_NAME);
     const char *namespace = json_path_text(object, "metadata.namespace");
+    const char *account =
+        json_get_text(json_get_path(object, "metadata.annotations"), ANNOTATION_ACCOUNT);
     const char *submitted = json_path_text(object, "metadata.creationTimestamp");
     const char *exit = text_at(f, cells, CELL_EXIT);
     const char *waiting = text_at(f, cells, CELL_WAITING);
@@ -241,7 +243,9 @@ read_row(struct fetching *f, const struct json *cells, const struct json *object
         .state = job_state_of_name(text_at(f, cells, CELL_STATE)),
         .name = name != NULL ? name : text_at(f, cells, CELL_NAME),
         .user = text_at(f, cells, CELL_USER),
-        .account = namespace != NULL ? namespace : "",
+        .account = account != NULL     ? account
+                   : namespace != NULL ? namespace
+                                       : "",
         .partition = text_at(f, cells, CELL_PARTITION),
         .node = text_at(f, cells, CELL_NODE),
         .reason = reason_of(f, cells),

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/kctl/client/account_list.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/slurm_tables/job_choice.h"
@@ -177,6 +178,7 @@ struct squeue {
     const char **nodes;
     size_t n_nodes;
     enum queue_need need;
+    const char *accounts; /* with all their names */
 };
 
 /* ---- Options ---- */
@@ -380,7 +382,7 @@ is_wanted(const struct squeue *q, const struct queue_row *row, struct arena *are
     const char *reservation;
 
     if (o->licenses != NULL || !name_list_has(q->users, row->user)
-        || !name_list_has(o->accounts, row->account) || !name_list_has(o->names, row->name)
+        || !name_list_has(q->accounts, row->account) || !name_list_has(o->names, row->name)
         || !has_partition(o->partitions, row->partition, arena))
         return false;
     if (q->jobs.count > 0 && !job_choices_have(&q->jobs, row->id, row->task))
@@ -521,6 +523,7 @@ show(struct squeue *q)
         fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_client_reason(r, &err));
         return 1;
     }
+    q->accounts = account_list_names(&q->client->kctl, q->o.accounts, arena);
     for (size_t i = 0; i < found.count; i++)
         if (is_wanted(q, &found.items[i], arena))
             found.items[kept++] = found.items[i];

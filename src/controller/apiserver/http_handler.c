@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "controller/apiserver/access/account_names.h"
 #include "controller/apiserver/access/audit.h"
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/impersonation.h"
@@ -26,6 +27,7 @@
 #include "controller/apiserver/pod_reports.h"
 #include "controller/apiserver/request/accept.h"
 #include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/not_served.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -257,6 +259,9 @@ serve_api(struct http_exchange *v)
         answer(v);
         return;
     }
+    q->route.namespace = account_names_resolve(q, q->route.namespace);
+    if (q->route.name != NULL && kind_hooks_of_route(q)->resolve_name != NULL)
+        q->route.name = kind_hooks_of_route(q)->resolve_name(q, q->route.name);
     v->view.kind = q->route.kind;
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
     v->view.accept.is_pretty = parameter_find(parameters, n_parameters, "pretty") != NULL;

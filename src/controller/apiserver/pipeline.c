@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/pipeline.h"
+#include "controller/apiserver/access/account_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -330,7 +331,7 @@ new_create(struct pipeline *p, struct json *job)
     create->route = (struct route){
         .verb = VERB_CREATE,
         .kind = &job_kind,
-        .namespace = namespace != NULL ? namespace : "default",
+        .namespace = namespace != NULL ? account_names_resolve(q, namespace) : "default",
     };
     if (p->key != NULL && !p->is_dry_run)
         create->submission_key = arena_printf(create->arena, "%s.%u", p->key, p->count);

@@ -99,7 +99,10 @@ read_row(const struct job_list *list, const struct json *cells, const struct jso
     const struct json *annotations = json_get_path(object, "metadata.annotations");
     const char *name = json_get_text(annotations, ANNOTATION_JOB_NAME);
     const char *namespace = json_path_text(object, "metadata.namespace");
+    const char *account = json_get_text(annotations, ANNOTATION_ACCOUNT);
 
+    if (namespace == NULL)
+    namespace = "";
     /* Annotations of other users' jobs are hidden, but the table has the name.
      */
     if (name == NULL)
@@ -110,7 +113,8 @@ read_row(const struct job_list *list, const struct json *cells, const struct jso
         .first_task = -1,
         .submitted_at_us = time_of(json_path_text(object, "metadata.creationTimestamp")),
         .ended_at_us = time_of(text_of(list, cells, "ended")),
-        .namespace = namespace != NULL ? namespace : "",
+        .namespace = namespace,
+        .account = account != NULL ? account : namespace,
         .name = name != NULL ? name : "",
         .state = text_of(list, cells, "state"),
         .node = text_of(list, cells, "node"),
@@ -329,7 +333,7 @@ format_cell(const struct job_list *list, const struct job_row *row, unsigned col
     case JOB_COLUMN_NAME:
         return row->name;
     case JOB_COLUMN_ACCOUNT:
-        return row->namespace;
+        return row->account;
     case JOB_COLUMN_TIME_AND_LIMIT:
         return format_time_and_limit(list, row, arena);
     case JOB_COLUMN_WHERE:

@@ -52,7 +52,8 @@ struct job_row {
     int64_t submitted_at_us;
     int64_t ended_at_us; /* 0: not ended */
     const char *namespace;
-    const char *name; /* as its user gave it, not truncated */
+    const char *account; /* the namespace as its site spells it */
+    const char *name;    /* as its user gave it, not truncated */
     const char *state;
     const char *node;
     const struct json *cells;

@@ -35,6 +35,9 @@ static const struct admission_rule {
     admission_rule_fn *admit;
 } rules[] = {
     {"NamespaceLifecycle", ANY_KIND, ON_CREATE | ON_DELETE, namespace_lifecycle_admit},
+    {"AccountName", &namespace_kind, ON_CREATE | ON_UPDATE | KILN, account_name_admit},
+    {"AccountName", &pod_kind, ON_CREATE | ON_UPDATE | KILN, account_copy_admit},
+    {"AccountName", &job_kind, ON_CREATE | ON_UPDATE | KILN, account_copy_admit},
     {"ListLengths", ANY_KIND, ON_CREATE | ON_UPDATE | KILN, list_lengths_admit},
     {"AttemptBytes", &job_kind, ON_CREATE | ON_UPDATE | KILN, attempt_bytes_admit},
     {"Owner", &pod_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},

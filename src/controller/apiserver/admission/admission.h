@@ -35,6 +35,8 @@ bool admission_refuse(struct request *q, const struct json *tree, const char *ru
 
 /* admission_namespace.c */
 admission_rule_fn namespace_lifecycle_admit;
+admission_rule_fn account_name_admit; /* of a namespace */
+admission_rule_fn account_copy_admit; /* of its jobs and pods */
 
 /* admission_scheduling.c */
 admission_rule_fn priority_admit;

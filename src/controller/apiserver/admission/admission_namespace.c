@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_namespace.c - objects are created only in namespaces that exist and
- * are not being deleted; the system's namespaces cannot be deleted
+ * are not being deleted; the system's namespaces cannot be deleted; and the other
+ * name of a namespace, as an account (access/account_names.h)
  */
 #include <string.h>
 
+#include "controller/apiserver/access/account_names.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
@@ -11,6 +13,7 @@
 #include "controller/store/store.h"
 #include "lib/api/cluster/namespace.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -71,4 +74,64 @@ namespace_lifecycle_admit(struct request *q, struct json *tree, const struct obj
         return true;
     refuse_terminating(q, json_path_text(tree, "metadata.name"), namespace);
     return false;
+}
+
+/* ---- The account's name ---- */
+
+static bool
+refuse_name(struct request *q, struct json *tree, const char *account, const char *namespace)
+{
+    return admission_refuse(q, tree, "AccountName",
+                            arena_printf(q->arena,
+                                         "the account '%.80s' is namespace %s already (names of "
+                                         "accounts differ in more than their case)",
+                                         account, namespace));
+}
+
+/* A name means one namespace: the name of one is not the account of another. */
+bool
+account_name_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    const char *name = json_path_text(tree, "metadata.name");
+    const char *account =
+        json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_ACCOUNT);
+    char folded[NAMESPACE_ACCOUNT_MAX + 1];
+    const char *found;
+
+    if (old_object == NULL && name != NULL) {
+        found = account_names_find(q->server->store, name);
+        if (found != NULL && strcmp(found, name) != 0)
+            return refuse_name(q, tree, name, found);
+    }
+    if (account == NULL)
+        return true;
+    if (!namespace_fold_account(account, folded))
+        return admission_refuse(q, tree, "AccountName",
+                                ANNOTATION_ACCOUNT ": expected a letter or digit, then letters, "
+                                                   "digits and any of -_.@+: (63 at most)");
+    found = account_names_find(q->server->store, account);
+    return found == NULL || (name != NULL && strcmp(found, name) == 0)
+           || refuse_name(q, tree, account, found);
+}
+
+/* Jobs and pods carry the spelling to their nodes and tables. It is that of their
+ * creation, and nobody's own.
+ */
+bool
+account_copy_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    const char *account = old_object != NULL
+                              ? string_map_find(&old_object->meta->annotations, ANNOTATION_ACCOUNT)
+                              : account_names_spelling(q->server->store, q->route.namespace);
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const char *is = json_get_text(json_get(meta, "annotations"), ANNOTATION_ACCOUNT);
+
+    if (is == NULL ? account == NULL : account != NULL && strcmp(is, account) == 0)
+        return true; /* parts of the tree may be shared with the old tree */
+    if (account != NULL)
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_ACCOUNT, account);
+    else if (json_is(json_get(meta, "annotations"), JSON_OBJECT))
+        json_remove(json_get(meta, "annotations"), ANNOTATION_ACCOUNT);
+    return true;
 }

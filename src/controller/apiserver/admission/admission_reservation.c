@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/access/account_names.h"
 #include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/name_check.h"
 #include "controller/apiserver/access/principal.h"
@@ -399,17 +400,21 @@ add_names(struct request *q, const struct json *spec, const char *field, bool is
     }
 }
 
+/* The names of the namespaces replace how a site spells them. */
 static void
-warn_accounts(struct request *q, const struct json *list)
+take_accounts(struct request *q, struct json *list)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     unsigned n = 0;
 
     for (uint32_t i = 0; i < json_count(list); i++) {
-        const char *name = json_text(json_at(list, i));
+        struct json *item = json_at(list, i);
+        const char *name = json_text(item);
+        const char *found = name != NULL ? account_names_find(q->server->store, name) : NULL;
 
-        if (name == NULL
-            || store_find(q->server->store, STORE_PENDING, &namespace_kind, NULL, name) != NULL)
+        if (found != NULL && strcmp(found, name) != 0)
+            *item = *json_string(q->arena, found);
+        if (name == NULL || found != NULL)
             continue;
         if (n++ < MOST_TOLD)
             strbuf_printf(&text, "%s'%.64s'", n > 1 ? ", " : "", name);
@@ -450,6 +455,6 @@ known_names_admit(struct request *q, struct json *tree, const struct object *old
     if (!is_as_before(q, spec, old_object, groups))
         add_names(q, spec, groups, true);
     if (!is_as_before(q, spec, old_object, accounts))
-        warn_accounts(q, json_get(spec, accounts));
+        take_accounts(q, json_get(spec, accounts));
     return true;
 }

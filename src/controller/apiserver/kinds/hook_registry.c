@@ -18,6 +18,7 @@ static const struct kind_hooks *const all[] = {
     &persistent_volume_hooks,
     &persistent_volume_claim_hooks,
     &pod_group_hooks,
+    &namespace_hooks,
 };
 
 /* All hooks are Kiln's additions but those that remove them. */

@@ -13,6 +13,7 @@ extern const struct kind_hooks events_event_hooks;
 extern const struct kind_hooks job_hooks;
 extern const struct kind_hooks job_conformance_hooks; /* instead of job_hooks */
 extern const struct kind_hooks lease_hooks;
+extern const struct kind_hooks namespace_hooks;
 extern const struct kind_hooks node_hooks;
 extern const struct kind_hooks persistent_volume_hooks;
 extern const struct kind_hooks persistent_volume_claim_hooks;

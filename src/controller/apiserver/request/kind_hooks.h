@@ -27,6 +27,9 @@ typedef void kind_step_fn(struct request *q);
 struct kind_hooks {
     const struct kind *kind;
 
+    /* An object's name for a name in a path that may be another of its names. */
+    const char *(*resolve_name)(const struct request *q, const char *name);
+
     /* Before a creation, an update or a merge patch is processed: looks up what
      * takes time, then calls `then`, or finishes the request.
      */

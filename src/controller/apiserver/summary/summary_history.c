@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/apiserver/access/account_names.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/history_rights.h"
 #include "controller/apiserver/request/request.h"
@@ -199,8 +200,10 @@ take(struct history_inquiry *i, const struct parameter *p, bool is_report)
 
     if (strcmp(p->name, "user") == 0)
         return take_text(i, p, &question->user);
-    if (strcmp(p->name, "account") == 0)
-        return take_text(i, p, &question->account);
+    if (strcmp(p->name, "account") == 0 && take_text(i, p, &question->account)) {
+        question->account = account_names_resolve(i->q, question->account);
+        return true;
+    }
     if (strcmp(p->name, "partition") == 0)
         return take_text(i, p, &question->partition);
     if (strcmp(p->name, "since") == 0)
@@ -296,6 +299,14 @@ ask_by_number(struct history_inquiry *i)
 /* ---- The answer ---- */
 
 static void
+answer_text(struct request *q, const char *text, size_t length)
+{
+    const char *shown = account_names_in_text(q->server->store, text, &length, q->arena);
+
+    reply_text(&q->reply, 200, "application/json", shown, length);
+}
+
+static void
 answered(const char *text, size_t length, const struct error *err, void *context)
 {
     struct request *q = ((struct history_inquiry *)context)->q;
@@ -303,8 +314,7 @@ answered(const char *text, size_t length, const struct error *err, void *context
     if (err != NULL)
         reply_errno(&q->reply, err->code, err);
     else
-        reply_text(&q->reply, 200, "application/json", arena_memdup(q->arena, text, length),
-                   length);
+        answer_text(q, text, length);
     request_finish(q);
 }
 

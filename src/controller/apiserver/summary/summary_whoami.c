@@ -64,6 +64,7 @@ add_account(const struct object *object, void *context)
     struct whoami_jobs *t = context;
     struct request *q = t->q;
     struct whoami_jobs quotas = {.q = q, .into = json_array(q->arena)};
+    const char *spelling = string_map_find(&object->meta->annotations, ANNOTATION_ACCOUNT);
     struct json *account;
 
     /* The cluster's own namespaces are nobody's account. */
@@ -73,7 +74,9 @@ add_account(const struct object *object, void *context)
         && !membership_has(q->server->membership, object->meta->name, q->principal))
         return true;
     account = json_object(q->arena);
-    json_set_string(q->arena, account, "name", object->meta->name);
+    json_set_string(q->arena, account, "name", spelling != NULL ? spelling : object->meta->name);
+    if (spelling != NULL)
+        json_set_string(q->arena, account, "namespace", object->meta->name);
     store_visit_index(q->server->store, &resource_quota_kind, RESOURCE_QUOTA_BY_NAMESPACE,
                       STORE_PUBLISHED, object->meta->name, add_quota, &quotas);
     if (json_count(quotas.into) > 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* create.c - POST to a collection: decode, default, admit, validate, put */
 #include "controller/apiserver/verbs/create.h"
+#include "controller/apiserver/access/account_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ check_meta(struct request *q, struct json *tree)
     if (!(q->route.kind->flags & KIND_NAMESPACED))
         json_remove(meta, "namespace");
     else if (namespace != NULL && namespace[0] != '\0'
-             && strcmp(namespace, q->route.namespace) != 0) {
+             && !account_names_are_same(q, namespace, q->route.namespace)) {
         reply_bad_request(&q->reply, "the namespace of the provided object does not "
                                      "match the namespace sent on the request");
         return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_action_request.c - parses the body of a request for a job action */
 #include "controller/apiserver/verbs/job_action_request.h"
+#include "controller/apiserver/access/account_names.h"
 
 #include <string.h>
 
@@ -101,7 +102,7 @@ job_action_read(struct job_action *a, const struct json *body)
     const struct json *names = json_get(body, "names");
     struct error err = {0};
 
-    q->route.namespace = json_get_text(body, "namespace");
+    q->route.namespace = account_names_resolve(q, json_get_text(body, "namespace"));
     a->is_dry_run = json_is_true(json_get(body, "dryRun"));
     a->at_most = json_get_int(body, "atMost", 0);
     a->is_selection = ids == NULL && json_count(names) == 0;

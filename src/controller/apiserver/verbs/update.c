@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/verbs/update.h"
+#include "controller/apiserver/access/account_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,7 +53,7 @@ check_names(struct request *q, const struct json *tree)
         return false;
     }
     if (namespace != NULL && namespace[0] != '\0' && q->route.namespace != NULL
-        && strcmp(namespace, q->route.namespace) != 0) {
+        && !account_names_are_same(q, namespace, q->route.namespace)) {
         reply_bad_request(&q->reply, "the namespace of the provided object does not "
                                      "match the namespace sent on the request");
         return false;

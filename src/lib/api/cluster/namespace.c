@@ -9,6 +9,7 @@
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* clang-format off */
@@ -67,6 +68,35 @@ namespace_of(const struct object *object)
 {
     return object->view;
 }
+
+bool
+namespace_fold_account(const char *account, char folded[NAMESPACE_ACCOUNT_MAX + 1])
+{
+    const size_t length = strlen(account);
+
+    if (length == 0 || length > NAMESPACE_ACCOUNT_MAX || !isalnum((unsigned char)account[0]))
+        return false;
+    for (size_t i = 0; i <= length; i++) {
+        const unsigned char c = (unsigned char)account[i];
+
+        if (c >= 0x80 || (c != '\0' && !isalnum(c) && strchr("-_.@+:", c) == NULL))
+            return false;
+        folded[i] = (char)tolower(c);
+    }
+    return true;
+}
+
+static const char *
+folded_account(const struct object *object, char buffer[64])
+{
+    const char *account = string_map_find(&object->meta->annotations, ANNOTATION_ACCOUNT);
+
+    return account != NULL && namespace_fold_account(account, buffer) ? buffer : NULL;
+}
+
+static const struct kind_index indexes[] = {
+    [NAMESPACE_BY_ACCOUNT] = {NULL, folded_account},
+};
 
 static const char *
 select_phase(const struct object *object, char buffer[64])
@@ -193,5 +223,7 @@ const struct kind namespace_kind = {
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
     KIND_SUBRESOURCES(subresources),
 };

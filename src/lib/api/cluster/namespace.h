@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/api/object/meta.h"
 
 struct object;
@@ -16,5 +18,14 @@ struct namespace_ {
 };
 
 extern const struct record namespace_record;
+
+enum namespace_index {
+    NAMESPACE_BY_ACCOUNT, /* its other name (ANNOTATION_ACCOUNT), folded */
+};
+
+#define NAMESPACE_ACCOUNT_MAX 63
+
+/* In small letters. False: it is not a name that an account can have. */
+bool namespace_fold_account(const char *account, char folded[NAMESPACE_ACCOUNT_MAX + 1]);
 
 const struct namespace_ *namespace_of(const struct object *object);

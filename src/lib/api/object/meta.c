@@ -172,7 +172,7 @@ static const char *const kept_annotations[] = {
     ANNOTATION_USER,         ANNOTATION_UID,          ANNOTATION_INDEX,      ANNOTATION_HELD_BY,
     ANNOTATION_HOLD,         ANNOTATION_HOLD_AT,      ANNOTATION_FREEZE,     ANNOTATION_YIELD,
     "kiln.hpc/suspended-by", "kiln.hpc/suspended-at", ANNOTATION_DELETED_BY, ANNOTATION_REQUEUED_BY,
-    "kiln.hpc/requeued-at",
+    "kiln.hpc/requeued-at",  ANNOTATION_ACCOUNT,
 };
 
 void

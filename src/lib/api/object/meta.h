@@ -190,6 +190,10 @@ void meta_remove_reserved(struct json *map);
  */
 #define ANNOTATION_GANG_TOPOLOGY   "kiln.hpc/gang-topology"
 #define ANNOTATION_CPUS_PER_TASK   "kiln.hpc/cpus-per-task"
+/* The account as its site spells it: on a Namespace, where administrators set it,
+ * and as it was at their creation on Jobs and pods.
+ */
+#define ANNOTATION_ACCOUNT         "kiln.hpc/account"
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
 /* On Jobs: the absolute path of the file that was submitted, for people. */
 #define ANNOTATION_SCRIPT_PATH     "kiln.hpc/script-path"

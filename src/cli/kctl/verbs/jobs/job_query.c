@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/kctl/client/account_list.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/job_list.h"
 #include "cli/kctl/output/listing.h"
@@ -117,9 +118,11 @@ fetch_named(struct kctl *kctl, const struct job_query *q, bool wants_objects, st
 }
 
 int
-job_query_fetch(struct kctl *kctl, const struct job_query *q, bool wants_objects,
+job_query_fetch(struct kctl *kctl, const struct job_query *query_asked, bool wants_objects,
                 struct arena *arena, struct job_list *list, struct error *err)
 {
+    struct job_query own = *query_asked;
+    const struct job_query *q = &own;
     const bool is_active = job_query_is_of_active(q);
     const struct job_selection asked = widen(&q->selection);
     char since[TIME_TEXT_SIZE];
@@ -127,7 +130,6 @@ job_query_fetch(struct kctl *kctl, const struct job_query *q, bool wants_objects
     struct client_request request = {
         .verb = CLIENT_LIST,
         .kind = &job_kind,
-        .namespace = job_selection_namespace(&q->selection),
         .label_selector = q->label_selector,
         .field_selector =
             job_selection_fields(&asked, is_active ? "status.finished=false" : NULL, arena),
@@ -135,6 +137,8 @@ job_query_fetch(struct kctl *kctl, const struct job_query *q, bool wants_objects
         .limit = PAGE,
     };
 
+    own.selection.account = account_list_namespaces(kctl, own.selection.account, arena);
+    request.namespace = job_selection_namespace(&q->selection);
     strbuf_printf(&query, "includeObject=%s", wants_objects ? "Object" : "Metadata");
     if (q->ended_since_us != 0 && !is_active) {
         time_format(q->ended_since_us, false, since);

@@ -290,6 +290,7 @@ add_job(struct shown_job *s)
 {
     const char *name = annotation(s, ANNOTATION_JOB_NAME);
     const char *user = annotation(s, ANNOTATION_USER);
+    const char *account = annotation(s, ANNOTATION_ACCOUNT);
     const bool has_ended = job_state_is_ended(state_of(s));
 
     if (s->task >= 0)
@@ -299,7 +300,7 @@ add_job(struct shown_job *s)
         describe_output_add(s->out, 0, "Job", "%" PRId64 " (%s)", s->id,
                             name != NULL ? name : s->job->name);
     describe_output_add(s->out, 0, "User", "%s, account %s", user != NULL ? user : "unknown",
-                        s->job->namespace);
+                        account != NULL ? account : s->job->namespace);
     add_state(s);
     add_command(s);
     add_files(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl create, kctl replace - send objects from files to the API unchanged */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "cli/kctl/input/documents.h"
 #include "cli/kctl/output/listing.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
@@ -45,12 +47,15 @@ static const struct option_spec rows[] = {
 static const struct option_table create_table = {
     .name = "kctl create",
     .usage = "[OPTION]... -f FILE\n"
-             "[OPTION]... namespace NAME",
-    .summary = "Create the objects in files, or a namespace (account).",
+             "[OPTION]... namespace NAME\n"
+             "[OPTION]... account NAME",
+    .summary = "Create the objects in files, or a namespace (account). The name of an account may "
+               "have capitals and any of _.@+: too; its namespace is then named like it.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl create -f job.yaml\n"
-            "  kctl create namespace physics",
+            "  kctl create namespace physics\n"
+            "  kctl create account six@v100",
 };
 
 static const struct option_table replace_table = {
@@ -137,9 +142,28 @@ write_all(struct kctl *kctl, const struct write_options *o, enum client_verb ver
     return r;
 }
 
+/* "six@v100" is "six-v100". */
+static const char *
+name_namespace(const char *account, struct arena *arena)
+{
+    char *name = arena_strdup(arena, account);
+    size_t length = 0;
+
+    for (const char *p = account; *p != '\0'; p++)
+        if (isalnum((unsigned char)*p))
+            name[length++] = (char)tolower((unsigned char)*p);
+        else if (length > 0 && name[length - 1] != '-')
+            name[length++] = '-';
+    while (length > 0 && name[length - 1] == '-')
+        length--;
+    name[length] = '\0';
+    return name;
+}
+
+/* One object has both names, so that nothing is between the two. */
 static int
-create_namespace(struct kctl *kctl, const struct write_options *o, const char *name,
-                 struct error *err)
+create_namespace(struct kctl *kctl, const struct write_options *o, const char *account,
+                 const char *name, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct document d = {
@@ -150,7 +174,28 @@ create_namespace(struct kctl *kctl, const struct write_options *o, const char *n
     json_set_string(arena, d.object, "apiVersion", namespace_kind.api_version);
     json_set_string(arena, d.object, "kind", namespace_kind.name);
     json_set_string(arena, json_make_object(arena, d.object, "metadata"), "name", name);
+    if (strcmp(account, name) != 0)
+        json_set_string(arena,
+                        json_make_object(arena, json_get(d.object, "metadata"), "annotations"),
+                        ANNOTATION_ACCOUNT, account);
     return write_one(kctl, o, CLIENT_CREATE, "created", &d, err);
+}
+
+static int
+create_account(struct kctl *kctl, const struct write_options *o, const char *account,
+               struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *name = name_namespace(account, arena);
+    int r = create_namespace(kctl, o, account, name, err);
+
+    if (r == -EEXIST && strcmp(account, name) != 0)
+        return error_set(err, r,
+                         "the namespace of account '%s' would be '%s', which exists; 'kctl "
+                         "annotate namespace %s " ANNOTATION_ACCOUNT "=%s' gives it this name, or "
+                         "create one of another name and annotate that",
+                         account, name, name, account);
+    return r;
 }
 
 static bool
@@ -167,11 +212,13 @@ create_run(struct kctl *kctl, const void *options, int n_operands, char **operan
     int r;
 
     if (n_operands == 2 && o->files.count == 0 && is_namespace(operands[0]))
-        return create_namespace(kctl, o, operands[1], err);
+        return create_namespace(kctl, o, operands[1], operands[1], err);
+    if (n_operands == 2 && o->files.count == 0 && strcmp(operands[0], "account") == 0)
+        return create_account(kctl, o, operands[1], err);
     if (n_operands > 0)
         return error_set(err, -EINVAL,
                          "'%s' is not expected; give files with -f, or create "
-                         "an account with 'create namespace NAME'",
+                         "an account with 'create account NAME'",
                          operands[0]);
     r = write_all(kctl, o, CLIENT_CREATE, "created", err);
     free(o->files.items);
