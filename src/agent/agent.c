@@ -29,6 +29,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pods.h"
 #include "agent/settings.h"
+#include "agent/steps/steps.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "agent/volumes/volumes.h"
 #include "lib/api/node/node.h"
@@ -282,6 +283,9 @@ fill_context(struct agent *a)
 
     a->output_program =
         xasprintf("%.*skiln-output", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    a->step_program =
+        xasprintf("%.*skiln-step", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    a->step_socket = xasprintf("%s/steps", s->state_dir);
     a->slurm_commands =
         xasprintf("%.*sslurm", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
     if (access(a->slurm_commands, X_OK) < 0) {
@@ -488,6 +492,7 @@ agent_new(const struct agent_settings *settings, enum agent_next mode, struct ag
         .context = a,
     });
     a->pods = pods_new(&a->context, on_left, a);
+    agent_open_steps(a);
     if (settings->metrics_file != NULL)
         a->metrics = metrics_file_new(&a->context, a->pods, settings->metrics_file);
     if (settings->usage_interval_us > 0)
@@ -512,6 +517,8 @@ agent_run(struct agent *a)
 {
     leftovers_collect(&a->context, a->resources.cgroup_prefix);
     pods_resume(a->pods);
+    if (a->steps != NULL)
+        steps_end_unknown(a->steps);
     pod_host_collect_tmp_dirs(&a->context);
     /* The agent is ready with or without a controller, because it looks after
      * the running jobs in both cases.
@@ -539,6 +546,7 @@ agent_free(struct agent *a)
     log_requests_free(a->requests);
     usage_reporter_free(a->usage_reporter);
     metrics_file_stop(a->metrics);
+    steps_stop(a->steps);
     is_idle = a->pods == NULL || pods_count_running(a->pods) == 0;
     pods_free(a->pods);
     health_check_free(a->health_check);
@@ -554,6 +562,9 @@ agent_free(struct agent *a)
         workers_free(a->workers);
         loop_drain(a->loop);
     }
+    steps_free(a->steps);
+    free(a->step_program);
+    free(a->step_socket);
     metrics_file_free(a->metrics);
     api_connection_fini(&a->connection);
     node_resources_fini(&a->resources);

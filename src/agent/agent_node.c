@@ -26,6 +26,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pods.h"
 #include "agent/settings.h"
+#include "agent/steps/steps.h"
 #include "lib/api/node/node.h"
 #include "lib/api/node/node_hardware.h"
 #include "lib/api/node/topology.h"
@@ -152,4 +153,27 @@ agent_watch_node(struct agent *a)
         .visit_retained = visit_retained,
         .context = a,
     });
+}
+
+/* Jobs run without steps, too. */
+void
+agent_open_steps(struct agent *a)
+{
+    struct error err = {0};
+
+    if (steps_open(
+            &(struct steps_settings){
+                .agent = &a->context,
+                .pods = a->pods,
+                .program = a->step_program,
+                .socket = a->step_socket,
+            },
+            &a->steps, &err)
+        < 0) {
+        log_warning("krun cannot be used in jobs of this node: %s", err.text);
+        return;
+    }
+    a->context.step_socket = a->step_socket;
+    a->context.end_steps = steps_end_pod;
+    a->context.steps_context = a->steps;
 }

@@ -29,6 +29,7 @@ struct pods;
 struct registration;
 struct health_check;
 struct self_check;
+struct steps;
 struct sigwatch;
 struct tmp_dirs;
 struct topology;
@@ -45,6 +46,9 @@ struct agent {
     struct node_resources resources;
     struct node_description description;
     char *output_program; /* path of kiln-output, beside the shepherd */
+    char *step_program;   /* path of kiln-step, beside it too */
+    char *step_socket;
+    struct steps *steps;  /* NULL: the socket could not be made */
     char *slurm_commands; /* the folder of Slurm's commands beside it; NULL: not installed */
     struct volumes *volumes;
 
@@ -83,3 +87,6 @@ const char *agent_find_label(const char *label, void *agent);
 
 /* Starts the watch of this agent's Node. */
 void agent_watch_node(struct agent *a);
+
+/* The step manager; jobs also run without one. */
+void agent_open_steps(struct agent *a);

@@ -163,6 +163,36 @@ cgroup_remove(struct cgroup *c, struct error *err)
     return 0;
 }
 
+/* The tracking directory is the first. */
+struct cgroup *
+cgroup_new_inner(const struct cgroup *outer, const char *name)
+{
+    struct cgroup *c = cgroup_dup(outer);
+    char *directory = xasprintf("%s/%s", c->directories[0].directory, name);
+
+    free(c->directories[0].directory);
+    c->directories[0].directory = directory;
+    free(c->name);
+    c->name = xstrdup(name);
+    return c;
+}
+
+int
+cgroup_make_inner(struct cgroup *c, struct error *err)
+{
+    return cgroup_make_directory(&c->directories[0], err);
+}
+
+int
+cgroup_remove_inner(struct cgroup *c, struct error *err)
+{
+    int r = control_remove_tree(c->directories[0].directory);
+
+    return r < 0 ? error_set(err, r, "removing cgroup '%s': %s", c->directories[0].directory,
+                             strerror(-r))
+                 : 0;
+}
+
 /* Processes */
 
 int

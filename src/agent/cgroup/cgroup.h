@@ -55,6 +55,15 @@ DEFINE_CLEANUP(struct cgroup, cgroup_free)
 int cgroup_make(struct cgroup *c, struct error *err);
 int cgroup_remove(struct cgroup *c, struct error *err);
 
+/* A cgroup inside another one, for some of its processes. It has a directory only in
+ * the tracking hierarchy, and no limits of its own: its processes are in the outer
+ * cgroup's directories elsewhere. Parsed from its text like any other.
+ * cgroup_remove_inner is like cgroup_remove.
+ */
+struct cgroup *cgroup_new_inner(const struct cgroup *outer, const char *name) OWNED_BY(cgroup_free);
+int cgroup_make_inner(struct cgroup *c, struct error *err);
+int cgroup_remove_inner(struct cgroup *c, struct error *err);
+
 /* Limits. -EOPNOTSUPP where no hierarchy has the controller: see
  * cgroot_ability. Memory is a hard limit that also forbids swap, where swap is
  * counted; on v2 an OOM kill takes the whole cgroup. Weight is in v2's unit: 1

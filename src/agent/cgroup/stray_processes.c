@@ -52,8 +52,9 @@ has_entry(const char *pid, const char *entry)
 }
 
 unsigned
-stray_processes_kill(const char *pod_uid, uid_t owner)
+stray_processes_kill(const char *pod_uid, int64_t step, uid_t owner)
 {
+    CLEANUP_FREE char *of_step = xasprintf("KILN_STEP_ID=%lld", (long long)step);
     CLEANUP_FREE char *entry = xasprintf("KILN_POD_UID=%s", pod_uid);
     DIR *dir = opendir("/proc");
     unsigned killed = 0;
@@ -64,7 +65,8 @@ stray_processes_kill(const char *pod_uid, uid_t owner)
         pid_t pid = (pid_t)atoi(e->d_name);
 
         if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid()
-            || !is_of_user(e->d_name, owner) || !has_entry(e->d_name, entry))
+            || !is_of_user(e->d_name, owner) || !has_entry(e->d_name, entry)
+            || (step >= 0 && !has_entry(e->d_name, of_step)))
             continue;
         killed += kill(pid, SIGKILL) == 0;
     }

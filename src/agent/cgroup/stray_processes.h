@@ -10,9 +10,11 @@
  */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Kills these processes and returns their number. On a worker. Only processes
- * that this user has started are looked at (0: not known, all).
+ * that this user has started are looked at (0: not known, all). Of one step of the
+ * pod, which KILN_STEP_ID tells, or of the whole pod (-1).
  */
-unsigned stray_processes_kill(const char *pod_uid, uid_t owner);
+unsigned stray_processes_kill(const char *pod_uid, int64_t step, uid_t owner);

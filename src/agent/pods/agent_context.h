@@ -65,7 +65,11 @@ struct agent_context {
     const char *(*broken)(void *context);
     void (*note_start)(const char *failure, void *context);
     void *start_context;
-    const char *shepherd;            /* path of the program */
+    const char *shepherd;    /* path of the program */
+    const char *step_socket; /* where krun asks for steps, or NULL */
+    /* Ends the steps of a pod whose job has ended; true when none is left. Or NULL. */
+    bool (*end_steps)(const char *uid, void *context);
+    void *steps_context;
     const char *slurm_commands;      /* a folder for PATH of scripts for Slurm, or NULL */
     struct fork_server *fork_server; /* of the shepherd, or NULL */
 

@@ -400,6 +400,8 @@ add_own(struct variables *v, const struct pod_order_input *in)
     variables_set(v, "KILN_POD_NAME", pod->meta->name);
     variables_set(v, "KILN_POD_UID", pod->meta->uid);
     variables_set(v, "KILN_NODE_NAME", in->agent->node);
+    if (in->agent->step_socket != NULL)
+        variables_set(v, "KILN_STEP_SOCKET", in->agent->step_socket);
     add_placement(v, pod_of(pod));
     add_thread_places(v, in);
     add_devices(v, in);

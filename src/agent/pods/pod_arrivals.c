@@ -5,12 +5,13 @@
  */
 #include "agent/pods/pods_state.h"
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
 #include "agent/pods/pod_host.h"
-#include "agent/pods/pod_run.h"
+#include "agent/pods/pod_run_state.h"
 #include "agent/pods/pods.h"
 #include "agent/pods/shared_pool.h"
 #include "lib/api/node/allocation.h"
@@ -27,6 +28,7 @@
 #include "lib/client/informer.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
+#include "lib/loop/timer.h"
 
 /* The pod may overlap a frozen pod that yields its cores. */
 static int
@@ -173,4 +175,25 @@ pods_list_held(const struct pods *p, struct arena *arena)
         json_append(arena, list, item);
     }
     return list;
+}
+
+/* The live record may say more than this agent has read of it. */
+int
+pods_find_running(const struct pods *p, const char *uid, struct running_pod *ret_running)
+{
+    struct pod_run *run = map_find(p->runs, uid);
+
+    if (run == NULL || run->phase > POD_RUN_RUNNING)
+        return -ENOENT;
+    if (run->phase == POD_RUN_LAUNCHED) {
+        timer_stop(run->poll_timer);
+        shepherd_watch_poll(run);
+    }
+    return run->phase < POD_RUN_RUNNING ? 0 : pod_run_get_running(run, ret_running) ? 1 : -ENOENT;
+}
+
+bool
+pods_has(const struct pods *p, const char *uid)
+{
+    return map_find(p->runs, uid) != NULL;
 }

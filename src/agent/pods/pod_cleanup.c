@@ -26,6 +26,7 @@
 #include "lib/loop/workers.h"
 
 #define AGAIN_MS 500
+#define STEPS_MS 10 /* between looks whether the pod's steps are over */
 
 /* One attempt; runs on a worker. */
 struct pod_cleanup {
@@ -106,7 +107,7 @@ clean_work(void *arg)
         }
     }
     if (c->cgroup == NULL && c->exit_record == NULL && c->read_ending
-        && stray_processes_kill(c->uid, c->owner) > 0)
+        && stray_processes_kill(c->uid, -1, c->owner) > 0)
         return;
     r = pod_host_clean_up(c->agent, c->uid, c->tmp_dir, &c->tmp_left, &err);
     if (r < 0)
@@ -349,8 +350,15 @@ find_output(struct pod_cleanup *c, const struct object *pod)
 void
 pod_cleanup_begin(struct pod_run *s)
 {
-    struct pod_cleanup *c = xnew(struct pod_cleanup);
+    const struct agent_context *g = s->s.agent;
+    struct pod_cleanup *c;
 
+    /* The processes of the steps are in the pod's cgroup. */
+    if (g->end_steps != NULL && !g->end_steps(s->uid, g->steps_context)) {
+        timer_start(s->clean_timer, STEPS_MS);
+        return;
+    }
+    c = xnew(struct pod_cleanup);
     c->run = s;
     c->agent = s->s.agent;
     c->uid = xstrdup(s->uid);

@@ -87,3 +87,9 @@ struct json *pods_list_held(const struct pods *pods, struct arena *arena);
 struct running_pod;
 typedef void pods_visit_fn(const struct running_pod *running, void *context);
 void pods_visit_running(const struct pods *pods, pods_visit_fn *visit, void *context);
+
+/* pods_find_running: 1 and the pod; 0 if its process is about to be started; -ENOENT.
+ * pods_has: a run of the pod is here, also an ended one.
+ */
+int pods_find_running(const struct pods *pods, const char *uid, struct running_pod *ret_running);
+bool pods_has(const struct pods *pods, const char *uid);

@@ -267,6 +267,17 @@ set_login_uid(const struct prepared_job *o)
     return 0;
 }
 
+/* Where the job sees its volumes. After the steps that write to /proc, because there
+ * the user decides what is at a path.
+ */
+static int
+enter_namespace(const struct prepared_job *o)
+{
+    if (o->namespace_fd <= 0)
+        return 0;
+    return setns(o->namespace_fd, CLONE_NEWNS) < 0 || chdir("/") < 0 ? -errno : 0;
+}
+
 static int
 set_groups(const struct prepared_job *o)
 {
@@ -318,7 +329,7 @@ close_descriptors(const struct prepared_job *o)
 
     if (nothing < 0)
         return -errno;
-    for (int fd = 0; fd < 3; fd++)
+    for (int fd = 0; fd < 3 && !o->keeps_streams; fd++)
         if (nothing != fd && o->report_fd != fd && dup2(nothing, fd) < 0)
             return -errno;
     if ((next > 4 && syscall(SYS_close_range, 3u, next - 2, 0) < 0)
@@ -347,6 +358,8 @@ move_fd(int fd, int place)
 static int
 open_stdin(const struct prepared_job *o)
 {
+    if (o->keeps_streams)
+        return 0;
     return move_fd(open(o->stdin_path, O_RDONLY | O_NOCTTY), STDIN_FILENO);
 }
 
@@ -361,6 +374,8 @@ open_output(const struct prepared_job *o, const char *path, int place)
 static int
 open_stdout(const struct prepared_job *o)
 {
+    if (o->keeps_streams)
+        return 0;
     return open_output(o, o->stdout_path, STDOUT_FILENO);
 }
 
@@ -370,6 +385,8 @@ open_stdout(const struct prepared_job *o)
 static int
 open_stderr(const struct prepared_job *o)
 {
+    if (o->keeps_streams)
+        return 0;
     if (o->stderr_path == NULL)
         return dup2(STDOUT_FILENO, STDERR_FILENO) < 0 ? -errno : 0;
     return open_output(o, o->stderr_path, STDERR_FILENO);
@@ -453,6 +470,7 @@ static const struct step {
     {"new privileges", renounce_privileges, ANYBODY},
     {"keyring", begin_keyring, ROOT},
     {"login uid", set_login_uid, ROOT},
+    {"namespace", enter_namespace, ROOT},
     {"groups", set_groups, ROOT},
     {"gid", set_gid, ROOT},
     {"uid", set_uid, ROOT},
@@ -468,18 +486,13 @@ static const struct step {
     {"program", execute, ANYBODY},
 };
 
-void
-become_user_and_run(const struct prepared_job *o)
+/* The first `n` steps. */
+static struct become_user_report
+take_steps(const struct prepared_job *o, size_t n)
 {
     struct become_user_report report = {0};
-    ssize_t written;
 
-    /* The agent must see the channel closed when the shepherd ends, even while
-     * this process still waits for something.
-     */
-    if (o->channel_fd >= 0)
-        close(o->channel_fd);
-    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+    for (size_t i = 0; i < n; i++) {
         int r = 0;
 
         if (o->step != NULL)
@@ -490,8 +503,31 @@ become_user_and_run(const struct prepared_job *o)
         if (r < 0)
             break;
     }
+    return report;
+}
+
+void
+become_user_and_run(const struct prepared_job *o)
+{
+    struct become_user_report report;
+    ssize_t written;
+
+    /* The agent must see the channel closed when the shepherd ends, even while
+     * this process still waits for something.
+     */
+    if (o->channel_fd >= 0)
+        close(o->channel_fd);
+    report = take_steps(o, ARRAY_SIZE(steps));
     written = write(o->report_fd, &report, sizeof(report));
     _exit(written == sizeof(report) ? 125 : 124);
+}
+
+/* The last step runs the program. */
+int
+become_user(const struct prepared_job *o, struct become_user_report *ret_report)
+{
+    *ret_report = take_steps(o, ARRAY_SIZE(steps) - 1);
+    return -ret_report->error_number;
 }
 
 const char *

@@ -26,4 +26,9 @@ struct become_user_report {
     int step;
     int error_number;
 };
+
+/* For a program that goes on as the user itself (kiln-step): all steps but the last.
+ * Returns 0, or a negative errno and the step that failed.
+ */
+int become_user(const struct prepared_job *o, struct become_user_report *ret_report);
 const char *become_user_step_name(const struct become_user_report *report);

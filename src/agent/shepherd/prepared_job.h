@@ -46,6 +46,8 @@ struct prepared_job {
     const char *stdout_path;
     const char *stderr_path; /* NULL: same as stdout */
     int output_mode;         /* O_TRUNC or O_APPEND */
+    bool keeps_streams;      /* descriptors 0 to 2 remain; set by the caller */
+    int namespace_fd;        /* a mount namespace to enter; 0: none; set by the caller */
     char **program_paths;    /* candidates: the first that can run is used */
     const char **arguments;
     const char **environment;

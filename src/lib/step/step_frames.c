@@ -38,6 +38,7 @@ step_frame_limit(enum step_frame_type type)
 {
     return type == STEP_FRAME_HELLO    ? STEP_HELLO_BYTES
            : type == STEP_FRAME_ACCEPT ? STEP_ACCEPT_BYTES
+           : type == STEP_FRAME_ORDER  ? STEP_ACCEPT_BYTES
                                        : STEP_FRAME_BYTES;
 }
 

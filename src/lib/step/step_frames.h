@@ -58,6 +58,7 @@ enum step_frame_type {
     STEP_FRAME_EXIT,
     STEP_FRAME_END,
     STEP_FRAME_BEAT,
+    STEP_FRAME_ORDER, /* agent -> kiln-step: how it becomes the user */
     STEP_FRAME_TYPES, /* one more than the last */
 };
 

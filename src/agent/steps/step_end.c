@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_end.c - a running step: its end, and the processes that it leaves */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/stray_processes.h"
+#include "agent/pods/agent_context.h"
+#include "agent/shepherd/files/live_record.h"
+#include "agent/steps/step_log.h"
+#include "agent/steps/steps_state.h"
+#include "lib/base/alloc.h"
+#include "lib/loop/child.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define KILL_TRIES    50
+#define KILL_PAUSE_US 2000
+#define KILL_AGAIN_MS 100
+
+struct step_end {
+    struct agent_step *step;
+    const char *uid;
+    bool is_clean;
+};
+
+static void
+end_work(void *context)
+{
+    struct step_end *w = context;
+    struct agent_step *e = w->step;
+
+    for (int i = 0; i < KILL_TRIES; i++) {
+        if (e->cgroup != NULL && cgroup_is_empty(e->cgroup) != 0) {
+            w->is_clean = cgroup_remove_inner(e->cgroup, NULL) == 0;
+            if (w->is_clean)
+                return;
+        }
+        if (e->cgroup != NULL)
+            (void)cgroup_kill(e->cgroup, NULL);
+        else if (!e->may_be_left || stray_processes_kill(w->uid, e->id, e->owner) == 0) {
+            w->is_clean = true;
+            return;
+        }
+        usleep(KILL_PAUSE_US);
+    }
+}
+
+static void end_step(void *step);
+
+static void
+end_done(void *context)
+{
+    struct step_end *w = context;
+    struct agent_step *e = w->step;
+    struct step_job *job = e->job;
+    const bool is_clean = w->is_clean;
+
+    free(w);
+    if (!is_clean) {
+        if (e->again == NULL)
+            e->again = timer_new(job->steps->s.agent->loop, end_step, e);
+        timer_start(e->again, KILL_AGAIN_MS);
+        return;
+    }
+    step_log_end(job->steps->log_dir, job->uid, e->id);
+    agent_step_free(e);
+    steps_try_waiting(job);
+}
+
+static void
+end_step(void *step)
+{
+    struct agent_step *e = step;
+    const struct agent_context *g = e->job->steps->s.agent;
+    struct step_end *w = xnew(struct step_end);
+
+    w->step = e;
+    w->uid = e->job->uid;
+    e->phase = STEP_ENDING;
+    workers_submit(g->workers, g->loop, end_work, end_done, w);
+}
+
+void
+step_end_of_child(const struct child_exit *exit, void *context)
+{
+    struct agent_step *e = context;
+
+    e->may_be_left = !exit->is_known || exit->status != 0;
+    child_free(e->child);
+    e->child = NULL;
+    end_step(e);
+}
+
+static void
+on_exit_of_resumed(UNUSED int fd, UNUSED unsigned ready, void *context)
+{
+    struct agent_step *e = context;
+
+    e->may_be_left = true;
+    fdwatch_free(e->watch);
+    e->watch = NULL;
+    end_step(e);
+}
+
+void
+step_end_kill(struct agent_step *e)
+{
+    if (e->child != NULL)
+        (void)child_kill(e->child, SIGKILL);
+    else if (e->pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, e->pidfd, SIGKILL, NULL, 0);
+}
+
+static bool
+reopen(struct agent_step *e, const struct step_log_entry *entry)
+{
+    int64_t ticks;
+
+    if (entry->pid == 0)
+        return false;
+    e->pidfd = (int)syscall(SYS_pidfd_open, entry->pid, 0);
+    return e->pidfd >= 0 && live_record_read_start(entry->pid, &ticks) == 0
+           && ticks == entry->ticks;
+}
+
+void
+step_end_resume(struct agent_step *e, const struct step_log_entry *entry)
+{
+    e->may_be_left = true;
+    e->phase = STEP_RUNNING;
+    if (reopen(e, entry))
+        e->watch = fdwatch_new(e->job->steps->s.agent->loop, e->pidfd, FDWATCH_READ,
+                               on_exit_of_resumed, e);
+    else
+        end_step(e);
+}

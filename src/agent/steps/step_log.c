@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/steps/step_log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/api/value/cpuset.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+
+#define LOG_BYTES (64u << 20)
+
+static int
+append(const char *dir, const char *pod_uid, const char *line, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", dir, pod_uid);
+    CLEANUP_FD int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : fd_write_all(fd, line, strlen(line));
+
+    return r < 0 ? error_set(err, r, "'%s': %s", path, strerror(-r)) : 0;
+}
+
+int
+step_log_begin(const char *dir, const char *pod_uid, const struct step_log_entry *e,
+               struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
+
+    strbuf_printf(&line, "begin %" PRId64 " %s ", e->id, e->overlaps ? "o" : "x");
+    if (bitset_is_empty(&e->cpus))
+        strbuf_add_char(&line, '-');
+    else
+        cpuset_format(&e->cpus, &line);
+    strbuf_add_char(&line, '\n');
+    return append(dir, pod_uid, line.text, err);
+}
+
+int
+step_log_run(const char *dir, const char *pod_uid, const struct step_log_entry *e,
+             struct error *err)
+{
+    CLEANUP_FREE char *line =
+        xasprintf("run %" PRId64 " %d %" PRId64 "\n", e->id, (int)e->pid, e->ticks);
+
+    return append(dir, pod_uid, line, err);
+}
+
+void
+step_log_end(const char *dir, const char *pod_uid, int64_t id)
+{
+    CLEANUP_FREE char *line = xasprintf("end %" PRId64 "\n", id);
+
+    (void)append(dir, pod_uid, line, NULL);
+}
+
+void
+step_log_remove(const char *dir, const char *pod_uid)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", dir, pod_uid);
+
+    unlink(path);
+}
+
+/* ---- Reading ---- */
+
+struct entries {
+    struct step_log_entry *items;
+    unsigned count, capacity;
+    int64_t next_id;
+};
+
+static struct step_log_entry *
+find_entry(struct entries *all, int64_t id)
+{
+    for (unsigned i = 0; i < all->count; i++)
+        if (all->items[i].id == id)
+            return &all->items[i];
+    return NULL;
+}
+
+static void
+take_begin(struct entries *all, const char *line)
+{
+    struct step_log_entry e = {0};
+    char kind;
+    int at = 0;
+
+    if (sscanf(line, "begin %" SCNd64 " %c %n", &e.id, &kind, &at) != 2 || at == 0 || e.id < 0
+        || (strcmp(line + at, "-") != 0 && cpuset_parse(line + at, &e.cpus, NULL) < 0))
+        return;
+    e.overlaps = kind == 'o';
+    if (e.id >= all->next_id)
+        all->next_id = e.id + 1;
+    xgrow(all->items, all->count, all->capacity);
+    all->items[all->count++] = e;
+}
+
+static void
+take_line(struct entries *all, const char *line)
+{
+    struct step_log_entry *e;
+    int64_t id, ticks;
+    int pid;
+
+    if (strncmp(line, "begin ", 6) == 0) {
+        take_begin(all, line);
+    } else if (sscanf(line, "run %" SCNd64 " %d %" SCNd64, &id, &pid, &ticks) == 3) {
+        e = find_entry(all, id);
+        if (e != NULL) {
+            e->pid = (pid_t)pid;
+            e->ticks = ticks;
+        }
+    } else if (sscanf(line, "end %" SCNd64, &id) == 1) {
+        e = find_entry(all, id);
+        if (e != NULL)
+            *e = all->items[--all->count];
+    }
+}
+
+int
+step_log_read(const char *dir, const char *pod_uid, struct step_log_entry **ret_entries,
+              unsigned *ret_n, int64_t *ret_next_id)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", dir, pod_uid);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct entries all = {0};
+    int r = file_read(path, LOG_BYTES, &text, NULL);
+
+    if (r < 0)
+        return r;
+    for (char *line = text.text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        take_line(&all, line);
+    }
+    *ret_entries = all.items;
+    *ret_n = all.count;
+    *ret_next_id = all.next_id;
+    return 0;
+}
+
+void
+step_log_visit(const char *dir, void (*visit)(const char *pod_uid, void *context), void *context)
+{
+    DIR *d = opendir(dir);
+
+    if (d == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        if (e->d_name[0] != '.')
+            visit(e->d_name, context);
+    closedir(d);
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/steps/steps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_run.h"
+#include "agent/pods/pods.h"
+#include "agent/steps/step_log.h"
+#include "agent/steps/step_socket.h"
+#include "agent/steps/steps_state.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/list.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/child.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/timer.h"
+#include "lib/step/step_frames.h"
+#include "lib/step/step_layout.h"
+#include "lib/step/step_request.h"
+
+/* While a pod that asks for a step is being started. */
+#define LOOK_MS       5
+#define LOOKS_MOST    2000
+/* A krun that has seen the end of its step is faster than the release of the CPUs. */
+#define TELL_MS       500
+/* Of one pod: kruns that wait, and the bytes of their requests. */
+#define WAITING_MOST  4096u
+#define WAITING_BYTES (64u << 20)
+
+/* ---- Jobs and steps ---- */
+
+static struct step_job *
+get_job(struct steps *s, const char *uid)
+{
+    struct step_job *job = map_find(s->jobs, uid);
+
+    if (job != NULL)
+        return job;
+    job = xnew(struct step_job);
+    job->steps = s;
+    job->uid = xstrdup(uid);
+    list_init(&job->waiting);
+    list_init(&job->running);
+    map_put(s->jobs, job->uid, job);
+    return job;
+}
+
+void
+agent_step_free(struct agent_step *e)
+{
+    list_remove(&e->link);
+    fdwatch_free(e->watch);
+    if (e->connection >= 0)
+        close(e->connection);
+    if (e->pidfd >= 0)
+        close(e->pidfd);
+    child_free(e->child);
+    timer_free(e->again);
+    cgroup_free(e->cgroup);
+    arena_free(e->arena);
+    free(e->text);
+    free(e->words);
+    free(e);
+}
+
+static void
+free_job(struct step_job *job)
+{
+    list_foreach_safe(at, &job->waiting) agent_step_free(container_of(at, struct agent_step, link));
+    list_foreach_safe(at, &job->running) agent_step_free(container_of(at, struct agent_step, link));
+    timer_free(job->look);
+    free(job->uid);
+    free(job);
+}
+
+static struct agent_step *
+add_step(struct step_job *job)
+{
+    struct agent_step *e = xnew(struct agent_step);
+
+    e->job = job;
+    e->connection = e->pidfd = -1;
+    list_init(&e->link);
+    return e;
+}
+
+static void
+stop_waiting(struct agent_step *e)
+{
+    struct step_job *job = e->job;
+
+    list_remove(&e->link);
+    job->n_waiting--;
+    job->waiting_bytes -= e->length;
+    fdwatch_free(e->watch);
+    e->watch = NULL;
+    timer_free(e->again);
+    e->again = NULL;
+}
+
+static void
+refuse(struct agent_step *e, const char *words)
+{
+    step_socket_answer(e->connection, STEP_FRAME_REFUSE, words);
+    if (!list_is_empty(&e->link))
+        stop_waiting(e);
+    agent_step_free(e);
+}
+
+/* ---- CPUs ---- */
+
+/* For a pod that shares CPUs, as many as it asked for, under numbers of their own. */
+static void
+fill_cpus(const struct pod *pod, struct bitset *cpus)
+{
+    const struct allocation *a = pod->status.allocation;
+    const char *asked = string_map_find(&pod->spec.containers.items[0].resources.requests, "cpu");
+    int64_t milli = asked != NULL ? quantity_text_milli(asked) : 0;
+    int64_t n = milli > 1000 ? (milli + 999) / 1000 : 1;
+
+    if (a != NULL && a->cpus != NULL && cpuset_parse(a->cpus, cpus, NULL) == 0)
+        return;
+    for (unsigned i = 0; i < n && i < BITSET_BITS; i++)
+        bitset_add(cpus, i);
+}
+
+static void
+fill_place(const struct step_job *job, const struct running_pod *running, struct step_place *p)
+{
+    p->name = job->steps->s.agent->node;
+    fill_cpus(pod_of(running->pod), &p->cpus);
+    list_foreach(at, &job->running)
+    {
+        const struct agent_step *e = container_of(at, struct agent_step, link);
+
+        if (!e->overlaps)
+            bitset_or(&p->busy, &e->cpus);
+    }
+}
+
+/* ---- The queue ---- */
+
+/* While it waits, krun says nothing: this is its end. */
+static void
+on_waiting_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
+{
+    struct agent_step *e = context;
+    struct step_job *job = e->job;
+
+    stop_waiting(e);
+    agent_step_free(e);
+    steps_try_waiting(job);
+}
+
+static void
+on_look(void *context)
+{
+    steps_try_waiting(context);
+}
+
+/* The job's script may be faster than its agent's look at the shepherd's record. */
+static void
+wait_for_pod(struct step_job *job)
+{
+    if (job->n_looks++ > LOOKS_MOST) {
+        while (!list_is_empty(&job->waiting))
+            refuse(container_of(job->waiting.next, struct agent_step, link),
+                   "the job has not started");
+        return;
+    }
+    if (job->look == NULL)
+        job->look = timer_new(job->steps->s.agent->loop, on_look, job);
+    timer_start(job->look, LOOK_MS);
+}
+
+static void
+on_waited(void *context)
+{
+    struct agent_step *e = context;
+
+    if (e->request.is_immediate)
+        refuse(e, e->words);
+    else
+        step_socket_answer(e->connection, STEP_FRAME_WAIT, e->words);
+}
+
+static void
+let_wait(struct agent_step *e, const char *words)
+{
+    if (e->words != NULL)
+        return;
+    e->words = xstrdup(words);
+    e->again = timer_new(e->job->steps->s.agent->loop, on_waited, e);
+    timer_start(e->again, TELL_MS);
+}
+
+/* Whether the step has left the queue. */
+static bool
+try_step(struct agent_step *e, const struct running_pod *running, bool is_first)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct step_place place = {0};
+    struct step_layout layout = {0};
+    struct error err = {0};
+    int r;
+
+    fill_place(e->job, running, &place);
+    r = step_layout_make(arena, &e->request, &place, 1, &layout, &err);
+    if (r == -EBUSY || (r == 0 && !is_first && !e->request.overlaps)) {
+        let_wait(e, r < 0 ? err.text : "other steps of the job wait for CPUs");
+        return false;
+    }
+    if (r == 0) {
+        stop_waiting(e);
+        r = step_start(e, running, &layout, &err);
+    }
+    if (r < 0)
+        refuse(e, err.text);
+    return true;
+}
+
+/* In order: a step that needs many CPUs is not overtaken for ever by small ones.
+ * Steps that overlap others need no free CPUs.
+ */
+void
+steps_try_waiting(struct step_job *job)
+{
+    struct running_pod running;
+    bool is_first = true;
+    int r;
+
+    if (list_is_empty(&job->waiting) || job->steps->is_stopping)
+        return;
+    r = pods_find_running(job->steps->s.pods, job->uid, &running);
+    if (r == 0) {
+        wait_for_pod(job);
+        return;
+    }
+    list_foreach_safe(at, &job->waiting)
+    {
+        struct agent_step *e = container_of(at, struct agent_step, link);
+
+        if (r < 0 || job->is_ending)
+            refuse(e, "the job is ending");
+        else if (!try_step(e, &running, is_first))
+            is_first = false;
+    }
+}
+
+/* ---- Requests ---- */
+
+/* Whether the pod is here and of this user. The answer does not tell a stranger which
+ * pods are here.
+ */
+static int
+check_pod(const struct steps *s, const char *uid, uid_t user, struct error *err)
+{
+    const struct security_context *who;
+    struct running_pod running;
+    int r = pods_find_running(s->s.pods, uid, &running);
+
+    if (r < 0)
+        return error_set(err, -ENOENT, "no job of this user with pod '%.64s' runs on node '%s'",
+                         uid, s->s.agent->node);
+    if (r == 0)
+        return 0;
+    who = pod_of(running.pod)->spec.security_context;
+    if (who == NULL || who->run_as_user == NULL || *who->run_as_user != (int64_t)user)
+        return error_set(err, -EPERM, "no job of this user with pod '%.64s' runs on node '%s'", uid,
+                         s->s.agent->node);
+    return 0;
+}
+
+static void
+add_request(struct steps *s, struct agent_step *e)
+{
+    struct step_job *job = get_job(s, e->request.pod_uid);
+
+    e->job = job;
+    if (job->is_ending || job->n_waiting >= WAITING_MOST
+        || job->waiting_bytes + e->length > WAITING_BYTES) {
+        refuse(e, job->is_ending ? "the job is ending"
+                                 : "too many steps of the job wait for CPUs; try again");
+        return;
+    }
+    list_add_last(&job->waiting, &e->link);
+    job->n_waiting++;
+    job->waiting_bytes += e->length;
+    e->watch = fdwatch_new(s->s.agent->loop, e->connection, FDWATCH_READ, on_waiting_connection, e);
+    steps_try_waiting(job);
+}
+
+static void
+on_asked(int connection, const struct step_peer *peer, const char *request, size_t length,
+         void *context)
+{
+    struct steps *s = context;
+    struct agent_step *e = add_step(NULL);
+    struct error err = {0};
+    int r;
+
+    e->connection = connection;
+    e->arena = arena_new(0);
+    e->owner = peer->uid;
+    r = step_request_decode(e->arena, request, length, &e->request, &err);
+    if (r == 0)
+        r = check_pod(s, e->request.pod_uid, peer->uid, &err);
+    if (r < 0) {
+        refuse(e, err.text);
+        return;
+    }
+    e->text = xmemdup(request, length);
+    e->length = length;
+    add_request(s, e);
+}
+
+/* ---- After a restart ---- */
+
+static void
+resume_step(struct step_job *job, const struct step_log_entry *entry, const struct cgroup *outer)
+{
+    CLEANUP_FREE char *name = xasprintf("step-%" PRId64, entry->id);
+    struct agent_step *e = add_step(job);
+
+    e->id = entry->id;
+    e->overlaps = entry->overlaps;
+    e->cpus = entry->cpus;
+    if (outer != NULL)
+        e->cgroup = cgroup_new_inner(outer, name);
+    list_add_last(&job->running, &e->link);
+    step_end_resume(e, entry);
+}
+
+static void
+resume_pod(const char *uid, void *context)
+{
+    struct steps *s = context;
+    struct step_log_entry *entries = NULL;
+    CLEANUP(cgroup_freep) struct cgroup *outer = pod_host_find_cgroup(s->s.agent, uid);
+    unsigned n = 0;
+    int64_t next_id;
+    struct step_job *job;
+
+    if (step_log_read(s->log_dir, uid, &entries, &n, &next_id) < 0)
+        return;
+    job = get_job(s, uid);
+    job->next_id = next_id;
+    for (unsigned i = 0; i < n; i++)
+        resume_step(job, &entries[i], outer);
+    free(entries);
+}
+
+/* ---- Life ---- */
+
+bool
+steps_end_pod(const char *uid, void *context)
+{
+    struct steps *s = context;
+    struct step_job *job = map_find(s->jobs, uid);
+
+    if (job == NULL)
+        return true;
+    job->is_ending = true;
+    while (!list_is_empty(&job->waiting))
+        refuse(container_of(job->waiting.next, struct agent_step, link), "the job is ending");
+    list_foreach(at, &job->running) step_end_kill(container_of(at, struct agent_step, link));
+    if (!list_is_empty(&job->running))
+        return false;
+    step_log_remove(s->log_dir, uid);
+    map_remove(s->jobs, uid);
+    free_job(job);
+    return true;
+}
+
+void
+steps_end_unknown(struct steps *s)
+{
+    const char *uid;
+    size_t at = 0;
+    void *job;
+
+    while (map_next(s->jobs, &at, &uid, &job))
+        if (!pods_has(s->s.pods, uid) && steps_end_pod(uid, s))
+            at = 0; /* the map has changed */
+}
+
+int
+steps_open(const struct steps_settings *settings, struct steps **ret_steps, struct error *err)
+{
+    CLEANUP(steps_freep) struct steps *s = xnew(struct steps);
+    int r;
+
+    s->s = *settings;
+    s->program = xstrdup(settings->program);
+    s->log_dir = xasprintf("%s/steps", settings->agent->run_dir);
+    s->jobs = map_new();
+    r = dir_make(s->log_dir, 0700, err);
+    if (r == 0)
+        r = step_socket_open(
+            &(struct step_socket_settings){
+                .loop = settings->agent->loop,
+                .path = settings->socket,
+                .asked = on_asked,
+                .context = s,
+            },
+            &s->door, err);
+    if (r < 0)
+        return r;
+    step_log_visit(s->log_dir, resume_pod, s);
+    *ret_steps = s;
+    s = NULL;
+    return 0;
+}
+
+/* The connections of waiting kruns are closed, which then ask the next agent. */
+void
+steps_stop(struct steps *s)
+{
+    if (s == NULL)
+        return;
+    s->is_stopping = true;
+    step_socket_free(s->door);
+    s->door = NULL;
+}
+
+/* The workers have ended: nothing is busy. */
+void
+steps_free(struct steps *s)
+{
+    size_t at = 0;
+    void *job;
+
+    if (s == NULL)
+        return;
+    step_socket_free(s->door);
+    while (map_next(s->jobs, &at, NULL, &job))
+        free_job(job);
+    map_free(s->jobs);
+    free(s->program);
+    free(s->log_dir);
+    free(s);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps.h - the steps of the jobs of this node
+ *
+ * The step manager: gives out ids and CPUs of a pod, all or none and in the order in
+ * which kruns ask, and starts a kiln-step for each step:
+ *
+ *   WAITING --> RUNNING --> ENDING
+ *
+ * WAITING: krun's connection is here; other steps have the CPUs. RUNNING: kiln-step has
+ * the connection. ENDING: kiln-step is gone, a worker kills what is left in the
+ * step's cgroup; then the CPUs are free.
+ *
+ * A restarted agent finds its steps in their logs (step_log.h); kruns that waited ask
+ * again.
+ *
+ * Owns:   the socket, the steps and their connections.
+ * Thread: the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+
+struct agent_context;
+struct error;
+struct pods;
+struct steps;
+
+struct steps_settings {
+    const struct agent_context *agent;
+    const struct pods *pods;
+    const char *program; /* kiln-step */
+    const char *socket;  /* where kruns connect */
+};
+
+/* Life. Opening resumes the steps on the disk; call it before the pods are resumed, and
+ * steps_end_unknown after that. Stop starts no more steps; free when the workers have
+ * ended. Running steps go on.
+ */
+void steps_stop(struct steps *steps);
+void steps_free(struct steps *steps);
+int steps_open(const struct steps_settings *settings, struct steps **ret_steps, struct error *err);
+DEFINE_CLEANUP(struct steps, steps_free)
+
+/* Ends the steps of pods that are not here. */
+void steps_end_unknown(struct steps *steps);
+
+/* Ends the steps of a pod, and refuses others; true when none is left. */
+bool steps_end_pod(const char *uid, void *steps);

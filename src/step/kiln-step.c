@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kiln-step - starts the tasks of one step on one node, and moves their streams
+ *
+ * The agent starts it as the user, in the step's cgroup, with two descriptors: 0 is
+ * krun's connection, 1 has what the agent has granted and what krun has asked for.
+ * It needs no agent from then on, so a restart of the agent does not disturb a
+ * step. When krun's connection is lost, it kills its tasks; when it is killed
+ * itself, the agent kills what is left in the cgroup.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "step/step_state.h"
+
+#define LINK_FD  0
+#define INPUT_FD 1
+#define EVENTS   64
+
+#define KILL_AGAIN_MS 10
+/* How long the output of ended tasks is waited for while a process outside the step
+ * holds its pipe.
+ */
+#define GIVE_UP_MS    2000
+
+static int64_t
+now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void
+step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w)
+{
+    struct epoll_event e = {.events = events | EPOLLET, .data.ptr = w};
+
+    if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
+        abort();
+}
+
+/* ---- The beginning ---- */
+
+static int
+read_frame(struct step_reader *r, enum step_frame_type type, struct step_frame *ret_frame)
+{
+    return step_reader_next(r, ret_frame) == 1 && ret_frame->type == type ? 0 : -EBADMSG;
+}
+
+static void
+read_input(struct step_reader *in)
+{
+    for (;;) {
+        size_t room;
+        char *at = step_reader_space(in, &room);
+        ssize_t n = read(INPUT_FD, at, room);
+
+        if (n > 0)
+            step_reader_add(in, (size_t)n);
+        else if (n == 0 || errno != EINTR)
+            return;
+    }
+}
+
+/* The user's words are read as the user. */
+static int
+take_orders(struct step *s, struct error *err)
+{
+    struct step_reader in = {0};
+    struct step_frame order, grant, request;
+    int r = 0;
+
+    read_input(&in);
+    if (read_frame(&in, STEP_FRAME_ORDER, &order) < 0
+        || read_frame(&in, STEP_FRAME_ACCEPT, &grant) < 0
+        || read_frame(&in, STEP_FRAME_HELLO, &request) < 0)
+        r = error_set(err, -EBADMSG, "the agent's order is incomplete");
+    if (r == 0)
+        r = step_user_become(order.payload, order.length, err);
+    if (r == 0)
+        r = step_grant_decode(s->arena, grant.payload, grant.length, &s->grant, err);
+    if (r == 0)
+        r = step_request_decode(s->arena, request.payload, request.length, &s->request, err);
+    step_reader_fini(&in);
+    return r;
+}
+
+/* Signals for all processes of the pod reach this program, too, which outlives its
+ * tasks.
+ */
+static int
+take_signals(struct step *s)
+{
+    sigset_t all, child;
+
+    sigfillset(&all);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+        return -errno;
+    s->signal_fd = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    return s->signal_fd < 0 ? -errno : 0;
+}
+
+static void
+on_signal(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
+{
+    struct signalfd_siginfo info;
+
+    while (read(s->signal_fd, &info, sizeof(info)) > 0)
+        ;
+    (void)step_tasks_reap(s);
+}
+
+/* Three descriptors for each task. */
+static void
+raise_limit(struct step *s)
+{
+    struct rlimit l;
+
+    s->limits = 1024;
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+        return;
+    s->limits = l.rlim_cur;
+    l.rlim_cur = l.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static int
+prepare_limits(struct step *s, struct error *err)
+{
+    for (unsigned i = 0; i < s->request.limits.count; i++) {
+        const struct step_limit *l = &s->request.limits.items[i];
+        CLEANUP_FREE char *soft =
+            l->soft < 0 ? xstrdup("unlimited") : xasprintf("%lld", (long long)l->soft);
+        int r;
+
+        if (s->n_task_limits == RLIMIT_SETTINGS_MAX)
+            return error_set(err, -E2BIG, "limits: too many");
+        r = rlimit_parse(l->name, soft, "unlimited", &s->task_limits[s->n_task_limits], err);
+        if (r < 0)
+            return error_wrap(err, r, "limits");
+        s->n_task_limits++;
+    }
+    return 0;
+}
+
+static int
+open_step(struct step *s, struct error *err)
+{
+    int r;
+
+    for (enum step_stream i = 0; i < STEP_STREAMS; i++) {
+        list_init(&s->ready[i]);
+        step_send_window_init(&s->windows[i]);
+    }
+    s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (s->epoll_fd < 0)
+        return error_set(err, -errno, "epoll: %s", strerror(errno));
+    r = take_signals(s);
+    if (r < 0)
+        return error_set(err, r, "signals: %s", strerror(-r));
+    s->signal_watch.ready = on_signal;
+    step_watch(s, s->signal_fd, EPOLLIN, &s->signal_watch);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return error_set(err, -errno, "subreaper: %s", strerror(errno));
+    raise_limit(s);
+    r = prepare_limits(s, err);
+    if (r < 0)
+        return r;
+    step_link_open(s);
+    s->place = &s->grant.layout.nodes[s->grant.node];
+    s->n_tasks = s->place->n_tasks;
+    s->tasks = xnew_array(struct step_task, s->n_tasks);
+    for (unsigned i = 0; i < s->n_tasks; i++) {
+        s->tasks[i].rank = s->place->tasks[i];
+        s->tasks[i].input_fd = -1;
+        for (enum step_stream j = 0; j < STEP_STREAMS; j++)
+            s->tasks[i].outputs[j].fd = -1;
+    }
+    return 0;
+}
+
+/* ---- The life ---- */
+
+static void
+accept_step(struct step *s)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    step_grant_encode(&s->grant, &text);
+    step_frame_add(&s->link.out, &(struct step_frame){
+                                     .type = STEP_FRAME_ACCEPT,
+                                     .task = STEP_ALL_TASKS,
+                                     .payload = text.text,
+                                     .length = text.length,
+                                 });
+    step_link_flush(s);
+}
+
+static void
+refuse_step(struct step *s, const struct error *err)
+{
+    step_frame_add(&s->link.out, &(struct step_frame){
+                                     .type = STEP_FRAME_REFUSE,
+                                     .task = STEP_ALL_TASKS,
+                                     .payload = err->text,
+                                     .length = strlen(err->text),
+                                 });
+    step_link_flush(s);
+}
+
+/* When all tasks have ended, nothing of theirs may go on, and krun gets the rest of
+ * their output. Returns how long to wait; -1: until something happens.
+ */
+static int
+finish(struct step *s)
+{
+    if (!s->is_over) {
+        if (s->n_running > 0)
+            return -1;
+        s->is_over = true;
+        s->give_up_ms = now_ms() + GIVE_UP_MS;
+    }
+    if (step_tasks_reap(s)) {
+        step_tasks_kill();
+        return KILL_AGAIN_MS;
+    }
+    if (s->n_outputs > 0 && now_ms() < s->give_up_ms)
+        return (int)(s->give_up_ms - now_ms()) + 1;
+    if (s->n_outputs > 0)
+        step_output_give_up(s);
+    if (s->n_outputs == 0 && !s->has_ended) {
+        s->has_ended = true;
+        step_frame_add(&s->link.out,
+                       &(struct step_frame){.type = STEP_FRAME_END, .task = STEP_ALL_TASKS});
+        step_link_flush(s);
+    }
+    return -1;
+}
+
+static void
+run_step(struct step *s)
+{
+    while (!s->link.is_lost && !(s->has_ended && step_link_is_flushed(s))) {
+        struct epoll_event events[EVENTS];
+        int wait_ms = finish(s);
+        int n;
+
+        if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
+            break;
+        n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms);
+        for (int i = 0; i < n; i++) {
+            struct step_watch *w = events[i].data.ptr;
+
+            w->ready(s, w, events[i].events);
+        }
+        step_output_pump(s);
+    }
+}
+
+/* Until nothing is left; what cannot be killed by its user is the agent's. */
+static void
+kill_rest(struct step *s)
+{
+    for (int i = 0; step_tasks_reap(s) && i < 3000 / KILL_AGAIN_MS; i++) {
+        step_tasks_kill();
+        usleep(KILL_AGAIN_MS * 1000);
+    }
+}
+
+int
+main(void)
+{
+    struct step *s = xnew(struct step);
+    struct error err = {0};
+    int r;
+
+    s->arena = arena_new(0);
+    s->link.fd = LINK_FD;
+    strbuf_init(&s->link.out);
+    r = take_orders(s, &err);
+    if (r == 0)
+        r = open_step(s, &err);
+    if (r == 0) {
+        accept_step(s);
+        r = step_tasks_start(s, &err);
+    }
+    if (r < 0)
+        refuse_step(s, &err);
+    else
+        run_step(s);
+    kill_rest(s);
+    return r < 0 || s->link.is_lost ? EXIT_FAILURE : EXIT_SUCCESS;
+}

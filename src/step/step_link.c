@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_link.c - the connection to krun */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/fd.h"
+#include "step/step_state.h"
+
+/* Bytes that wait to be sent, above which no more output is read from tasks. */
+#define QUEUE_MOST (128u << 10)
+
+static void
+break_link(struct step *s)
+{
+    s->link.is_lost = true;
+    strbuf_truncate(&s->link.out, 0);
+    s->link.sent = 0;
+}
+
+bool
+step_link_has_room(const struct step *s)
+{
+    return s->link.out.length - s->link.sent < QUEUE_MOST;
+}
+
+bool
+step_link_is_flushed(const struct step *s)
+{
+    return s->link.out.length == s->link.sent;
+}
+
+void
+step_link_flush(struct step *s)
+{
+    struct step_link *l = &s->link;
+
+    while (!l->is_lost && l->sent < l->out.length) {
+        ssize_t n = send(l->fd, l->out.text + l->sent, l->out.length - l->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n > 0)
+            l->sent += (size_t)n;
+        else if (errno == EAGAIN)
+            return;
+        else if (errno != EINTR)
+            break_link(s);
+    }
+    strbuf_truncate(&l->out, 0);
+    l->sent = 0;
+}
+
+static int
+take_frame(struct step *s, const struct step_frame *f)
+{
+    uint32_t number;
+    int r;
+
+    switch (f->type) {
+    case STEP_FRAME_DATA:
+        return f->stream == STEP_STDIN ? step_input_receive(s, f) : -EBADMSG;
+    case STEP_FRAME_CREDIT:
+        if (f->stream == STEP_STDIN)
+            return -EBADMSG;
+        r = step_frame_number(f, &number);
+        return r < 0 ? r : step_send_window_credit(&s->windows[f->stream], number);
+    case STEP_FRAME_SIGNAL:
+        r = step_frame_number(f, &number);
+        if (r == 0)
+            step_tasks_signal(s, f->task, (int)number);
+        return r;
+    case STEP_FRAME_BEAT:
+        return 0;
+    default:
+        return -EBADMSG;
+    }
+}
+
+/* A krun that breaks the protocol is as good as none. */
+static void
+receive(struct step *s)
+{
+    struct step_link *l = &s->link;
+
+    for (;;) {
+        struct step_frame f;
+        size_t room;
+        char *at = step_reader_space(&l->in, &room);
+        ssize_t n = recv(l->fd, at, room, MSG_DONTWAIT);
+        int r;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            break_link(s);
+            return;
+        }
+        step_reader_add(&l->in, (size_t)n);
+        while ((r = step_reader_next(&l->in, &f)) == 1 && (r = take_frame(s, &f)) == 0)
+            ;
+        if (r < 0) {
+            break_link(s);
+            return;
+        }
+    }
+}
+
+static void
+on_link(struct step *s, UNUSED struct step_watch *w, uint32_t events)
+{
+    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        receive(s);
+    step_link_flush(s);
+}
+
+void
+step_link_open(struct step *s)
+{
+    s->link.watch.ready = on_link;
+    step_watch(s, s->link.fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &s->link.watch);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_state.h - the private struct of kiln-step: the tasks of one step on one node
+ *
+ * kiln-step.c has the life of the step, step_link.c the connection to krun,
+ * step_tasks.c the processes, step_input.c what the tasks read, step_output.c what
+ * they write.
+ *
+ * Thread: the program's only one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/shepherd/files/rlimit.h"
+#include "lib/base/list.h"
+#include "lib/base/strbuf.h"
+#include "lib/step/step_frames.h"
+#include "lib/step/step_grant.h"
+#include "lib/step/step_request.h"
+
+struct step;
+
+/* A descriptor that epoll watches; a member of its owner. All are
+ * edge-triggered: a callback goes on until the call would block, or notes that there
+ * is more.
+ */
+struct step_watch {
+    void (*ready)(struct step *s, struct step_watch *w, uint32_t events);
+};
+
+struct step_link {
+    struct step_watch watch;
+    int fd;
+    struct step_reader in;
+    struct strbuf out;
+    size_t sent; /* of out */
+    bool is_lost;
+};
+
+/* A pipe from a task. */
+struct step_output {
+    struct step_watch watch;
+    struct list ready; /* in step.ready of its stream, while there may be more to read */
+    int fd;            /* -1: closed */
+    uint32_t task;
+    enum step_stream stream;
+};
+
+struct step_task {
+    uint32_t rank;
+    pid_t pid; /* 0: it never ran, or has ended */
+    struct step_output outputs[STEP_STREAMS];
+    /* its standard input */
+    struct step_watch input_watch;
+    int input_fd;  /* -1: none, or closed */
+    uint64_t read; /* bytes of the input that it has got */
+};
+
+/* Bytes of krun's input that not all tasks have got: at most one window. */
+struct step_input {
+    char *ring;
+    uint64_t begin, end; /* positions in the stream */
+    struct step_receive_window window;
+    bool is_over; /* nothing follows */
+};
+
+struct step {
+    struct arena *arena;
+    struct step_request request;
+    struct step_grant grant;
+    const struct step_layout_node *place; /* this node's */
+    int epoll_fd, signal_fd;
+    struct step_watch signal_watch;
+    struct step_link link;
+    struct step_task *tasks;
+    unsigned n_tasks, n_running, n_outputs;
+    struct step_input input;
+    struct list ready[STEP_STREAMS];
+    struct step_send_window windows[STEP_STREAMS];
+    bool is_over;       /* all tasks have ended */
+    bool has_ended;     /* END was sent */
+    int64_t give_up_ms; /* on outputs that somebody else holds open; 0: not yet */
+    /* The soft limit of descriptors that this program began with: it needs many itself. */
+    rlim_t limits;
+    struct rlimit_setting task_limits[RLIMIT_SETTINGS_MAX];
+    unsigned n_task_limits;
+};
+
+/* kiln-step.c */
+void step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w);
+
+/* step_user.c: from an order of the agent (agent/shepherd/files/order.h). */
+int step_user_become(const char *text, size_t length, struct error *err);
+
+/* step_link.c. Open watches the descriptor. Flush sends what it can; link_has_room: the
+ * queue is short enough for another piece of output. A link that was lost accepts
+ * everything and sends nothing.
+ */
+void step_link_open(struct step *s);
+void step_link_flush(struct step *s);
+bool step_link_has_room(const struct step *s);
+bool step_link_is_flushed(const struct step *s);
+
+/* step_tasks.c. Start starts all; what cannot be started has ended. Reap notes the
+ * ends of processes; it returns false when no process of the step is left.
+ */
+int step_tasks_start(struct step *s, struct error *err);
+bool step_tasks_reap(struct step *s);
+void step_tasks_signal(struct step *s, uint32_t rank, int signal_number);
+void step_tasks_kill(void);
+
+/* step_input.c. The pipe of a task's input; -1: the task reads nothing of krun. */
+int step_input_open(struct step *s, struct step_task *t, int *ret_fd);
+void step_input_close(struct step *s, struct step_task *t);
+int step_input_receive(struct step *s, const struct step_frame *f);
+void step_input_drop(struct step *s, struct step_task *t);
+
+/* step_output.c. Open makes the pipe; *ret_fd is the task's end, which the caller
+ * closes. Pump sends what is ready, as far as windows and link allow.
+ */
+int step_output_open(struct step *s, struct step_task *t, enum step_stream stream, int *ret_fd);
+void step_output_pump(struct step *s);
+void step_output_give_up(struct step *s);
