@@ -275,6 +275,14 @@ list_pods(struct arena *arena, void *context)
     return pods_list_held(a->pods, arena);
 }
 
+static struct json *
+list_ended(struct arena *arena, void *context)
+{
+    struct agent *a = context;
+
+    return pods_list_ended(a->pods, arena, is_lost, a);
+}
+
 static void
 fill_context(struct agent *a)
 {
@@ -477,6 +485,7 @@ agent_new(const struct agent_settings *settings, enum agent_next mode, struct ag
         .every_ms = settings->heartbeat_us / 1000 * CLUSTER_CHECK_BEATS,
         .holds = holds_revision,
         .list_pods = list_pods,
+        .list_ended = list_ended,
         .answered = on_cluster_answer,
         .context = a,
     });

@@ -232,4 +232,85 @@ ok "then other jobs start" wait_for 30 starts next 1
 touch "$home/waited" "$home/next" "$home/beside"
 ok "it completes" wait_for 30 job_is "$waited" Completed
 ok "it was started once" starts waited 1
+
+# --- jobs that had no pod in the copy ---------------------------------------------------
+# An array whose tasks run one after the other, held jobs, and one that a quota keeps
+# back. All of them run or have ended when the copy is put back.
+ready() { node_is_ready && two_ready; }
+count_of() { if [ -e "$home/$1.starts" ]; then wc -l <"$home/$1.starts"; else echo 0; fi; }
+started() { [ "$(count_of "$1")" -ge 1 ]; }
+task_runs() { started "elements.$1"; }
+cat >"$home/elements.sh" <<'TXT'
+#!/bin/sh
+name=$1${KILN_ARRAY_TASK_ID:+.$KILN_ARRAY_TASK_ID}
+echo start >>"$name.starts"
+while [ ! -e "$name" ]; do sleep 0.2; done
+exit "$(cat "$name")"
+TXT
+chmod 755 "$home/elements.sh"
+let_end() { echo "${2:-0}" >"$home/.end" && mv "$home/.end" "$home/$1"; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+array=$(submit --array=1-4%1 elements.sh elements)
+held=$(submit --hold elements.sh held)
+failed=$(submit --hold elements.sh failed)
+again=$(submit --hold elements.sh again)
+admin create -f - <<'TXT' >/dev/null
+{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "cap"},
+ "spec": {"hard": {"requests.cpu": "7"}}}
+TXT
+counted() { admin get resourcequota cap -o json | jq -e '.status.used["requests.cpu"] == "1"'; }
+ok "a task of an array runs" wait_for 30 task_runs 1
+ok "a quota counts it" wait_for 20 counted
+first=$(submit -c 4 elements.sh first)
+ok "a job takes the rest of the quota" wait_for 20 started first
+over=$(submit -c 4 elements.sh over)
+is_kept_back() { as kilntest1 kctl why "$over" | grep -q "quota"; }
+ok "another job is kept back by the quota" wait_for 20 is_kept_back
+copy_to elements
+let_end elements.1 && wait_for 30 task_runs 2
+let_end elements.2 4 && wait_for 30 task_runs 3
+let_end first && wait_for 30 started over
+as kilntest1 kctl release "$failed" >/dev/null && wait_for 30 started failed
+let_end failed 3
+ok "a held job was released, and has failed" wait_for 30 job_is "$failed" Failed
+as kilntest1 kctl release "$again" >/dev/null && wait_for 30 started again
+as kilntest1 kctl requeue "$again" >/dev/null
+started_again() { [ "$(count_of again)" -eq 2 ]; }
+ok "another was released, and has been requeued" wait_for 30 started_again
+admin delete resourcequota cap >/dev/null
+as kilntest1 kctl release "$held" >/dev/null
+ok "all of them run or have ended" wait_for 30 started held
+put_back elements
+cluster_controller
+wait_for 60 ready || bail_out "the nodes are not ready"
+row() { as kilntest1 kctl get job "$array" -o json; }
+ran() { row | jq -e ".status.succeeded // 0 | . >= $1"; }
+ok "the task that had ended is recorded as done" wait_for 60 ran 1
+runs_at_all() { as kilntest1 kctl get pods --no-headers | grep "job-$1" | grep -qw Running; }
+ok "the task that runs is adopted" wait_for 60 runs_at_all "$array-2"
+ok "the job that was kept back is adopted" wait_for 60 runs_at_all "$over"
+let_end elements.3 && wait_for 30 task_runs 4
+let_end elements.4
+let_end over
+ok "the job that was kept back completes" wait_for 30 job_is "$over" Completed
+array_over() { row | jq -e '.status.conditions[]? | select(.type == "Failed" and .status == "True")'; }
+ok "the array ends, and has failed, as its second task" wait_for 60 array_over
+like "the failed task is the one that failed" "$(row)" '"failedIndexes": *"1"'
+ok "the held job is still held" job_is "$held" Held
+as kilntest1 kctl release "$held" "$failed" >/dev/null
+ok "a held job that runs is adopted when it is released" wait_for 30 runs_at_all "$held"
+ok "and its node no longer lists it as an orphan" wait_for 30 lists_orphans 0
+ok "one that has ended ends as it had" wait_for 30 job_is "$failed" Failed
+is "with its exit code" "$(as kilntest1 kctl wait "$failed" --timeout=30s >/dev/null 2>&1; echo $?)" 3
+as kilntest1 kctl release "$again" >/dev/null
+ok "of one that was requeued, the second attempt is adopted" \
+    wait_for 30 runs_at_all "$again-0-r1"
+let_end again
+ok "it completes" wait_for 30 job_is "$again" Completed
+ok "it was not started a third time" started_again
+let_end held
+ok "the held job completes" wait_for 30 job_is "$held" Completed
+for name in elements.1 elements.2 elements.3 elements.4 held failed first over; do
+    is "$name was started once" "$(count_of "$name" | tr -d ' ')" 1
+done
 finish

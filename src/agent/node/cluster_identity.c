@@ -53,8 +53,9 @@ struct cluster_identity {
     int64_t again_ms;
     bool is_settling;
     bool is_asking;
-    bool has_listed; /* the pods here, with the request under way */
-    bool ask_again;  /* after the answer to the request under way */
+    bool has_listed;  /* the pods here, with the request under way */
+    bool wants_ended; /* the controller has asked for the pods that have ended */
+    bool ask_again;   /* after the answer to the request under way */
     bool was_foreign;
     bool has_joined;
     struct error last_failure; /* the failure logged last, so that each is logged once */
@@ -260,6 +261,8 @@ read_answer(struct cluster_identity *b, const struct client_reply *reply)
     b->was_foreign = false;
     b->is_settling = json_is_true(json_get(tree, "awaitsNodes"));
     b->ask_again = b->ask_again || (b->is_settling && lists(b) && !b->has_listed);
+    b->wants_ended = json_is_true(json_get(tree, "wantsEnded"));
+    b->ask_again = b->ask_again || b->wants_ended;
     note_unmarked(b, mark, json_get_int(tree, "since", 0), json_get_int(tree, "common", 0));
     write_mark(b, mark);
     b->witnessed = 0;
@@ -315,6 +318,9 @@ add_pods(struct cluster_identity *b, struct arena *arena, struct json *body)
     json_set_bool(arena, body, "listsPods", true);
     if (b->has_listed)
         json_set(arena, body, "pods", b->s.list_pods(arena, b->s.context));
+    json_set_bool(arena, body, "listsEnded", true);
+    if (b->wants_ended)
+        json_set(arena, body, "ended", b->s.list_ended(arena, b->s.context));
 }
 
 void

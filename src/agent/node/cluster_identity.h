@@ -45,6 +45,8 @@ struct cluster_identity_settings {
     bool (*holds)(int64_t after, int64_t before, void *context);
     /* The pods here, for a controller whose store may lack their bindings. Or NULL. */
     struct json *(*list_pods)(struct arena *arena, void *context);
+    /* With that: the pods that have ended here at revisions that the store has lost. */
+    struct json *(*list_ended)(struct arena *arena, void *context);
     void (*answered)(enum cluster_answer answer, void *context);
     void *context;
 };

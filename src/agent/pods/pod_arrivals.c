@@ -10,6 +10,7 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
+#include "agent/pods/files/pod_ends.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/pods.h"
@@ -27,7 +28,6 @@
 #include "lib/client/event_recorder.h"
 #include "lib/client/informer.h"
 #include "lib/json/json.h"
-#include "lib/json/record.h"
 #include "lib/loop/timer.h"
 
 /* The pod may overlap a frozen pod that yields its cores. */
@@ -160,19 +160,14 @@ pods_list_held(const struct pods *p, struct arena *arena)
 
     while (map_next(p->runs, &at, NULL, &run)) {
         const struct object *pod = pod_run_pod(run);
-        const struct allocation *allocation = pod_of(pod)->status.allocation;
         struct json *item;
 
-        if (pod_run_is_forgotten(run) || allocation == NULL || pod_is_finished(pod_of(pod))
+        if (pod_run_is_forgotten(run) || pod_is_finished(pod_of(pod))
             || pod->meta->deleted_at_us != 0)
             continue;
-        item = json_object(arena);
-        json_set_string(arena, item, "namespace", arena_strdup(arena, pod->meta->namespace));
-        json_set_string(arena, item, "name", arena_strdup(arena, pod->meta->name));
-        json_set_string(arena, item, "uid", arena_strdup(arena, pod->meta->uid));
-        json_set(arena, item, "allocation",
-                 json_dup(arena, record_encode(&allocation_record, arena, allocation)));
-        json_append(arena, list, item);
+        item = pod_ends_describe(arena, pod);
+        if (item != NULL)
+            json_append(arena, list, item);
     }
     return list;
 }
@@ -196,4 +191,69 @@ bool
 pods_has(const struct pods *p, const char *uid)
 {
     return map_find(p->runs, uid) != NULL;
+}
+
+struct json *
+pods_list_ended(const struct pods *p, struct arena *arena, pods_is_lost_fn *is_lost, void *context)
+{
+    return pod_ends_list(p->ends, arena, is_lost, context);
+}
+
+bool
+pods_holds_revision(const struct pods *p, int64_t after, int64_t before)
+{
+    size_t at = 0;
+    void *run;
+
+    while (map_next(p->runs, &at, NULL, &run)) {
+        int64_t revision = pod_run_pod(run)->revision;
+
+        if (revision > after && revision < before)
+            return true;
+    }
+    return false;
+}
+
+void
+pods_visit_retained(const struct pods *p, void (*visit)(const struct object *pod, void *context),
+                    void *context)
+{
+    size_t at = 0;
+    void *run;
+
+    while (map_next(p->runs, &at, NULL, &run))
+        if (pod_run_is_retained(run))
+            visit(pod_run_pod(run), context);
+}
+
+/* ---- Pods that were here before ---- */
+
+/* The API has the pod again: its store is the one that had it, or the pod was made
+ * anew for the one that is here.
+ */
+void
+pods_note_known(struct pods *p, struct pod_run *run)
+{
+    if (!pod_run_is_orphan(run))
+        return;
+    log_info("the API has pod '%s/%s' again, which is no longer an orphan",
+             pod_run_pod(run)->meta->namespace, pod_run_pod(run)->meta->name);
+    pod_run_set_orphan(run, false);
+    map_put(p->known_again, pod_run_uid(run), p);
+    p->left(p->context);
+}
+
+/* The pod has ended here before, which the API's store has lost. */
+bool
+pods_repeat_end(struct pods *p, const struct object *pod)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *report = pod_ends_find(p->ends, arena, pod->meta->uid);
+
+    if (report == NULL)
+        return false;
+    log_info("pod '%s/%s' has ended here before, reporting its end again", pod->meta->namespace,
+             pod->meta->name);
+    pod_run_repeat_end(pods_add_run(p, pod), report);
+    return true;
 }

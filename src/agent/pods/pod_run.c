@@ -86,6 +86,7 @@ destroy(struct pod_run *s)
     exit_record_free(s->exit_record);
     free(s->end_reason);
     free(s->end_message);
+    free(s->end_report);
     free(s->uid);
     free(s);
 }
@@ -129,8 +130,10 @@ pod_run_check_over(struct pod_run *s)
 
     if (s->phase != POD_RUN_DONE || s->busy > 0)
         return;
-    if (s->forgotten || (s->reported == REPORT_END && !deleted))
+    if (s->forgotten || (s->reported == REPORT_END && !deleted)) {
+        status_report_note_end(s);
         s->s.over(s, s->s.context);
+    }
 }
 
 /* ---- The end ---- */

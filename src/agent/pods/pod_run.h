@@ -31,8 +31,10 @@ struct agent_context;
 struct blobs;
 struct group_nodes;
 struct cgroup;
+struct end_records;
 struct error;
 struct gpu_use;
+struct json;
 struct object;
 struct pod_mounts;
 struct pod_run;
@@ -76,6 +78,7 @@ struct pod_run_settings {
     allocation_given_fn *given; /* memory given to all pods here; or NULL */
     void *context;              /* for all callbacks */
     unsigned *n_launched;       /* counts the runs that are in phase LAUNCHED */
+    struct end_records *ends;
 };
 
 /* Life. Freeing only stops following: a running pod continues with its
@@ -97,7 +100,7 @@ DEFINE_CLEANUP(struct pod_run, pod_run_free)
  * pending reports without waiting for the next retry. pod_run_note_forgotten:
  * the API no longer has the pod, which is killed at once and not reported.
  * pod_run_set_orphan: the API's store has lost the pod, which continues and is
- * counted.
+ * counted. pod_run_repeat_end: the pod ended here before; reports that again.
  */
 void pod_run_resume(struct pod_run *run);
 void pod_run_refuse(struct pod_run *run, const char *reason, const char *message);
@@ -107,6 +110,7 @@ void pod_run_report_now(struct pod_run *run);
 void pod_run_note_forgotten(struct pod_run *run);
 void pod_run_set_orphan(struct pod_run *run, bool is_orphan);
 void pod_run_dismiss(struct pod_run *run);
+void pod_run_repeat_end(struct pod_run *run, const struct json *report);
 void pod_run_recheck(struct pod_run *run);
 
 /* Look. pod_run_format_cgroup returns false before the run has a cgroup, and

@@ -90,6 +90,8 @@ struct pod_run {
     char *end_reason;
     char *end_message;
     bool is_disruption;
+    char *end_report; /* of an earlier run of the pod: the patch, as JSON; or NULL */
+    bool is_end_noted;
     struct timer *clean_timer;
     int64_t killed_at_us; /* monotonic; 0: not killed */
     bool is_unkillable;   /* reported as unkillable */
@@ -176,3 +178,4 @@ void status_report_request(struct pod_run *s, enum report_kind what);
 void status_report_send(struct pod_run *s);
 void status_report_on_timer(void *run);
 void status_report_repeat(struct pod_run *s);
+void status_report_note_end(struct pod_run *s);

@@ -11,6 +11,7 @@
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods_state.h"
 #include "agent/pods/shared_pool.h"
+#include "agent/records/end_record.h"
 #include "agent/shepherd/fence.h"
 #include "agent/volumes/pod_mounts.h"
 #include "lib/api/node/allocation.h"
@@ -84,6 +85,7 @@ on_over(struct pod_run *run, void *context)
     struct pods *p = context;
 
     map_remove(p->runs, pod_run_uid(run));
+    map_remove(p->known_again, pod_run_uid(run));
     if (may_be_shown_alive(p, pod_run_pod(run)))
         map_put(p->over, pod_run_uid(run), p);
     if (pod_run_is_forgotten(run))
@@ -104,8 +106,8 @@ on_holding_changed(UNUSED struct pod_run *run, void *context)
     timer_start(p->arrival_timer, 0);
 }
 
-static struct pod_run *
-add_run(struct pods *p, const struct object *pod)
+struct pod_run *
+pods_add_run(struct pods *p, const struct object *pod)
 {
     struct pod_run_settings settings = {
         .agent = p->agent,
@@ -119,6 +121,7 @@ add_run(struct pods *p, const struct object *pod)
         .given = sum_given,
         .context = p,
         .n_launched = &p->n_launched,
+        .ends = p->ends,
     };
     struct pod_run *run = pod_run_new(&settings, pod);
 
@@ -133,7 +136,7 @@ add_pod(struct pods *p, const struct object *pod)
     bool wants_to_run = !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0
                         && !pod_run_is_past(p->agent, pod);
     const struct pod_run *other = wants_to_run ? pods_find_overlap(p, pod, &err) : NULL;
-    struct pod_run *run = add_run(p, pod);
+    struct pod_run *run = pods_add_run(p, pod);
 
     /* The pod's end was reported when its cores were free, so the run only has
      * to end. Other pods that are past have released their cores, too: a pod that
@@ -190,7 +193,7 @@ forget_dirs(struct pods *p, const char *uid)
 }
 
 static bool
-make_orphan(struct pod_run *run)
+make_orphan(struct pods *p, struct pod_run *run)
 {
     const struct object *pod = pod_run_pod(run);
 
@@ -200,6 +203,7 @@ make_orphan(struct pod_run *run)
                 "changes of that time: it is kept until an administrator "
                 "decides (kctl orphans)",
                 pod->meta->namespace, pod->meta->name);
+    map_remove(p->known_again, pod_run_uid(run));
     pod_run_set_orphan(run, true);
     return true;
 }
@@ -255,7 +259,7 @@ pods_resolve_forgotten(struct pods *p, pods_is_lost_fn *is_lost, void *context)
         if (run == NULL || pods_find_known(p, pod_run_pod(run)) != NULL)
             continue;
         if (is_lost(pod_run_pod(run)->revision, context))
-            has_orphans |= make_orphan(run);
+            has_orphans |= make_orphan(p, run);
         else
             end_forgotten(run);
     }
@@ -263,21 +267,6 @@ pods_resolve_forgotten(struct pods *p, pods_is_lost_fn *is_lost, void *context)
     if (map_count(p->dropped) > 0)
         forget_dropped(p);
     return has_orphans;
-}
-
-bool
-pods_holds_revision(const struct pods *p, int64_t after, int64_t before)
-{
-    size_t at = 0;
-    void *run;
-
-    while (map_next(p->runs, &at, NULL, &run)) {
-        int64_t revision = pod_run_pod(run)->revision;
-
-        if (revision > after && revision < before)
-            return true;
-    }
-    return false;
 }
 
 void
@@ -336,11 +325,13 @@ on_change(const struct object *old_object, const struct object *new_object, void
     if (p->agent->note_revision != NULL && run == NULL)
         p->agent->note_revision(pod->revision, p->agent->ask_context);
     if (run != NULL) {
-        pod_run_set_orphan(run, false); /* the store that had it is back */
+        pods_note_known(p, run);
         pod_run_update(run, pod);
     } else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
         return; /* its end was reported; its output is kept with the pod */
     else if (map_find(p->over, pod->meta->uid) != NULL)
+        return;
+    else if (pod->meta->deleted_at_us == 0 && pods_repeat_end(p, pod))
         return;
     else if (pod_of(pod)->status.allocation != NULL || pod->meta->deleted_at_us != 0)
         add_pod(p, pod);
@@ -430,7 +421,7 @@ resume_record(const char *uid, const char *text, size_t length, void *context)
         log_warning("the files of pod '%s' cannot be read: %s, ignoring", uid, err.text);
         return;
     }
-    pod_run_resume(add_run(p, pod));
+    pod_run_resume(pods_add_run(p, pod));
     object_unref(pod);
 }
 
@@ -459,6 +450,8 @@ pods_new(const struct agent_context *agent, void (*left)(void *context), void *c
     p->over = map_new();
     p->forgotten = map_new();
     p->dropped = map_new();
+    p->known_again = map_new();
+    p->ends = end_records_open(agent->state_dir);
     p->arrival_timer = timer_new(agent->loop, pods_check_arrivals, p);
     p->left = left;
     p->context = context;
@@ -502,6 +495,8 @@ pods_free(struct pods *p)
     map_free(p->over);
     map_free(p->forgotten);
     map_free(p->dropped);
+    map_free(p->known_again);
+    end_records_free(p->ends);
     timer_free(p->arrival_timer);
     shared_pool_free(p->shared_pool);
     blobs_free(p->blobs);
@@ -549,7 +544,7 @@ pods_confirm_gone(struct pods *p, const char *uid)
     const struct pod_run *run = map_find(p->runs, uid);
 
     if (run != NULL && pod_run_holds_cores(run))
-        return false;
+        return map_find(p->known_again, uid) != NULL;
     if (run == NULL)
         map_put(p->over, uid, p);
     return true;
@@ -570,18 +565,6 @@ pods_count_running(const struct pods *p)
     while (map_next(p->runs, &at, NULL, &run))
         n += pod_run_holds_cores(run);
     return n;
-}
-
-void
-pods_visit_retained(const struct pods *p, void (*visit)(const struct object *pod, void *context),
-                    void *context)
-{
-    size_t at = 0;
-    void *run;
-
-    while (map_next(p->runs, &at, NULL, &run))
-        if (pod_run_is_retained(run))
-            visit(pod_run_pod(run), context);
 }
 
 void

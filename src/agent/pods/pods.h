@@ -57,8 +57,9 @@ void pods_end_orphans(struct pods *pods, const char *uids);
 /* The node's topology has changed: checks whether pods have lost resources. */
 void pods_note_topology(struct pods *pods);
 
-/* The API has forgotten the pod: whether nothing of the pod is here. Then the
- * pod is not started any more, although the watch may lag behind.
+/* The API has forgotten the pod: whether nothing of the pod is here, or the API has
+ * the pod again, and counts it. Then the pod is not started any more, although the
+ * watch may lag behind.
  */
 bool pods_confirm_gone(struct pods *pods, const char *uid);
 
@@ -79,9 +80,15 @@ void pods_visit_retained(const struct pods *pods,
                          void (*visit)(const struct object *pod, void *context), void *context);
 
 /* The pods that were bound to this node and are not over for the API (pod_arrivals.c):
- * namespace, name, uid and allocation of each.
+ * namespace, name, uid, revision, Job and allocation of each.
  */
 struct json *pods_list_held(const struct pods *pods, struct arena *arena);
+
+/* The same of the pods that have ended here, if the API's store has lost their last
+ * known revision.
+ */
+struct json *pods_list_ended(const struct pods *pods, struct arena *arena, pods_is_lost_fn *is_lost,
+                             void *context);
 
 /* Calls `visit` for each pod whose process runs; borrowed for the call. */
 struct running_pod;

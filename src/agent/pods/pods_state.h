@@ -9,6 +9,7 @@
 #include "agent/pods/pods.h"
 
 struct blobs;
+struct end_records;
 struct error;
 struct group_nodes;
 struct informer;
@@ -31,7 +32,12 @@ struct pods {
      * has shown their end
      */
     struct map *over;
-    struct map *forgotten;       /* uids of pods that the API has forgotten */
+    struct map *forgotten; /* uids of pods that the API has forgotten */
+    /* uids of pods that were orphans until the API has had them again: nobody else has
+     * to count what they hold
+     */
+    struct map *known_again;
+    struct end_records *ends;
     struct map *dropped;         /* uids of finished pods that a list lacks */
     struct timer *arrival_timer; /* checks the runs that wait for their cores */
     void (*left)(void *context);
@@ -53,3 +59,12 @@ bool pods_has_lent(const struct pod_run *run, void *pods);
 const struct pod_run *pods_find_overlap(const struct pods *p, const struct object *pod,
                                         struct error *err);
 void pods_check_arrivals(void *pods);
+
+/* A new run of the pod. */
+struct pod_run *pods_add_run(struct pods *pods, const struct object *pod);
+
+/* The watch has the pod of a run (pod_arrivals.c), or a pod without one: if that has
+ * ended here before, its end is reported again, and the result is true.
+ */
+void pods_note_known(struct pods *pods, struct pod_run *run);
+bool pods_repeat_end(struct pods *pods, const struct object *pod);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_report.c - reports a run to the API, and retries until it is accepted
  */
+#include <string.h>
+
 #include "agent/pods/agent_context.h"
+#include "agent/pods/files/pod_ends.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/status_patch.h"
 #include "agent/shepherd/files/exit_record.h"
@@ -16,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
@@ -116,6 +120,9 @@ make_patch(struct pod_run *s, struct arena *arena)
     struct allocation_fault broken = {0};
 
     broken.reason = placement_watch_find_fault(s, &broken.message);
+    if (s->end_report != NULL && s->wanted == REPORT_END)
+        return json_parse(arena, arena_strdup(arena, s->end_report), strlen(s->end_report), NULL,
+                          NULL);
     if (s->wanted == REPORT_PREPARED)
         return status_patch_make_prepared(arena, s->pod, clock_real_us(g->clock));
     if (s->wanted == REPORT_WAITING)
@@ -163,6 +170,22 @@ make_patch(struct pod_run *s, struct arena *arena)
                                      .host_address = g->address,
                                      .boot_id = g->boot_id,
                                  });
+}
+
+/* Records the end, for a controller whose store will have lost it. A pod that never
+ * began, and whose end is not reported, may run.
+ */
+void
+status_report_note_end(struct pod_run *s)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+
+    if (s->is_end_noted || s->wanted != REPORT_END || s->s.ends == NULL
+        || (s->exit_record == NULL && s->end_reason == NULL))
+        return;
+    s->is_end_noted = true;
+    arena = arena_new(0);
+    pod_ends_note(s->s.ends, arena, s->pod, make_patch(s, arena));
 }
 
 void
@@ -222,6 +245,7 @@ status_report_send(struct pod_run *s)
         return;
     if (!s->forgotten && s->reported < s->wanted) {
         arena = arena_new(0);
+        status_report_note_end(s);
         request.body = make_patch(s, arena);
         s->reporting = s->wanted;
         s->busy++;
@@ -233,6 +257,17 @@ status_report_send(struct pod_run *s)
         return;
     }
     pod_run_check_over(s);
+}
+
+void
+pod_run_repeat_end(struct pod_run *s, const struct json *report)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    json_print(report, &text);
+    s->end_report = strbuf_take(&text);
+    s->is_end_noted = true;
+    pod_run_finish(s);
 }
 
 void

@@ -16,6 +16,7 @@
 #include "controller/apiserver/http/refusal.h"
 #include "controller/apiserver/http_handler.h"
 #include "controller/apiserver/local/local_client.h"
+#include "controller/apiserver/marks/lost_pods.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/barred_tasks.h"
 #include "controller/apiserver/request/responder.h"
@@ -92,6 +93,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->http = http_server_new(server->loop, settings->limits, http_handler_serve, server);
     http_server_set_refusal_text(server->http, refusal_word);
     server->is_scheduling_paused = settings->is_scheduling_paused;
+    server->lost_pods = lost_pods_new();
     bootstrap(server);
     scheduling_pause_begin(server, settings->begins_paused);
     server->node_reports = node_reports_new(server, settings->startup_wait_ms);
@@ -134,6 +136,7 @@ apiserver_free(struct apiserver *server)
     responders_free(server->responders);
     responders_free(server->quota_responders);
     node_reports_free(server->node_reports);
+    lost_pods_free(server->lost_pods);
     openapi_free(server->openapi);
     request_metrics_free(server->request_metrics);
     user_counts_free(server->own_counts);

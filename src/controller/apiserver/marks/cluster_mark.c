@@ -275,6 +275,21 @@ add_ranges(struct request *q, struct json *tree)
     json_set_int(q->arena, tree, "skipped", json_count(list) - n_lost);
 }
 
+/* Asks for what has ended since a copy of the store was made only if there can be
+ * such a copy. Only the agent's second request has it, because the first does not
+ * know which revisions are lost.
+ */
+static bool
+wants_ended(const struct request *q)
+{
+    const struct store *store = q->server->store;
+
+    return json_is_true(json_get(q->body, "listsEnded")) && json_get(q->body, "pods") != NULL
+           && json_get(q->body, "ended") == NULL
+           && (store_find_secret(store, STORE_LOST_REVISIONS) != NULL
+               || store_find_secret(store, STORE_SKIPPED_REVISIONS) != NULL);
+}
+
 static void
 write_brief(struct request *q, struct sealed_mark *mark)
 {
@@ -310,6 +325,8 @@ answer_mark(struct request *q, const char *key, const char *uid, const struct se
         json_set_int(q->arena, tree, "common", find_common_to(q, theirs, INT64_MAX));
     if (node_reports_are_awaited(q->server->node_reports))
         json_set_bool(q->arena, tree, "awaitsNodes", true);
+    if (wants_ended(q))
+        json_set_bool(q->arena, tree, "wantsEnded", true);
     add_ranges(q, tree);
     reply_tree(&q->reply, 201, tree);
 }
@@ -361,26 +378,25 @@ describe(struct request *q, const struct sealed_mark *mark)
 }
 
 /* An agent that could list its pods, but did not know that it should, asks again
- * with the list when the answer says that nodes are awaited. Only a node that has
- * proved itself speaks for its pods.
+ * with the list when the answer says that nodes are awaited; likewise with those that
+ * have ended.
  */
 static bool
 is_whole(const struct request *q)
 {
-    return q->principal->type == PRINCIPAL_AGENT
-           && (json_get(q->body, "pods") != NULL || !json_is_true(json_get(q->body, "listsPods")));
+    return (json_get(q->body, "pods") != NULL || !json_is_true(json_get(q->body, "listsPods")))
+           && !wants_ended(q);
 }
 
 void
-cluster_mark_serve(struct request *q, const struct cluster_mark_pods *held)
+cluster_mark_serve(struct request *q, cluster_mark_take_fn *take_held)
 {
     struct store *store = q->server->store;
     const char *key = store_find_secret(store, KEY_NAME);
     const char *uid = cluster_uid(q);
     enum node_report report = NODE_REPORT_EARLIER;
     struct store_txn *txn = NULL;
-    const struct json *pods = json_get(q->body, "pods");
-    bool is_older = false, is_ours, has_unbound = false;
+    bool is_older = false, is_ours, is_fine = true;
     struct sealed_mark mark;
 
     /* Agents retry after this failure: they end no pod and keep no other uid.
@@ -399,19 +415,23 @@ cluster_mark_serve(struct request *q, const struct cluster_mark_pods *held)
     if (is_ours) {
         report = describe(q, &mark);
         is_older = is_beyond(q, &mark);
-        has_unbound = json_is(pods, JSON_ARRAY) && held->find(q, pods);
-    }
-    if (is_older || has_unbound) {
-        txn = store_begin(store);
-        if ((is_older && !go_beyond(q, txn, &mark)) || (has_unbound && !held->bind(q, txn, pods))) {
-            request_rollback(q, txn);
-            return;
+        if (is_older) {
+            txn = store_begin(store);
+            is_fine = go_beyond(q, txn, &mark);
         }
+        is_fine = is_fine && take_held(q, &txn);
+    }
+    if (!is_fine) {
+        if (txn != NULL)
+            request_rollback(q, txn);
+        else
+            request_finish_durably(q);
+        return;
     }
     answer_mark(q, key, uid, is_ours ? &mark : NULL);
     if (txn != NULL)
         store_commit(txn, is_older ? forget_before : NULL, store);
-    if (is_whole(q))
-        node_reports_note(q->server->node_reports, q->route.name, report);
+    if (q->principal->type == PRINCIPAL_AGENT)
+        node_reports_note(q->server->node_reports, q->route.name, report, is_whole(q));
     request_finish_durably(q);
 }

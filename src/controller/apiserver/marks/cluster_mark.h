@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 
-struct json;
 struct request;
 struct store;
 struct store_txn;
@@ -16,12 +15,10 @@ struct store_txn;
 /* At the start, before anybody can send a mark. */
 void cluster_mark_make_key(struct store *store);
 
-/* `find` and `bind` are called with the pods that the node says it has, if it says
- * so: whether the store lacks a binding of one, and to write these bindings.
- * Bind returns false when the reply is a 500.
+/* `take_held` is called when the mark is of this cluster, after the store's numbers
+ * were raised above it: to write the bindings that the store has lost of the pods
+ * that the node says it has. It begins a transaction if there is none. It returns
+ * false when the reply is a 500.
  */
-struct cluster_mark_pods {
-    bool (*find)(struct request *q, const struct json *pods);
-    bool (*bind)(struct request *q, struct store_txn *txn, const struct json *pods);
-};
-void cluster_mark_serve(struct request *q, const struct cluster_mark_pods *held);
+typedef bool cluster_mark_take_fn(struct request *q, struct store_txn **txn);
+void cluster_mark_serve(struct request *q, cluster_mark_take_fn *take_held);

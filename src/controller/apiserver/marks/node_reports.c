@@ -171,7 +171,7 @@ node_reports_free(struct node_reports *w)
 }
 
 void
-node_reports_note(struct node_reports *w, const char *node, enum node_report report)
+node_reports_note(struct node_reports *w, const char *node, enum node_report report, bool is_whole)
 {
     int64_t left_ms = w->until_ms - loop_now_ms();
     const struct object *object;
@@ -181,9 +181,14 @@ node_reports_note(struct node_reports *w, const char *node, enum node_report rep
     object = store_find(w->server->store, STORE_PENDING, &node_kind, NULL, node);
     if (object == NULL || !is_of_site(w, object))
         return;
-    map_remove(w->missing, node);
     if (report == NODE_REPORT_OTHER)
         w->has_other = true;
+    if (!is_whole) {
+        if (w->has_other)
+            timer_start(w->timer, left_ms > 0 ? left_ms : 0);
+        return;
+    }
+    map_remove(w->missing, node);
     if (map_count(w->missing) == 0
         || (report == NODE_REPORT_LAST_RUN && !w->has_other && store_was_closed(w->server->store)))
         end_wait(w, true);

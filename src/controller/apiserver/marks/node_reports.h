@@ -36,12 +36,14 @@ struct node_reports *node_reports_new(struct apiserver *server, int64_t wait_ms)
     OWNED_BY(node_reports_free);
 void node_reports_stop(struct node_reports *reports);
 
-/* Change. Note: what the store needs to continue above the node's mark was done.
+/* Change. Note: what the store needs to continue above the node's mark was done;
+ * is_whole: the node has said all that it knows, otherwise it will ask again.
  * Wait: calls `next` now, or when no report is awaited anymore; without
  * permission when the server stops, too much waits, or `most_s` (0: no limit) is
  * over. node_reports_refuse then makes the reply.
  */
-void node_reports_note(struct node_reports *reports, const char *node, enum node_report report);
+void node_reports_note(struct node_reports *reports, const char *node, enum node_report report,
+                       bool is_whole);
 typedef void node_reports_next_fn(bool may_issue, void *context);
 void node_reports_wait(struct node_reports *reports, int64_t most_s, node_reports_next_fn *next,
                        void *context);

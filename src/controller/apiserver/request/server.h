@@ -22,6 +22,7 @@ struct history;
 struct job_counts;
 struct loop;
 struct membership;
+struct lost_pods;
 struct node_reports;
 struct node_classes;
 struct node_uses;
@@ -75,6 +76,7 @@ struct apiserver {
     struct list watches;                 /* over HTTP */
     struct agent_relay *agent_relay;     /* logs from the agents */
     struct node_reports *node_reports;   /* awaited after a start */
+    struct lost_pods *lost_pods;         /* that nodes have */
     struct responders *responders;       /* the scheduler, which answers questions */
     struct responders *quota_responders; /* the lifecycle component, likewise */
     struct usage *usage;                 /* of nodes and pods, measured by their

@@ -15,6 +15,7 @@
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/apply.h"
+#include "controller/apiserver/verbs/held_pods.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/object/causes.h"
@@ -169,6 +170,7 @@ make(struct request *q, struct json *tree)
         return false;
     set_name(q, tree);
     set_system_fields(q, tree);
+    held_pods_take_uid(q, tree);
     if (kind->prepare != NULL)
         kind->prepare(q->arena, tree, NULL);
     if (hooks->complete != NULL)
@@ -200,6 +202,7 @@ put(struct request *q, struct store_txn *txn, struct json *tree)
 {
     const struct object *object = quota_put(q, txn) ? write_put(q, txn, tree, NULL) : NULL;
 
+    object = held_pods_bind(q, txn, object);
     if (object == NULL)
         return false;
     content_put(q, txn);
@@ -252,16 +255,22 @@ create(struct request *q)
 const struct object *
 create_within(struct request *q, struct store_txn *txn, struct json *tree)
 {
-    return decode(q, tree) && make(q, tree) && quota_put(q, txn) ? write_put(q, txn, tree, NULL)
-                                                                 : NULL;
+    const struct object *object = decode(q, tree) && make(q, tree) && quota_put(q, txn)
+                                      ? write_put(q, txn, tree, NULL)
+                                      : NULL;
+
+    return held_pods_bind(q, txn, object);
 }
 
 const struct object *
 create_copy_within(struct request *q, struct store_txn *txn, struct json *tree)
 {
-    return check_absent(q, tree) && quota_admit(q, tree, NULL) && quota_put(q, txn)
-               ? write_put_normal(q, txn, tree)
-               : NULL;
+    const struct object *object = NULL;
+
+    held_pods_take_uid(q, tree);
+    if (check_absent(q, tree) && quota_admit(q, tree, NULL) && quota_put(q, txn))
+        object = write_put_normal(q, txn, tree);
+    return held_pods_bind(q, txn, object);
 }
 
 void

@@ -2,21 +2,34 @@
 /* held_pods.c - POST nodes/NAME/mark: the pods that the node has, with the
  * mark of its cluster (marks/cluster_mark.h)
  *
- * A pod that waited when a copy of the store was made may run by the time that
- * the copy is put back. A pod is never unbound, so a node that has it was given
- * it by a binding that the store has lost. The binding is written again, with
- * the allocation that the node holds: otherwise the pod would be bound, and
- * run, a second time. Whatever else has the same cores in the store has ended.
+ * A pod that waited when a copy of the store was made may run, or have ended, by
+ * the time that the copy is put back. A pod is never unbound, so a node that has
+ * it was given it by a binding that the store has lost. The binding is written
+ * again, with the allocation that the node holds: otherwise the pod would be
+ * bound, and run, a second time. Whatever else has the same cores in the store
+ * has ended. If the pod has ended, its agent reports that when it sees the pod.
+ *
+ * A pod that the store has lost with its binding is the next pod of that name
+ * that its Job gets (marks/lost_pods.h): it gets the uid that it has on the node,
+ * and its binding, when it is made. A pod of that name that was made meanwhile and
+ * has no node is replaced by it.
  */
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/marks/cluster_mark.h"
+#include "controller/apiserver/marks/lost_pods.h"
+#include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/bind.h"
+#include "controller/apiserver/verbs/held_pods.h"
 #include "controller/apiserver/verbs/verbs.h"
+#include "controller/store/directory/backup.h"
+#include "controller/store/lineage/revision_ranges.h"
 #include "controller/store/store.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/causes.h"
@@ -25,59 +38,57 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
+/* One pod of a node's list. */
+struct held_pod {
+    const char *node;
+    const char *namespace;
+    const char *name;
+    const char *uid;
+    const char *job_uid;           /* or NULL */
+    const struct json *allocation; /* or NULL */
+};
+
+/* The list of one node. */
+struct held_list {
+    struct request *q;
+    struct store_txn *txn; /* NULL: nothing is written yet */
+    struct revision_ranges lost, skipped;
+};
+
 /* The node of a rootless agent has only pods of its user, whatever it says. */
 static bool
-may_have(const struct request *q, const struct object *pod)
+may_have(const struct request *q, const char *name, const struct object *object)
 {
-    const struct object *node =
-        store_find(q->server->store, STORE_PENDING, &node_kind, NULL, q->route.name);
+    const struct object *node = store_find(q->server->store, STORE_PENDING, &node_kind, NULL, name);
     uid_t node_owner, owner;
 
     return node != NULL
            && (!node_find_owner(node_of(node), &node_owner)
-               || (object_owner(pod, &owner) && owner == node_owner));
-}
-
-/* The pod of the list if the store has it without a node, or NULL. */
-static const struct object *
-find_unbound(const struct request *q, const struct json *item)
-{
-    const char *namespace = json_get_text(item, "namespace"), *name = json_get_text(item, "name");
-    const char *uid = json_get_text(item, "uid");
-    const struct object *pod =
-        namespace != NULL && name != NULL && uid != NULL
-            ? store_find(q->server->store, STORE_PENDING, &pod_kind, namespace, name)
-            : NULL;
-    const char *node = pod != NULL ? pod_of(pod)->spec.node_name : NULL;
-
-    if (pod == NULL || strcmp(pod->meta->uid, uid) != 0 || pod->meta->deleted_at_us != 0
-        || pod_is_finished(pod_of(pod)) || !may_have(q, pod))
-        return NULL;
-    if (node == NULL || node[0] == '\0')
-        return pod;
-    if (strcmp(node, q->route.name) != 0)
-        log_warning("pod '%s/%s' is bound to node '%s', and node '%s' has it, too: one of the two "
-                    "bindings was made with another store",
-                    namespace, name, node, q->route.name);
-    return NULL;
+               || (object_owner(object, &owner) && owner == node_owner));
 }
 
 static bool
-has_unbound(struct request *q, const struct json *pods)
+is_unbound(const struct object *pod)
 {
-    for (uint32_t i = 0; q->principal->type == PRINCIPAL_AGENT && i < json_count(pods); i++)
-        if (find_unbound(q, json_at(pods, i)) != NULL)
-            return true;
-    return false;
+    const char *node = pod_of(pod)->spec.node_name;
+
+    return pod->meta->deleted_at_us == 0 && !pod_is_finished(pod_of(pod))
+           && (node == NULL || node[0] == '\0');
 }
+
+/* ---- Bindings ---- */
 
 /* Returns false when the allocation cannot be read. */
 static bool
-make_binding(struct bind_member *m, const struct json *item)
+make_binding(struct bind_member *m, const struct held_pod *held)
 {
     struct request *q = m->q;
     struct json *target;
@@ -87,8 +98,8 @@ make_binding(struct bind_member *m, const struct json *item)
     (void)json_make_object(q->arena, m->body, "metadata");
     target = json_make_object(q->arena, m->body, "target");
     json_set_string(q->arena, target, "kind", "Node");
-    json_set_string(q->arena, target, "name", q->route.name);
-    json_set(q->arena, m->body, "allocation", json_dup(q->arena, json_get(item, "allocation")));
+    json_set_string(q->arena, target, "name", arena_strdup(q->arena, held->node));
+    json_set(q->arena, m->body, "allocation", json_dup(q->arena, held->allocation));
     if (record_normalize(&binding_record, q->arena, m->body, NULL, NULL) != 0)
         return false;
     record_decode(&binding_record, q->arena, m->body, &m->binding);
@@ -99,39 +110,296 @@ make_binding(struct bind_member *m, const struct json *item)
     return causes.count == 0;
 }
 
+/* Returns false when the reply is a 500. */
 static bool
-bind_unbound(struct request *q, struct store_txn *txn, const struct json *pods)
+bind(struct request *q, struct store_txn *txn, const struct object *pod,
+     const struct held_pod *held)
 {
-    for (uint32_t i = 0; i < json_count(pods); i++) {
-        const struct object *pod = find_unbound(q, json_at(pods, i));
-        struct bind_member m = {.q = q};
-        struct json *tree, *old_tree;
+    struct bind_member m = {.q = q, .name = pod->meta->name};
+    struct json *tree, *old_tree;
 
-        if (pod == NULL)
-            continue;
-        m.name = pod->meta->name;
-        if (!make_binding(&m, json_at(pods, i))) {
-            log_error("node '%s' has pod '%s/%s', which the store has without a node, but its "
-                      "allocation there cannot be read",
-                      q->route.name, pod->meta->namespace, pod->meta->name);
-            continue;
-        }
-        log_warning("pod '%s/%s' waits in the store, but node '%s' has it: the store has lost its "
-                    "binding, which is written again",
-                    pod->meta->namespace, pod->meta->name, q->route.name);
-        old_tree = object_tree(pod, q->arena);
-        tree = bind_make_tree(&m, pod, old_tree);
-        json_remove(json_get(tree, "spec"), "schedulingGates"); /* they were removed before */
-        if (!write_put_other(q, txn, &pod_kind, tree, old_tree))
-            return false;
+    if (!make_binding(&m, held)) {
+        log_error("node '%s' has pod '%s/%s', which the store has without a node, but its "
+                  "allocation there cannot be read",
+                  held->node, pod->meta->namespace, pod->meta->name);
+        return true;
     }
+    log_warning("pod '%s/%s' waits in the store, but node '%s' has it: the store has lost its "
+                "binding, which is written again",
+                pod->meta->namespace, pod->meta->name, held->node);
+    old_tree = object_tree(pod, q->arena);
+    tree = bind_make_tree(&m, pod, old_tree);
+    json_remove(json_get(tree, "spec"), "schedulingGates"); /* they were removed before */
+    return write_put_other(q, txn, &pod_kind, tree, old_tree);
+}
+
+/* ---- Pods that are made later ---- */
+
+/* Attempts that may be missing between two that nodes know. */
+#define ATTEMPTS_ON 8
+
+/* Whether a later attempt of the task was started: then this one is over, whether or
+ * not its node can say so.
+ */
+static bool
+has_later_attempt(const struct request *q, const struct meta *meta, const char *job_uid)
+{
+    const char *text = string_map_find(&meta->annotations, ANNOTATION_ATTEMPT);
+    const int64_t attempt = text != NULL ? strtoll(text, NULL, 10) : 0;
+    CLEANUP_FREE char *suffix = xasprintf("-r%" PRId64, attempt);
+    const size_t length = strlen(meta->name), cut = attempt > 0 ? strlen(suffix) : 0;
+
+    if (text == NULL || length <= cut
+        || (cut > 0 && strcmp(meta->name + length - cut, suffix) != 0))
+        return false;
+    for (int64_t i = 1; i <= ATTEMPTS_ON; i++) {
+        CLEANUP_FREE char *name =
+            xasprintf("%.*s-r%" PRId64, (int)(length - cut), meta->name, attempt + i);
+
+        if (lost_pods_find(q->server->lost_pods, meta->namespace, name, job_uid) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* The pod has the mark of a requeued one, whose end does not count. Returns false when
+ * the reply is a 500.
+ */
+static bool
+end_earlier(struct request *q, struct store_txn *txn, const struct object *pod)
+{
+    static const char message[] = "a later attempt was started before the controller's state was "
+                                  "put back";
+    struct json *old_tree = object_tree(pod, q->arena);
+    struct json *tree = json_dup(q->arena, old_tree), *status, *meta;
+
+    meta = json_get(tree, "metadata");
+    json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
+                    ANNOTATION_REQUEUE_BEFORE, "true");
+    status = json_make_object(q->arena, tree, "status");
+    json_set_string(q->arena, status, "phase", "Failed");
+    json_set_string(q->arena, status, "reason", "StateLost");
+    json_set_string(q->arena, status, "message", message);
+    log_warning("pod '%s/%s' is over: %s", pod->meta->namespace, pod->meta->name, message);
+    return write_put_other(q, txn, &pod_kind, tree, old_tree);
+}
+
+static const struct lost_pod *
+find_lost(const struct request *q, const struct json *tree)
+{
+    const struct json *meta = json_get(tree, "metadata"), *owners;
+
+    if (lost_pods_are_none(q->server->lost_pods) || q->principal->type != PRINCIPAL_LIFECYCLE)
+        return NULL;
+    owners = json_get(meta, "ownerReferences");
+    for (uint32_t i = 0; i < json_count(owners); i++)
+        if (json_is_true(json_get(json_at(owners, i), "controller")))
+            return lost_pods_find(q->server->lost_pods, q->route.namespace,
+                                  json_get_text(meta, "name"),
+                                  json_get_text(json_at(owners, i), "uid"));
+    return NULL;
+}
+
+void
+held_pods_take_uid(const struct request *q, struct json *tree)
+{
+    const struct lost_pod *lost = find_lost(q, tree);
+
+    if (lost != NULL)
+        json_set_string(q->arena, json_get(tree, "metadata"), "uid",
+                        arena_strdup(q->arena, lost->uid));
+}
+
+static bool
+bind_lost(struct request *q, struct store_txn *txn, const struct object *pod,
+          const struct lost_pod *lost)
+{
+    const char *text = arena_strdup(q->arena, lost->allocation);
+    const struct held_pod held = {
+        .node = lost->node,
+        .allocation = json_parse(q->arena, text, strlen(text), NULL, NULL),
+    };
+
+    return bind(q, txn, pod, &held);
+}
+
+const struct object *
+held_pods_bind(struct request *q, struct store_txn *txn, const struct object *object)
+{
+    const struct owner_reference *owner = object != NULL ? meta_controller(object->meta) : NULL;
+    const struct lost_pod *lost;
+    bool is_fine;
+
+    if (owner == NULL || lost_pods_are_none(q->server->lost_pods)
+        || q->principal->type != PRINCIPAL_LIFECYCLE)
+        return object;
+    lost = lost_pods_find(q->server->lost_pods, object->meta->namespace, object->meta->name,
+                          owner->uid);
+    if (has_later_attempt(q, object->meta, owner->uid))
+        is_fine = end_earlier(q, txn, object);
+    else if (lost != NULL && strcmp(lost->uid, object->meta->uid) == 0
+             && may_have(q, lost->node, object))
+        is_fine = bind_lost(q, txn, object, lost);
+    else
+        return object;
+    return is_fine ? store_find(q->server->store, STORE_PENDING, &pod_kind, object->meta->namespace,
+                                object->meta->name)
+                   : NULL;
+}
+
+/* The Job exists that had the pod. */
+static const struct object *
+find_job(const struct request *q, const struct held_pod *held, const struct json *item)
+{
+    const char *name = json_path_text(item, "job.name");
+    const struct object *job =
+        name != NULL && held->job_uid != NULL
+            ? store_find(q->server->store, STORE_PENDING, &job_kind, held->namespace, name)
+            : NULL;
+
+    return job != NULL && strcmp(job->meta->uid, held->job_uid) == 0 ? job : NULL;
+}
+
+static void
+note_lost(const struct request *q, const struct held_pod *held)
+{
+    CLEANUP_STRBUF struct strbuf allocation = STRBUF_INIT;
+
+    json_print(held->allocation, &allocation);
+    lost_pods_note(q->server->lost_pods, held->namespace, held->name,
+                   &(struct lost_pod){
+                       .uid = held->uid,
+                       .job_uid = held->job_uid,
+                       .node = held->node,
+                       .allocation = allocation.text,
+                   });
+}
+
+/* The new pod has the spec of the one that the Job got meanwhile. */
+static bool
+replace(struct held_list *l, const struct object *made, const struct held_pod *held)
+{
+    struct request *q = l->q;
+    struct json *tree = json_dup(q->arena, object_tree(made, q->arena));
+    struct put put = {.kind = &pod_kind, .tree = tree};
+    const struct object *pod;
+    struct error err = {0};
+
+    json_set_string(q->arena, json_get(tree, "metadata"), "uid", arena_strdup(q->arena, held->uid));
+    json_remove(json_get(tree, "metadata"), "resourceVersion");
+    write_remove_pod(q, l->txn, made);
+    pod = put_object(q->arena, l->txn, &put, &err);
+    if (pod == NULL) {
+        reply_internal(&q->reply, "%s", err.text);
+        return false;
+    }
+    return bind(q, l->txn, pod, held);
+}
+
+/* ---- The list ---- */
+
+static bool
+has(const struct revision_ranges *ranges, int64_t revision)
+{
+    for (size_t i = 0; i < ranges->count; i++)
+        if (revision > ranges->list[i].after && revision < ranges->list[i].before)
+            return true;
+    return false;
+}
+
+/* Whether the pod was of a state that the store has lost. Another pod that it
+ * does not have was deleted, and its node has not noticed.
+ */
+static bool
+is_lost(const struct held_list *l, const struct json *item)
+{
+    const int64_t revision = json_get_int(item, "revision", 0);
+
+    return has(&l->lost, revision) || has(&l->skipped, revision);
+}
+
+static void
+begin(struct held_list *l)
+{
+    if (l->txn == NULL)
+        l->txn = store_begin(l->q->server->store);
+}
+
+/* The store has a pod of that name, which may be another one. */
+static bool
+take_known(struct held_list *l, const struct object *pod, const struct held_pod *held,
+           const struct json *item)
+{
+    const struct owner_reference *owner = meta_controller(pod->meta);
+    const char *node = pod_of(pod)->spec.node_name;
+    const bool is_same = strcmp(pod->meta->uid, held->uid) == 0;
+
+    if (pod->meta->deleted_at_us != 0 || pod_is_finished(pod_of(pod))
+        || !may_have(l->q, held->node, pod))
+        return true;
+    if (!is_same
+        && (owner == NULL || held->job_uid == NULL || strcmp(owner->uid, held->job_uid) != 0
+            || !is_lost(l, item)))
+        return true;
+    if (is_unbound(pod)) {
+        begin(l);
+        return is_same ? bind(l->q, l->txn, pod, held) : replace(l, pod, held);
+    }
+    if (!is_same || strcmp(node, held->node) != 0)
+        log_warning("pod '%s/%s' is bound to node '%s', and node '%s' has it, too: one of the two "
+                    "bindings was made with another store",
+                    held->namespace, held->name, node, held->node);
     return true;
+}
+
+static bool
+take(struct held_list *l, const struct json *item)
+{
+    struct request *q = l->q;
+    const struct held_pod held = {
+        .node = q->route.name,
+        .namespace = json_get_text(item, "namespace"),
+        .name = json_get_text(item, "name"),
+        .uid = json_get_text(item, "uid"),
+        .job_uid = json_path_text(item, "job.uid"),
+        .allocation = json_get(item, "allocation"),
+    };
+    const struct object *pod, *job;
+
+    if (held.namespace == NULL || held.name == NULL || held.uid == NULL || held.allocation == NULL)
+        return true;
+    pod = store_find(q->server->store, STORE_PENDING, &pod_kind, held.namespace, held.name);
+    if (pod != NULL)
+        return take_known(l, pod, &held, item);
+    job = is_lost(l, item) ? find_job(q, &held, item) : NULL;
+    if (job != NULL && may_have(q, held.node, job))
+        note_lost(q, &held);
+    return true;
+}
+
+static bool
+take_held(struct request *q, struct store_txn **txn)
+{
+    static const char *const lists[] = {"pods", "ended"};
+    struct held_list l = {.q = q, .txn = *txn};
+    bool is_fine = true;
+
+    if (q->principal->type != PRINCIPAL_AGENT)
+        return true;
+    revision_ranges_parse(store_find_secret(q->server->store, STORE_LOST_REVISIONS), &l.lost);
+    revision_ranges_parse(store_find_secret(q->server->store, STORE_SKIPPED_REVISIONS), &l.skipped);
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct json *items = json_get(q->body, lists[i]);
+
+        for (uint32_t at = 0; is_fine && json_is(items, JSON_ARRAY) && at < items->count; at++)
+            is_fine = take(&l, json_at(items, at));
+    }
+    *txn = l.txn;
+    return is_fine;
 }
 
 void
 verb_mark(struct request *q)
 {
-    static const struct cluster_mark_pods held = {.find = has_unbound, .bind = bind_unbound};
-
-    cluster_mark_serve(q, &held);
+    cluster_mark_serve(q, take_held);
 }

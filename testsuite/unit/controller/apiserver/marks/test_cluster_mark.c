@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "controller/apiserver/marks/node_reports.h"
+#include "controller/apiserver/request/server.h"
 #include "testsuite/lib/suite.h"
 
 #define NODES "/api/v1/nodes"
@@ -555,9 +557,158 @@ START_TEST(a_pod_that_a_node_has_is_bound_to_it)
 }
 END_TEST
 
+/* --- pods that the store has lost with their bindings ------------------------- */
+
+static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
+
+/* The Job's pod of that name and attempt is made, as the job controller does. */
+static char *
+make_pod(struct world *w, const char *job, const char *name, int attempt)
+{
+    CLEANUP_FREE char *body =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"annotations\":{\"kiln.hpc/attempt\":\"%d\","
+                  "\"kiln.hpc/uid\":\"2001\",\"kiln.hpc/user\":\"alice\"},\"ownerReferences\":[{"
+                  "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
+                  "\"controller\":true}]},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["
+                  "{\"name\":\"main\",\"command\":[\"/bin/true\"]}]}}",
+                  name, attempt, job);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &lifecycle_room, HTTP_POST, PODS, body);
+
+    ck_assert_int_eq(a.code, 201);
+    return xstrdup(answer_get(&a, "metadata.uid"));
+}
+
+static void
+check_pod(struct world *w, const char *name, const char *uid, const char *node, const char *phase)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s", name);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, target, NULL);
+    const char *is = answer_get(&a, "spec.nodeName");
+
+    ck_assert_int_eq(a.code, 200);
+    if (uid != NULL)
+        ck_assert_str_eq(answer_get(&a, "metadata.uid"), uid);
+    ck_assert_str_eq(is != NULL ? is : "", node);
+    ck_assert_str_eq(answer_get(&a, "status.phase"), phase);
+}
+
+static char *
+item_of_job(const char *name, int uid, int64_t revision, const char *job)
+{
+    return xasprintf("{\"namespace\":\"default\",\"name\":\"%s\","
+                     "\"uid\":\"00000000-0000-4000-8000-00000000000%d\",\"revision\":%lld,"
+                     "\"job\":{\"name\":\"j\",\"uid\":\"%s\"},"
+                     "\"allocation\":{\"cpus\":\"%d\",\"memoryNodes\":\"0\"}}",
+                     name, uid, (long long)revision, job, uid);
+}
+
+#define NODES_UID(n) "00000000-0000-4000-8000-00000000000" #n
+
+START_TEST(a_pod_that_was_lost_is_the_one_that_its_job_gets)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP(scratch_freep) char *copy = NULL;
+    CLEANUP_FREE char *mark = NULL, *job = NULL, *made = NULL, *body = NULL;
+    CLEANUP_FREE char *later = NULL, *early = NULL, *deleted = NULL, *second = NULL;
+    CLEANUP_FREE char *other = NULL;
+    CLEANUP_FREE char *p2 = NULL, *p3 = NULL, *p4 = NULL, *p5 = NULL;
+    int64_t known, lost;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+
+        ck_assert_int_eq(a.code, 201);
+        job = xstrdup(answer_get(&a, "metadata.uid"));
+    }
+    known = store_revision(w.store);
+    copy_directory(&w, &copy);
+    free(add_pod(&w, "x"));
+    free(add_pod(&w, "y"));
+    lost = store_revision(w.store);
+    mark = next_mark(&w, NULL);
+
+    go_on_with(&w, copy);
+    made = make_pod(&w, job, "j-0", 0);
+    later = item_of_job("j-1", 1, lost, job);
+    early = item_of_job("j-0", 2, lost, job);          /* its Job has got another pod */
+    deleted = item_of_job("j-2", 3, known, job);       /* the node has not noticed */
+    second = item_of_job("j-3-r1", 4, lost, job);      /* the first attempt is not known */
+    other = item_of_job("j-4", 5, lost, NODES_UID(9)); /* of a Job that is gone */
+    body = xasprintf("{\"mark\":\"%s\",\"listsPods\":true,\"listsEnded\":true,\"pods\":[%s,%s],"
+                     "\"ended\":[%s,%s,%s]}",
+                     mark, later, early, deleted, second, other);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES "/n1/mark", body), 201);
+    check_pod(&w, "j-0", made, "", "Pending");
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_POST, NODES "/n1/mark", body), 201);
+    check_pod(&w, "j-0", NODES_UID(2), "n1", "Pending");
+    ck_assert(has_node(&w, "j-0", "2"));
+
+    free(make_pod(&w, job, "j-1", 0));
+    check_pod(&w, "j-1", NODES_UID(1), "n1", "Pending");
+    ck_assert(has_node(&w, "j-1", "1"));
+    p2 = make_pod(&w, job, "j-2", 0);
+    check_pod(&w, "j-2", p2, "", "Pending");
+    p3 = make_pod(&w, job, "j-3", 0);
+    check_pod(&w, "j-3", p3, "", "Failed");
+    free(make_pod(&w, job, "j-3-r1", 1));
+    check_pod(&w, "j-3-r1", NODES_UID(4), "n1", "Pending");
+    p4 = make_pod(&w, job, "j-4", 0);
+    check_pod(&w, "j-4", p4, "", "Pending");
+    /* Of another Job of that name. */
+    p5 = make_pod(&w, NODES_UID(8), "j-3-r2", 2);
+    check_pod(&w, "j-3-r2", p5, "", "Pending");
+}
+END_TEST
+
+/* What has ended is asked for, with the second request, only if there was a copy. */
+START_TEST(what_has_ended_is_asked_for_after_a_copy)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP(scratch_freep) char *copy = NULL;
+    CLEANUP_FREE char *mark = NULL, *body = NULL, *whole = NULL;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    copy_directory(&w, &copy);
+    submit(&w);
+    mark = next_mark(&w, NULL);
+    body = xasprintf("{\"mark\":\"%s\",\"listsPods\":true,\"listsEnded\":true,\"pods\":[]}", mark);
+    whole = xasprintf("{\"mark\":\"%s\",\"listsPods\":true,\"listsEnded\":true,\"pods\":[],"
+                      "\"ended\":[]}",
+                      mark);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &agent_n1, HTTP_POST, NODES "/n1/mark", body);
+
+        ck_assert(!json_is_true(json_get(a.body, "wantsEnded")));
+    }
+    go_on_with(&w, copy);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &agent_n1, HTTP_POST, NODES "/n1/mark", body);
+
+        ck_assert(json_is_true(json_get(a.body, "wantsEnded")));
+        ck_assert(json_is_true(json_get(a.body, "awaitsNodes")));
+    }
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &agent_n1, HTTP_POST, NODES "/n1/mark", whole);
+
+        ck_assert(!json_is_true(json_get(a.body, "wantsEnded")));
+    }
+    ck_assert(!node_reports_are_awaited(w.server->node_reports));
+}
+END_TEST
+
 SUITE("cluster_mark", a_new_job_waits_for_the_node_that_was_ready,
       a_request_may_say_how_long_it_waits, a_node_of_a_user_is_neither_waited_for_nor_believed,
       nothing_waits_without_a_ready_node, what_waits_is_refused_when_the_server_stops,
       a_copy_that_was_opened_twice_knows_what_it_lacks, a_copy_learns_how_far_it_is_behind,
       each_branch_of_a_copy_lacks_the_other, a_forged_chain_is_not_read,
-      no_pod_is_bound_before_the_nodes_have_reported, a_pod_that_a_node_has_is_bound_to_it)
+      no_pod_is_bound_before_the_nodes_have_reported, a_pod_that_a_node_has_is_bound_to_it,
+      a_pod_that_was_lost_is_the_one_that_its_job_gets, what_has_ended_is_asked_for_after_a_copy)
