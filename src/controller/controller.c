@@ -229,6 +229,7 @@ start_workers(struct controller *c, struct error *err)
     c->topology = topology_levels_new();
     topology_levels_set(c->topology, c->settings->topology_levels.items,
                         (unsigned)c->settings->topology_levels.count);
+    topology_levels_set_wait(c->topology, c->settings->switch_wait_us);
     c->reload = reload_new(&(struct reload_settings){
         .loop = c->loop,
         .workers = c->workers,

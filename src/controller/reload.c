@@ -70,6 +70,7 @@ apply(struct reload *r)
     log_set_level((enum log_level)r->fresh.log_level);
     topology_levels_set(r->s.topology, r->fresh.topology_levels.items,
                         (unsigned)r->fresh.topology_levels.count);
+    topology_levels_set_wait(r->s.topology, r->fresh.switch_wait_us);
     if (serving_keys_take(*r->s.serving_keys, r->certificate))
         log_info("The TLS certificate has changed: new connections use the new one");
     waiting = controller_settings_say_unloaded(r->s.started_with, &r->fresh);

@@ -250,6 +250,10 @@ static const struct setting settings[] = {
              "first: [topology.kubernetes.io/zone, example.com/rack]. The nodes of a job of "
              "several nodes are near to each other: in one part of the last level if it can be, "
              "else in one of the level before it, in few parts of the last. At most 8."},
+    {"topology.maximumSwitchWait", SETTING_TIMESPAN, AT(switch_wait_us), .reloads = true,
+     .initial = "5m", .max = 30 * INT64_C(86400) * SECOND_US,
+     .help = "How long a job may wait for nodes of few switches (ksub --switches), before "
+             "it starts on any; also how long one waits that names no time."},
     {"scheduler.featureGates", SETTING_PAIRS, AT(feature_pairs), .check = check_feature,
      .option = "feature-gates", .argument = "LIST",
      .help = "Feature gates of the scheduler: NAME=true, NAME=false."},

@@ -61,6 +61,7 @@ struct controller_settings {
     const char *scheduler_config;          /* path, or NULL */
     struct kube_configuration *scheduling; /* the content of that file */
     struct setting_texts topology_levels;  /* labels of nodes, the widest part first */
+    int64_t switch_wait_us;                /* for --switches, at most */
     struct setting_texts feature_pairs;
     struct feature_gates features;
     bool leader_elect;        /* and if the scheduler's configuration says so, too */

@@ -58,4 +58,51 @@ ok "... also for its script" wait_for 20 hosts || note "$(cat "$home/hosts")"
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "... and ends" wait_for 20 state_is "$id" Cancelled
 
+# --- few switches ----------------------------------------------------------------
+
+id=$(gang -N 3 -c 4 --switches 1@1h --wrap 'sleep 300')
+ok "a job that no rack holds waits for few switches" \
+    wait_for 20 why_says "$id" "for nodes with at most 1 switch (--switches)"
+ok "... and says how many those have that are free" \
+    why_says "$id" "those that are free now have 2" || note "$(root why "$id" 2>&1)"
+as kilntest1 kctl cancel "$id" >/dev/null
+id=$(gang -N 3 -c 4 --switches 2@1h --wrap 'sleep 300')
+ok "one that may have two starts" wait_for 20 state_is "$id" Running
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "... and ends" wait_for 20 state_is "$id" Cancelled
+id=$(gang -N 3 -c 4 --switches 1@2s --wrap 'sleep 300')
+ok "after its time a job starts on any" wait_for 20 state_is "$id" Running
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "... and ends" wait_for 20 state_is "$id" Cancelled
+fails() { ! "$@" >"$cluster/said" 2>&1; }
+ok "a wrong number is refused" fails gang -N 2 --switches some --wrap true
+ok "... in words" grep -qF "'some' is no number of switches" "$cluster/said" ||
+    note "$(cat "$cluster/said")"
+
+# --- in one part -----------------------------------------------------------------
+
+one() { # NAME KEY COUNT
+    as kilntest1 ksub -D "$home" -t 5 -N "$3" -c 4 -J "$1" --wrap 'sleep 300' --dry-run -o json |
+        jq ".spec.scheduling.schedulingConstraints = {topology: [{key: \"$2\"}]}" |
+        as kilntest1 kctl create -f - 2>&1
+}
+number_of() { root get jobs -o json | jq '[.items[].status.id] | max'; }
+one inside example.com/rack 2 >/dev/null
+id=$(number_of)
+ok "a job that must be in one rack is" wait_for 20 nodes_are "$id" 'n[1,3]'
+one second example.com/rack 2 >/dev/null
+second=$(number_of)
+ok "so is the next" wait_for 20 nodes_are "$second" 'n[2,4]'
+one third example.com/rack 2 >/dev/null
+third=$(number_of)
+ok "a third waits for a rack" wait_for 20 why_says "$third" \
+    "no domain of the node label 'example.com/rack' has room for all 2 pods of its group" ||
+    note "$(root why "$third" 2>&1)"
+node n6 b2 r3
+ok "a node that joins the rack of another helps" wait_for 30 nodes_are "$third" 'n[5-6]'
+root label node n6 example.com/rack=r4 --overwrite >/dev/null
+ok "a label that changes under a job ends nothing" wait_for 20 state_is "$third" Running
+as kilntest1 kctl cancel "$id" "$second" "$third" >/dev/null
+ok "... until they are cancelled" wait_for 20 state_is "$third" Cancelled
+
 finish

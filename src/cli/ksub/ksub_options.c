@@ -371,6 +371,12 @@ static const struct option_spec rows[] = {
              "(#PBS, #$, #BSUB, #FLUX); otherwise it is submitted with the defaults",
      .type = OPTION_FLAG,
      PLACE(strict)},
+    {.name = "switches",
+     .argument = "N[@TIME]",
+     .help = "the nodes of a job of several nodes have at most N switches (leaves of the "
+             "topology); it waits for such nodes for at most TIME, then it starts on any",
+     .type = OPTION_CALL,
+     .set = submission_set_switches},
     {.name = "test-only",
      .help = "let the controller check the job, but do not submit it",
      .type = OPTION_FLAG,

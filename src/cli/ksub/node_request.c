@@ -215,7 +215,7 @@ int
 node_request_add(struct arena *arena, const struct submission *s, struct json *spec,
                  struct error *err)
 {
-    struct json *scheduling, *execution = json_get_path(spec, "template.spec.execution");
+    struct json *switches, *scheduling, *execution = json_get_path(spec, "template.spec.execution");
     int r = 0;
 
     if (!node_request_is_several(s))
@@ -237,6 +237,12 @@ node_request_add(struct arena *arena, const struct submission *s, struct json *s
     json_make_object(arena, json_make_object(arena, scheduling, "schedulingPolicy"), "gang");
     json_make_object(arena, json_make_object(arena, scheduling, "disruptionMode"), "all");
     json_set_bool(arena, scheduling, "onePerNode", true);
+    if (s->switches > 0) {
+        switches = json_make_object(arena, scheduling, "switches");
+        json_set_int(arena, switches, "most", s->switches);
+        if (s->switch_wait_s >= 0)
+            json_set_int(arena, switches, "waitSeconds", s->switch_wait_s);
+    }
     return 0;
 }
 

@@ -455,7 +455,6 @@ static const struct option_spec rows[] = {
     {.name = "sockets-per-node", SHAPE("N")},
     {.name = "spread-job", NOTED(NULL)},
     {.name = "stepmgr", NOTED(NULL)},
-    {.name = "switches", NOTED("N[@TIME]")},
     {.name = "tasks-per-node", .help = "same as --ntasks-per-node", COUNT(slurm.tasks_per_node)},
     {.name = "thread-spec",
      REFUSED("N", "the node reserves threads for the system (reservedCpus of "

@@ -79,9 +79,11 @@ struct submission {
     /* Nodes, and placement on them. Of several nodes (node_request.h), all
      * amounts are those of one node once the options are settled.
      */
-    int64_t node_count;  /* 0: not given */
-    int64_t total_tasks; /* of several nodes, if not all have `tasks` of them; or 0 */
-    bool per_node;       /* the script runs on each of them */
+    int64_t node_count;    /* 0: not given */
+    int64_t total_tasks;   /* of several nodes, if not all have `tasks` of them; or 0 */
+    bool per_node;         /* the script runs on each of them */
+    int64_t switches;      /* at most so many switches; 0: any number */
+    int64_t switch_wait_s; /* -1: as long as the controller allows */
     const char *partition;
     const char *reservation;
     const char *nodes;

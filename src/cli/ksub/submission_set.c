@@ -364,6 +364,37 @@ submission_set_signal(UNUSED const struct option_spec *option, const char *value
     return r;
 }
 
+/* "N[@TIME]" */
+int
+submission_set_switches(UNUSED const struct option_spec *option, const char *value, void *target,
+                        struct error *err)
+{
+    struct submission *s = target;
+    char *end;
+    int64_t wait_s = -1;
+    long long count;
+
+    errno = 0;
+    count = strtoll(value, &end, 10);
+    if (end == value || count < 1 || count > INT32_MAX || errno != 0
+        || (*end != '\0' && *end != '@'))
+        return error_set(err, -EINVAL,
+                         "'%s' is no number of switches: 1, or 1@10 to wait at most ten minutes "
+                         "for nodes of one switch",
+                         value);
+    if (*end == '@') {
+        int r = duration_parse(end + 1, &wait_s, err);
+
+        if (r < 0)
+            return r;
+        if (wait_s == DURATION_UNLIMITED)
+            wait_s = -1;
+    }
+    s->switches = count;
+    s->switch_wait_s = wait_s;
+    return 0;
+}
+
 int
 submission_set_no_requeue(UNUSED const struct option_spec *option, UNUSED const char *value,
                           void *target, UNUSED struct error *err)

@@ -58,4 +58,5 @@ submission_set_fn submission_set_path;
 submission_set_fn submission_set_priority;
 submission_set_fn submission_set_shared;
 submission_set_fn submission_set_signal;
+submission_set_fn submission_set_switches;
 submission_set_fn submission_set_tmp;

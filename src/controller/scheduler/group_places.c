@@ -5,6 +5,7 @@
  * smallest domain of the next wider level, and in it the fewest leaves. A group whose
  * PodGroup names a label goes into one domain of that label or nowhere.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ struct domain_search {
     struct cache_mark *mark;
     struct domain_need need;
     unsigned n_placed;
+    unsigned most_switches;
     struct answer refusal; /* of Reserve; or OK */
 };
 
@@ -200,13 +202,6 @@ place_rest(struct domain_search *d, struct node_view *const *nodes, uint32_t n_n
         if (g->members[i]->node_name == NULL && !place_one(d, g->members[i], nodes, n_nodes)
             && ++n_failed > g->count - g->wanted)
             return;
-}
-
-void
-scheduler_displace_all(struct scheduler *s, const struct assignment_group *g)
-{
-    for (unsigned i = g->count; i-- > 0;)
-        scheduler_displace(s, g->members[i]);
 }
 
 static void
@@ -493,8 +488,11 @@ place_near(struct domain_search *d)
     if (leaf == NULL)
         return false;
     for (unsigned i = node_domains_count(domains); i-- > 0;) {
-        if (try_level(d, node_domains_level(domains, i), TRIES))
-            return true;
+        if (try_level(d, node_domains_level(domains, i), TRIES)) {
+            if (scheduler_count_switches(d->s, d->g) <= d->most_switches)
+                return true;
+            take_all_back(d);
+        }
         if (d->refusal.verdict != VERDICT_OK)
             return false;
     }
@@ -503,10 +501,24 @@ place_near(struct domain_search *d)
     free(leaves.items);
     if (d->n_placed < d->g->count && d->n_placed > 0)
         place_rest(d, NULL, 0);
-    if (is_enough(d) && d->refusal.verdict == VERDICT_OK)
+    if (is_enough(d) && d->refusal.verdict == VERDICT_OK
+        && scheduler_count_switches(d->s, d->g) <= d->most_switches)
         return true;
     take_all_back(d);
     return false;
+}
+
+/* As long as it waits for few switches, it is known first whether there are any. */
+static bool
+place_within_limit(struct domain_search *d)
+{
+    d->most_switches = scheduler_most_switches(d->s, d->g->members[0]->cycle.pod);
+    if (place_near(d))
+        return true;
+    if (d->most_switches == UINT_MAX)
+        return false;
+    d->most_switches = UINT_MAX;
+    return place_near(d);
 }
 
 /* Whether the leaves may have room for all: most attempts of a wide group fail. */
@@ -534,7 +546,7 @@ scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, stru
     d.need = need_of(g->members, g->count, g->is_one_per_node);
     if (key != NULL) {
         place_in_one(&d, key);
-    } else if (!may_hold(&d) || !place_near(&d)) {
+    } else if (!may_hold(&d) || !place_within_limit(&d)) {
         return false;
     }
     for (unsigned i = 0; i < g->count && g->answer.verdict == VERDICT_OK; i++)

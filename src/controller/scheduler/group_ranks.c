@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pod of a group gets which of the nodes that were found.
+/* When a group has found nodes: whether they have few enough switches, and which of its
+ * pods gets which.
  *
  * Each pod of a Job with its own node has its index as rank. Programs sort host
  * lists, and neighbours in a rack have neighbouring names, so the order of the
@@ -7,19 +8,198 @@
  * The cycle has found the nodes one after the other, best first; now that all are known,
  * the pods are placed again, each where its index belongs.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/node_domains.h"
+#include "controller/scheduler/state/pod_groups.h"
+#include "controller/scheduler/state/topology_levels.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/object/object.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/json/record.h"
+
+void
+scheduler_displace_all(struct scheduler *s, const struct assignment_group *g)
+{
+    for (unsigned i = g->count; i-- > 0;)
+        scheduler_displace(s, g->members[i]);
+}
+
+/* ---- Switches ---- */
+
+struct switch_wait {
+    int64_t until_us;
+    char *namespace, *name; /* of the first pod */
+};
+
+static void
+free_wait(struct switch_wait *w)
+{
+    if (w == NULL)
+        return;
+    free(w->namespace);
+    free(w->name);
+    free(w);
+}
+
+/* Until when the group waits for nodes of so few switches; 0: it does not. */
+static int64_t
+wait_of(const struct scheduler *s, const struct pod_view *pod, struct group_switches *terms)
+{
+    const int64_t most_us = topology_levels_wait_us(s->settings.topology);
+
+    if (s->settings.is_simulation || node_domains_count(s->domains) == 0
+        || !pod_groups_switches(s->pod_groups, pod->object, terms))
+        return 0;
+    return terms->since_us
+           + (terms->wait_us >= 0 && terms->wait_us < most_us ? terms->wait_us : most_us);
+}
+
+unsigned
+scheduler_most_switches(const struct scheduler *s, const struct pod_view *pod)
+{
+    struct group_switches terms;
+    const int64_t until_us = wait_of(s, pod, &terms);
+
+    return until_us > clock_real_us(s->handle.clock) && terms.most < UINT_MAX ? (unsigned)terms.most
+                                                                              : UINT_MAX;
+}
+
+/* A node that is in no leaf counts as one. */
+unsigned
+scheduler_count_switches(const struct scheduler *s, const struct assignment_group *g)
+{
+    const unsigned n_levels = node_domains_count(s->domains);
+    CLEANUP_FREE bool *is_taken = NULL;
+    const struct domain_level *level;
+    unsigned count = 0;
+
+    if (n_levels == 0)
+        return 0;
+    level = node_domains_level(s->domains, n_levels - 1);
+    is_taken = xnew_array(bool, level->n_domains + 1);
+    for (unsigned i = 0; i < g->count; i++) {
+        const char *name = g->members[i]->node_name;
+        const struct node_domain *leaf =
+            name != NULL ? domain_level_of(level, cache_find_node(s->cache, name)) : NULL;
+
+        if (leaf != NULL ? !is_taken[leaf->index] : name != NULL)
+            count++;
+        if (leaf != NULL)
+            is_taken[leaf->index] = true;
+    }
+    return count;
+}
+
+/* An attempt is due when the wait is over, whatever happens in the cluster. */
+static void
+note_wait(struct scheduler *s, const struct pod_view *pod, int64_t until_us)
+{
+    struct switch_wait *w = xnew(struct switch_wait);
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(pod->object, key);
+    w->until_us = until_us;
+    w->namespace = xstrdup(pod->namespace);
+    w->name = xstrdup(pod->name);
+    if (s->switch_waits == NULL)
+        s->switch_waits = map_new();
+    if (map_count(s->switch_waits) == 0 || until_us < s->next_switch_us)
+        s->next_switch_us = until_us;
+    free_wait(map_put(s->switch_waits, key, w));
+}
+
+void
+scheduler_tick_switches(struct scheduler *s)
+{
+    const int64_t now_us = clock_real_us(s->handle.clock);
+    int64_t next_us = INT64_MAX;
+    struct map *left;
+    size_t at = 0;
+    void *value;
+    const char *key;
+
+    if (s->switch_waits == NULL || now_us < s->next_switch_us)
+        return;
+    left = map_new();
+    while (map_next(s->switch_waits, &at, &key, &value)) {
+        struct switch_wait *w = value;
+
+        if (w->until_us > now_us) {
+            next_us = w->until_us < next_us ? w->until_us : next_us;
+            map_put(left, key, w);
+            continue;
+        }
+        queue_activate(s->queue, w->namespace, w->name);
+        free_wait(w);
+    }
+    map_free(s->switch_waits);
+    s->switch_waits = left;
+    s->next_switch_us = next_us;
+}
+
+void
+scheduler_forget_switches(struct scheduler *s)
+{
+    size_t at = 0;
+    void *w;
+
+    while (s->switch_waits != NULL && map_next(s->switch_waits, &at, NULL, &w))
+        free_wait(w);
+    map_free(s->switch_waits);
+    s->switch_waits = NULL;
+}
+
+static bool
+has_too_many_switches(struct scheduler *s, struct assignment_group *g)
+{
+    struct assignment *first = g->members[0];
+    const unsigned most = scheduler_most_switches(s, first->cycle.pod);
+    struct group_switches terms;
+    unsigned count;
+    char time[TIME_TEXT_SIZE];
+    int64_t until_us;
+
+    if (most == UINT_MAX)
+        return false;
+    count = scheduler_count_switches(s, g);
+    if (count <= most)
+        return false;
+    until_us = wait_of(s, first->cycle.pod, &terms);
+    note_wait(s, first->cycle.pod, until_us);
+    time_format(until_us, false, time);
+    g->failed = first;
+    g->lacks_domain = true;
+    g->answer = (struct answer){VERDICT_REJECT, PLUGIN_NONE, STRING_ID_NONE};
+    first->queued->unschedulable = first->profile->rooms | first->profile->timed;
+    first->queued->pending = 0;
+    free(first->error);
+    g->cause = job_reason_name(JOB_REASON_RESOURCES);
+    g->cause_brief =
+        xasprintf("waits until %s for nodes with at most %u switch%s (--switches), and "
+                  "then starts on any",
+                  time, most, most == 1 ? "" : "es");
+    g->cause_words = xasprintf("%s; those that are free now have %u", g->cause_brief, count);
+    first->error = xstrdup(g->cause_words);
+    return true;
+}
+
+/* ---- Ranks ---- */
 
 static int
 compare_index(const void *a, const void *b)
@@ -131,8 +311,9 @@ sort_nodes(const struct scheduler *s, char **names, unsigned count)
         names[i] = nodes[i].name;
 }
 
-bool
-scheduler_order_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
+/* False: a member does not fit where it is to go, and some have no node any more. */
+static bool
+order_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
 {
     CLEANUP_FREE struct assignment **members = NULL;
     CLEANUP_FREE char **sorted = NULL, **found = NULL;
@@ -157,4 +338,15 @@ scheduler_order_group(struct scheduler *s, struct assignment_group *g, struct ca
     for (unsigned i = 0; i < count; i++)
         free(found[i]);
     return is_placed;
+}
+
+void
+scheduler_settle_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
+{
+    if (has_too_many_switches(s, g) || order_group(s, g, mark))
+        return;
+    g->failed = g->members[g->count - 1];
+    free(g->failed->error);
+    g->failed->error = xstrdup("a pod does not fit on the node of an equal pod");
+    g->answer = (struct answer){VERDICT_ERROR, PLUGIN_NONE, STRING_ID_NONE};
 }

@@ -342,10 +342,8 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     if (!scheduler_place_in_domains(s, g, &mark))
         place_anywhere(s, g);
     cache_open_nodes(s->cache);
-    if (g->answer.verdict == VERDICT_OK && !scheduler_order_group(s, g, &mark)) {
-        g->failed = g->members[g->count - 1];
-        g->answer = answer_error(g->failed, "a pod does not fit on the node of an equal pod");
-    }
+    if (g->answer.verdict == VERDICT_OK)
+        scheduler_settle_group(s, g, &mark);
     if (g->answer.verdict == VERDICT_OK) {
         scheduler_return_left_out(s, g);
         cache_keep(s->cache, mark);
@@ -536,6 +534,7 @@ scheduler_tick(struct scheduler *s)
     }
     scheduler_tell_partitions(s);
     scheduler_tell_topology(s);
+    scheduler_tick_switches(s);
     scheduler_tell_node_reservations(s);
     queue_flush_backoff(s->queue);
     queue_tell_held(s->queue);

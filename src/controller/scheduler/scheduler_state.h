@@ -110,6 +110,8 @@ struct scheduler {
     struct node_domains *domains;    /* of the levels of the settings */
     unsigned domains_version;        /* of these levels */
     struct node_view **domain_nodes; /* for group_places.c */
+    struct map *switch_waits;        /* key of a pod to its struct switch_wait */
+    int64_t next_switch_us;          /* when the first of them is over */
     struct map *objects;             /* name of kind to a map by key */
     struct map *changed_partitions;  /* by name, since the last tick */
     bool have_terms_changed;         /* a partition's, since the last tick */
@@ -240,9 +242,11 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
  * the members near to each other; false: nothing was done, and they may go anywhere.
  * May find domain: false: the group must be in one domain and none has enough free CPUs.
  * Order group: the members of a Job whose pods have a node each, all placed: places them
- * again so that their indexes are in the order of the topology and of their nodes' names;
- * false: a member does not fit where it is to go, and some have no node any more. The
- * mark is that of the group's cycle. Find domains: of the nodes, for pods that must be in
+ * again so that their indexes are in the order of the topology and of their nodes' names.
+ * Settle group: orders it, unless its nodes have too many switches and it still waits for
+ * better ones; the answer of the group is OK before, and says what came of it. The mark is
+ * that of the group's cycle. Most switches: how many leaves the nodes may have as long as
+ * the group waits for that. Find domains: of the nodes, for pods that must be in
  * one domain of that label; NULL: they need not. Tell topology: takes new levels from the settings.
  * Topology changed: what waits for a domain is tried again.
  */
@@ -254,8 +258,12 @@ bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,
                                 struct cache_mark *mark);
 bool scheduler_may_find_domain(struct scheduler *s, const struct pod_view *pod,
                                const struct domain_need *need, unsigned wanted);
-bool scheduler_order_group(struct scheduler *s, struct assignment_group *g,
-                           struct cache_mark *mark);
+void scheduler_settle_group(struct scheduler *s, struct assignment_group *g,
+                            struct cache_mark *mark);
+unsigned scheduler_most_switches(const struct scheduler *s, const struct pod_view *pod);
+unsigned scheduler_count_switches(const struct scheduler *s, const struct assignment_group *g);
+void scheduler_tick_switches(struct scheduler *s);
+void scheduler_forget_switches(struct scheduler *s);
 
 /* Around each search for a node. */
 void scheduler_begin_trace(struct scheduler *s);

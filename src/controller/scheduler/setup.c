@@ -486,6 +486,7 @@ scheduler_free(struct scheduler *s)
     pod_groups_free(s->pod_groups);
     node_domains_free(s->domains);
     free(s->domain_nodes);
+    scheduler_forget_switches(s);
     objects_free(s->objects);
     partitions_free(s->changed_partitions);
     partitions_free(s->changed_reservations);

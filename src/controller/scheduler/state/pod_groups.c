@@ -369,6 +369,23 @@ pod_groups_add_ended(struct pod_groups *g, const struct object *pod, unsigned co
     note_changed(g, group);
 }
 
+bool
+pod_groups_switches(const struct pod_groups *g, const struct object *pod,
+                    struct group_switches *ret)
+{
+    const struct named_group *group = find_own_group(g, pod);
+    const struct switch_limit *limit = group != NULL ? pod_group_switches(group->object) : NULL;
+
+    if (limit == NULL)
+        return false;
+    *ret = (struct group_switches){
+        .most = limit->most, .since_us = group->object->meta->created_at_us, .wait_us = -1};
+    if (limit->wait_s != NULL)
+        ret->wait_us =
+            *limit->wait_s < INT64_MAX / 2000000 ? *limit->wait_s * 1000000 : INT64_MAX / 2;
+    return true;
+}
+
 const char *
 pod_groups_topology_key(const struct pod_groups *g, const struct object *pod)
 {

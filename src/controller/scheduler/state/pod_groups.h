@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -52,6 +53,15 @@ void pod_groups_visit_ended(const struct pod_groups *g,
                                          void *context),
                             void *context);
 void pod_groups_add_ended(struct pod_groups *g, const struct object *pod, unsigned count);
+
+/* How many switches its nodes may have, since when it waits for that, and for how long;
+ * wait -1: as long as is allowed. False: any number.
+ */
+struct group_switches {
+    int64_t most, since_us, wait_us;
+};
+bool pod_groups_switches(const struct pod_groups *g, const struct object *pod,
+                         struct group_switches *ret);
 
 /* The label that its nodes share (pod_group.h); NULL: none. Valid until it changes. */
 const char *pod_groups_topology_key(const struct pod_groups *g, const struct object *pod);

@@ -13,7 +13,11 @@ struct topology_levels {
     char *keys[DOMAIN_LEVELS_MAX];
     unsigned count;
     atomic_uint version;
+    _Atomic int64_t wait_us;
 };
+
+/* Slurm's max_switch_wait */
+#define WAIT_US (INT64_C(300) * 1000000)
 
 struct topology_levels *
 topology_levels_new(void)
@@ -21,6 +25,7 @@ topology_levels_new(void)
     struct topology_levels *t = xnew(struct topology_levels);
 
     pthread_mutex_init(&t->mutex, NULL);
+    atomic_store(&t->wait_us, WAIT_US);
     return t;
 }
 
@@ -59,6 +64,18 @@ topology_levels_set(struct topology_levels *t, const char *const *keys, unsigned
         atomic_fetch_add(&t->version, 1);
     }
     pthread_mutex_unlock(&t->mutex);
+}
+
+void
+topology_levels_set_wait(struct topology_levels *t, int64_t most_us)
+{
+    atomic_store(&t->wait_us, most_us);
+}
+
+int64_t
+topology_levels_wait_us(const struct topology_levels *t)
+{
+    return t != NULL ? atomic_load(&t->wait_us) : WAIT_US;
 }
 
 unsigned

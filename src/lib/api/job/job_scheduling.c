@@ -24,6 +24,8 @@ static const struct field job_scheduling_fields[] = {
         HELP("Claims of devices; stored only.")),
     OPAQUE(BOOL, "onePerNode", KILN,
         HELP("Each of the pods has a node that no other of them has.")),
+    OPAQUE_OBJECT("switches", switch_limit, KILN | KEPT,
+        HELP("How many switches the nodes of the pods have at most.")),
 };
 RECORD(job_scheduling, job_scheduling, "io.k8s.api.batch.v1.JobSchedulingSpec",
        MESSAGE("schedulingPolicy schedulingConstraints disruptionMode "

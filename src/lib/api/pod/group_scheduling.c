@@ -52,6 +52,16 @@ OPAQUE_RECORD(group_constraints,
        MESSAGE("topology"),
        HELP("Where the pods are placed."));
 
+static const struct field switch_limit_fields[] = {
+    INT64("most", switch_limit, most, ALWAYS | REQUIRED,
+        HELP("How many leaves of the topology (switches) the nodes have at most.")),
+    INT64("waitSeconds", switch_limit, wait_s, OPTIONAL,
+        HELP("How long the pods wait for such nodes, before they go to any; the longest that the "
+             "controller allows is the default.")),
+};
+RECORD(switch_limit, switch_limit, "hpc.kiln.v1.SwitchLimit",
+       HELP("How many switches the nodes have at most."));
+
 static const struct record single_disruption_record = {
     .name = "io.k8s.api.scheduling.v1beta1.SingleDisruptionMode",
     .message = "",
@@ -138,11 +148,27 @@ check_constraints(struct causes *c, const struct json *spec)
     causes_leave(c, at);
 }
 
+static void
+check_switches(struct causes *c, const struct json *spec)
+{
+    const struct json *switches = json_get(spec, "switches");
+    unsigned at = causes_enter(c, "switches");
+
+    if (switches != NULL && json_get_int(switches, "most", 0) < 1)
+        causes_add(c, CAUSE_INVALID, "most", json_get(switches, "most"),
+                   "must be greater than or equal to 1");
+    if (check_is_set(switches, "waitSeconds") && json_get_int(switches, "waitSeconds", 0) < 0)
+        causes_add(c, CAUSE_INVALID, "waitSeconds", json_get(switches, "waitSeconds"),
+                   "must be greater than or equal to 0");
+    causes_leave(c, at);
+}
+
 void
 group_scheduling_check(struct causes *c, const struct json *spec, bool needs_count)
 {
     check_policy(c, spec, needs_count);
     check_constraints(c, spec);
+    check_switches(c, spec);
     if (json_count(json_get(spec, "resourceClaims")) > CLAIMS_MAX)
         causes_add(c, CAUSE_TOO_MANY, "resourceClaims", NULL, "must have at most %u items",
                    CLAIMS_MAX);

@@ -23,6 +23,15 @@ struct group_policy {
     const struct gang_policy *gang; /* NULL: basic, each pod by itself */
 };
 
+/* At most that many leaves of the topology, for that time at most; NULL: any number. */
+struct switch_limit {
+    int64_t most;
+    const int64_t *wait_s; /* NULL: as long as the controller lets jobs wait */
+};
+
+/* Kiln's. */
+extern const struct record switch_limit_record;
+
 /* The values of schedulingPolicy, schedulingConstraints, disruptionMode, and of
  * each of resourceClaims.
  */

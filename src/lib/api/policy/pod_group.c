@@ -48,6 +48,8 @@ static const struct field pod_group_spec_fields[] = {
         HELP("How its pods are evicted; single is the default.")),
     BOOL("onePerNode", pod_group_spec, one_per_node, KILN,
         HELP("Each of its pods has a node that no other pod of the group has.")),
+    OBJECT("switches", pod_group_spec, switches, switch_limit, KILN | OPTIONAL,
+        HELP("How many switches the nodes of its pods have at most.")),
     OPAQUE(STRING, "priorityClassName", 0,
         HELP("Its priority class.")),
     OPAQUE(INT, "priority", KEPT,
@@ -132,6 +134,12 @@ pod_group_topology_key(const struct object *object, struct arena *arena)
     const char *key = json_count(list) > 0 ? check_text(json_at(list, 0), "key") : "";
 
     return *key != '\0' ? key : NULL;
+}
+
+const struct switch_limit *
+pod_group_switches(const struct object *object)
+{
+    return pod_group_of(object)->spec.switches;
 }
 
 bool
@@ -247,6 +255,7 @@ check_unchanged(struct causes *c, const struct json *spec, const struct json *ol
         "resourceClaims",    "disruptionMode",
         "priorityClassName", "priority",
         "preemptionPolicy",  "onePerNode",
+        "switches",
     };
     bool was_gang = check_is_set(json_get(old, "schedulingPolicy"), "gang");
 

@@ -19,7 +19,8 @@ struct object;
 
 struct pod_group_spec {
     struct group_policy policy;
-    bool one_per_node; /* no two of its pods have one node at a time */
+    bool one_per_node;                   /* no two of its pods have one node at a time */
+    const struct switch_limit *switches; /* or NULL */
 };
 
 struct pod_group_state {
@@ -67,6 +68,8 @@ int64_t pod_group_started_us(const struct object *object);
 
 /* How many pods must be placed together; 1 or less: each by itself. */
 int64_t pod_group_least(const struct object *object);
+/* NULL: the nodes may have any number of switches. */
+const struct switch_limit *pod_group_switches(const struct object *object);
 bool pod_group_is_one_per_node(const struct object *object);
 bool pod_group_ends_together(const struct object *object); /* disruptionMode all */
 

@@ -391,6 +391,82 @@ START_TEST(ranks_follow_the_leaves)
 }
 END_TEST
 
+/* ---- Switches ---- */
+
+/* Of two pods and one switch. Its time counts from the creation of the group. */
+static void
+put_choosy_gang(struct world *w, const char *wait)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"creationTimestamp\":"
+                  "\"2024-01-01T00:00:00Z\",\"annotations\":{\"kiln.hpc/uid\":\"1001\"}},"
+                  "\"spec\":{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}},\"onePerNode\":true,"
+                  "\"switches\":{\"most\":1%s}}}",
+                  wait);
+
+    fake_client_put(w->api, &pod_group_kind, text);
+    put_member(w, "g", 0);
+    put_member(w, "g", 1);
+}
+
+START_TEST(a_group_waits_for_few_switches_and_then_takes_any)
+{
+    struct world *w = world_of_racks(1, "ab");
+
+    put_choosy_gang(w, ",\"waitSeconds\":60");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "- -");
+    ck_assert_str_eq(cause(w, "g-0"),
+                     "waits until 2024-01-01T00:01:00Z for nodes with at most 1 switch "
+                     "(--switches), and then starts on any; those that are free now have 2");
+    for (unsigned i = 0; i < 50; i++)
+        world_advance(w, 1000);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n1 n2");
+    end(w);
+}
+END_TEST
+
+START_TEST(a_group_takes_a_switch_that_becomes_free)
+{
+    struct world *w = world_of_racks(1, "abb");
+
+    fill(w, "n3", 3600);
+    put_choosy_gang(w, "");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "- -");
+    empty(w, "n3");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n2 n3");
+    end(w);
+}
+END_TEST
+
+START_TEST(no_group_waits_longer_than_is_allowed)
+{
+    struct world *w = world_of_racks(1, "ab");
+
+    topology_levels_set_wait(topology, 20 * INT64_C(1000000));
+    put_choosy_gang(w, ",\"waitSeconds\":9000");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "- -");
+    for (unsigned i = 0; i < 10; i++)
+        world_advance(w, 1000);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n1 n2");
+    end(w);
+}
+END_TEST
+
+START_TEST(without_levels_every_group_has_few_switches)
+{
+    struct world *w = world_of_racks(0, "ab");
+
+    put_choosy_gang(w, "");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n1 n2");
+    end(w);
+}
+END_TEST
+
 START_TEST(new_levels_are_in_effect_at_once)
 {
     struct world *w = world_of_racks(0, "aaaabbbcc");
@@ -404,10 +480,12 @@ START_TEST(new_levels_are_in_effect_at_once)
 }
 END_TEST
 
-SUITE("group places", a_group_is_reserved_nodes_of_one_domain, a_reservation_follows_labels,
-      a_group_with_a_key_goes_into_one_domain, a_group_without_a_domain_waits_with_the_cause,
-      a_node_without_the_label_is_in_no_domain, pods_that_share_nodes_are_in_one_domain,
-      pods_that_come_later_go_to_the_domain_of_the_others,
+SUITE("group places", a_group_waits_for_few_switches_and_then_takes_any,
+      a_group_takes_a_switch_that_becomes_free, no_group_waits_longer_than_is_allowed,
+      without_levels_every_group_has_few_switches, a_group_is_reserved_nodes_of_one_domain,
+      a_reservation_follows_labels, a_group_with_a_key_goes_into_one_domain,
+      a_group_without_a_domain_waits_with_the_cause, a_node_without_the_label_is_in_no_domain,
+      pods_that_share_nodes_are_in_one_domain, pods_that_come_later_go_to_the_domain_of_the_others,
       a_key_of_a_wide_level_still_prefers_a_leaf, a_group_takes_the_smallest_leaf_that_holds_it,
       a_group_too_large_for_a_leaf_takes_few_of_one_block,
       a_group_that_fits_in_no_domain_goes_anywhere, ranks_follow_the_leaves,
