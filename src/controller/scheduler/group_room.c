@@ -215,6 +215,19 @@ note_ending(struct pod_view *pod, const struct node_view *node, void *context)
     t->ending_nodes[t->n_ending++] = node;
 }
 
+/* No result of before the trial, or of within it, holds for these nodes. */
+static void
+touch_nodes(struct scheduler *s, const struct node_view *const *nodes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct node_view *node = cache_find_node(s->cache, nodes[i]->name);
+
+        if (node != NULL)
+            cache_touch(s->cache, node);
+    }
+}
+
+/* Victims of gangs may be on many nodes. */
 static struct node_view *
 try_candidate(struct group_trial *t, struct assignment *a, const struct victims *v)
 {
@@ -227,6 +240,7 @@ try_candidate(struct group_trial *t, struct assignment *a, const struct victims 
         return NULL;
     mark = cache_begin(s->cache);
     victims_remove(a->profile, &a->cycle, v, note_victim, t);
+    touch_nodes(s, t->nodes + before, t->n_victims - before);
     cycle_fini(&a->cycle);
     cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
     if (node_finder_fits(a->profile, &a->cycle, node)) {
@@ -238,6 +252,7 @@ try_candidate(struct group_trial *t, struct assignment *a, const struct victims 
         return node;
     }
     cache_roll_back(s->cache, mark);
+    touch_nodes(s, t->nodes + before, t->n_victims - before);
     t->n_victims = before;
     return NULL;
 }
@@ -357,18 +372,6 @@ trial_fini(struct group_trial *t)
     free(t->ending_nodes);
 }
 
-/* No result of before the trial, or of within it, holds for these nodes. */
-static void
-touch_ending_nodes(struct group_trial *t)
-{
-    for (uint32_t i = 0; i < t->n_ending; i++) {
-        struct node_view *node = cache_find_node(t->s->cache, t->ending_nodes[i]->name);
-
-        if (node != NULL)
-            cache_touch(t->s->cache, node);
-    }
-}
-
 /* Until_us: pods that are ending by then are gone; 0: none are. False: not all of the
  * pods that the group needs fit.
  */
@@ -384,7 +387,7 @@ try_to_place(struct group_trial *t, struct assignment_group *g, int64_t until_us
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
     for (uint32_t i = 0; until_us > 0 && i < s->snapshot.n_nodes; i++)
         victims_remove_ending(s->snapshot.nodes[i], t->now_us, until_us, note_ending, t);
-    touch_ending_nodes(t);
+    touch_nodes(s, t->ending_nodes, t->n_ending);
     is_placed = place_in_trial(t, g);
     for (unsigned i = 0; is_placed && i < g->wanted; i++)
         promise(p, g->members[i]->cycle.pod, g->members[i]->node_name);
@@ -392,7 +395,8 @@ try_to_place(struct group_trial *t, struct assignment_group *g, int64_t until_us
         scheduler_displace(s, g->members[i]);
     cache_open_nodes(s->cache);
     cache_roll_back(s->cache, mark);
-    touch_ending_nodes(t);
+    touch_nodes(s, t->ending_nodes, t->n_ending);
+    touch_nodes(s, t->nodes, t->n_victims);
     return is_placed;
 }
 

@@ -9,7 +9,7 @@
  *
  * With --trace, the program appends one line for each event of a pod:
  *     KIND MICROSECONDS JOB-ID INDEX UID NODE EXIT-CODE BOUND
- * KIND is b (a pod of a gang was seen, and is prepared at once), s (started), e (ended), d (its deletion was seen), g (the object is
+ * KIND is b (a pod of a gang was seen, and is prepared at once), s (started), e (ended), d (its deletion was seen), f (it was to be suspended), g (the object is
  * gone); BOUND is the second in which the pod got its node. testsuite/chaos compares what was asked and answered with this trace.
  */
 #include <errno.h>
@@ -371,6 +371,9 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
             run(node, new_object);
     } else if (pod_awaits_start(pod_of(old_object)) && !pod_awaits_start(pod_of(new_object))) {
         run(node, new_object);
+    } else if (annotation(old_object, ANNOTATION_FREEZE)[0] == '-'
+               && annotation(new_object, ANNOTATION_FREEZE)[0] != '-') {
+        trace(node, 'f', new_object, 0);
     }
 }
 

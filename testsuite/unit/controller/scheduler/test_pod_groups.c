@@ -934,6 +934,64 @@ START_TEST(a_gang_preempts_as_many_as_all_of_its_pods_need)
 }
 END_TEST
 
+static void
+put_of_group(struct world *w, const char *group, unsigned index, int priority, bool runs)
+{
+    CLEANUP_FREE char *node = xasprintf(runs ? "n%u" : "", index);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s%u\",\"namespace\":\"default\"},\"spec\":{"
+                  "\"schedulingGroup\":{\"podGroupName\":\"%s\"},\"nodeName\":\"%s\","
+                  "\"securityContext\":{\"runAsUser\":1001},\"priority\":%d,\"containers\":[{"
+                  "\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"4\"}}}]},\"status\":{\"phase\":\"%s\"}}",
+                  group, index, group, node, priority, runs ? "Running" : "Pending");
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+/* All nodes are full of another gang, which is the victim of the first pod. */
+START_TEST(a_wide_gang_preempts_a_wide_gang)
+{
+    static const unsigned sizes[] = {16, 99, 130, 256};
+
+    for (unsigned at = 0; at < ARRAY_SIZE(sizes); at++) {
+        struct world *w = world_new(NULL);
+        const unsigned size = sizes[at];
+        CLEANUP_FREE char *policy =
+            xasprintf("\"schedulingPolicy\":{\"gang\":{\"minCount\":%u}},\"onePerNode\":true,"
+                      "\"disruptionMode\":{\"all\":{}}",
+                      size);
+        unsigned n_bound = 0;
+
+        for (unsigned i = 0; i < 2; i++) {
+            CLEANUP_FREE char *group = xasprintf(
+                "{\"metadata\":{\"name\":\"%c\",\"namespace\":\"default\",\"annotations\":{"
+                "\"kiln.hpc/uid\":\"1001\"}},\"spec\":{%s}}",
+                "xy"[i], policy);
+
+            fake_client_put(w->api, &pod_group_kind, group);
+        }
+        for (unsigned i = 0; i < size; i++) {
+            CLEANUP_FREE char *name = xasprintf("n%u", i);
+
+            world_add_node(w, name, 4);
+            put_of_group(w, "x", i, 0, true);
+        }
+        world_settle(w);
+        for (unsigned i = 0; i < size; i++)
+            put_of_group(w, "y", i, 10, false);
+        let_seconds_pass(w, 10);
+        for (unsigned i = 0; i < size; i++) {
+            CLEANUP_FREE char *name = xasprintf("y%u", i);
+
+            n_bound += *world_node_of(w, name) != '\0';
+        }
+        ck_assert_uint_eq(n_bound, size);
+        world_free(w);
+    }
+}
+END_TEST
+
 /* Two of four nodes are held by pods that are as important: ending the others would
  * help nobody.
  */
@@ -1055,7 +1113,7 @@ SUITE("PodGroups", a_gang_is_weighed_as_a_whole_and_preempted_as_a_whole,
       the_pods_of_a_group_that_end_one_by_one_are_preempted_one_by_one,
       a_gang_has_the_priority_of_its_most_important_pod,
       a_gang_preempts_as_many_as_all_of_its_pods_need, a_gang_that_would_not_fit_preempts_nobody,
-      a_gang_preempts_several_pods_of_one_node,
+      a_wide_gang_preempts_a_wide_gang, a_gang_preempts_several_pods_of_one_node,
       a_gang_preempts_nobody_for_room_that_ending_pods_make,
       indexes_of_a_job_are_in_the_order_of_the_names_of_its_nodes,
       pods_wait_for_their_group_whichever_comes_first, a_gang_waits_until_enough_pods_are_there,
