@@ -1,18 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "step/step_plan.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/step/step_binding.h"
+#include "lib/step/step_distribution.h"
+#include "lib/step/step_environment.h"
+#include "lib/step/step_output_name.h"
+#include "lib/step/step_programs.h"
 #include "step/step_state.h"
+#include "step/step_topology.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define NOTHING      "/dev/null"
+#define CPUS_FOLDER  "/sys/devices/system/cpu"
 
-/* Variables of each task. */
-#define VARIABLES 16u
+struct step_plans {
+    struct step_environment *environment;
+    struct step_programs *programs; /* NULL: all tasks run the same */
+    struct step_binding binding;
+    struct bitset *cpus; /* by index of the task; NULL: nothing is bound */
+    char step_id[24];
+};
+
+/* --- of all tasks ----------------------------------------------------------
+ */
+
+static int
+bind_tasks(struct step *s, struct step_plans *p, struct error *err)
+{
+    struct step_distribution distribution;
+    const struct topology *topology;
+    int r = step_distribution_parse(s->request.distribution, &distribution, err);
+
+    if (r == 0)
+        r = step_binding_parse(s->arena, s->request.cpu_bind, &p->binding, err);
+    if (r < 0 || !s->grant.is_bound)
+        return r;
+    topology = step_topology_read(s->arena, CPUS_FOLDER, &s->place->cpus);
+    p->cpus = arena_new_array(s->arena, struct bitset, s->n_tasks + 1);
+    return step_binding_apply(&p->binding, &distribution, topology, &s->place->cpus,
+                              s->grant.layout.cpus_per_task, s->n_tasks, p->cpus, err);
+}
+
+int
+step_plans_make(struct step *s, struct step_plans **ret_plans, struct error *err)
+{
+    struct step_plans *p = arena_alloc(s->arena, sizeof(*p));
+    int r = 0;
+
+    snprintf(p->step_id, sizeof(p->step_id), "%" PRId64, s->grant.step_id);
+    if (s->request.programs != NULL)
+        r = step_programs_parse(s->arena, s->request.programs, s->grant.layout.n_tasks,
+                                &p->programs, err);
+    if (r == 0)
+        r = bind_tasks(s, p, err);
+    if (r < 0)
+        return r;
+    p->environment =
+        step_environment_new(s->arena, &s->request, &s->grant.layout, s->grant.node, p->step_id);
+    *ret_plans = p;
+    return 0;
+}
+
+/* --- the program -----------------------------------------------------------
+ */
 
 static char *
 copy(struct arena *arena, const char *text)
@@ -51,84 +111,142 @@ find_paths(struct step *s, const char *program)
     }
 }
 
-static bool
-is_named(const char *item, char *const *variables, unsigned n)
-{
-    const size_t length = strcspn(item, "=") + 1;
-
-    for (unsigned i = 0; i < n; i++)
-        if (strncmp(item, variables[i], length) == 0)
-            return true;
-    return false;
-}
+/* Runs the prolog, and does what its output says, as Slurm does with a task prolog; then
+ * the program, and the epilog if there is one. No word of the output is evaluated.
+ */
+static const char around[] =
+    "prolog=$1 epilog=$2; shift 2\n"
+    "if [ -n \"$prolog\" ]; then\n"
+    "  said=$(\"$prolog\") || { echo \"task prolog '$prolog' has failed\" >&2; exit 1; }\n"
+    "  while IFS= read -r line; do\n"
+    "    case $line in\n"
+    "      'export '*=*) export \"${line#export }\" ;;\n"
+    "      'unset '*) unset \"${line#unset }\" ;;\n"
+    "      'print '*) printf '%s\\n' \"${line#print }\" ;;\n"
+    "    esac\n"
+    "  done <<E\n"
+    "$said\n"
+    "E\n"
+    "  unset said line\n"
+    "fi\n"
+    "[ -n \"$epilog\" ] || exec \"$@\"\n"
+    "\"$@\"\n"
+    "status=$?\n"
+    "\"$epilog\"\n"
+    "exit $status\n";
 
 static void
-make_environment(struct step *s, unsigned index, struct task_plan *p)
+add_program(struct step *s, unsigned rank, struct task_plan *p)
 {
     const struct step_request *q = &s->request;
-    const struct step_layout *l = &s->grant.layout;
-    const long long rank = s->place->tasks[index];
-    const struct {
-        const char *name;
-        long long value;
-    } numbers[] = {
-        {"PROCID", rank},
-        {"LOCALID", index},
-        {"NODEID", s->grant.node},
-        {"STEP_ID", s->grant.step_id},
-        {"STEPID", s->grant.step_id},
-        {"STEP_NUM_TASKS", l->n_tasks},
-        {"NTASKS", l->n_tasks},
-    };
-    unsigned n = 0;
+    const char **words = q->arguments.items;
+    unsigned n = q->arguments.count, at = 0;
 
-    p->environment =
-        arena_new_array(s->arena, char *, q->environment.count + 2 * ARRAY_SIZE(numbers) + 1);
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        p->environment[n++] =
-            arena_printf(s->arena, "KILN_%s=%lld", numbers[i].name, numbers[i].value);
-        p->environment[n++] =
-            arena_printf(s->arena, "SLURM_%s=%lld", numbers[i].name, numbers[i].value);
+    if (s->plans->programs != NULL) {
+        words = step_programs_arguments(s->arena, s->plans->programs, rank, words, n);
+        for (n = 0; words[n] != NULL;)
+            n++;
     }
-    const unsigned own = n;
-    for (unsigned i = 0; i < q->environment.count; i++)
-        if (!is_named(q->environment.items[i], p->environment, own))
-            p->environment[n++] = copy(s->arena, q->environment.items[i]);
+    p->arguments = arena_new_array(s->arena, char *, n + 7);
+    if (q->task_prolog != NULL || q->task_epilog != NULL) {
+        p->arguments[at++] = copy(s->arena, "sh");
+        p->arguments[at++] = copy(s->arena, "-c");
+        p->arguments[at++] = copy(s->arena, around);
+        p->arguments[at++] = copy(s->arena, "kiln-step");
+        p->arguments[at++] = copy(s->arena, q->task_prolog != NULL ? q->task_prolog : "");
+        p->arguments[at++] = copy(s->arena, q->task_epilog != NULL ? q->task_epilog : "");
+        p->paths = find_paths(s, "/bin/sh");
+    } else {
+        p->paths = find_paths(s, words[0]);
+    }
+    for (unsigned i = 0; i < n; i++)
+        p->arguments[at++] = copy(s->arena, words[i]);
 }
 
-/* The CPUs of the step on this node, divided in order. */
-static void
-bind(struct step *s, unsigned index, struct task_plan *p)
-{
-    const unsigned each = s->grant.layout.cpus_per_task;
-    unsigned at = 0;
+/* --- its files -------------------------------------------------------------
+ */
 
-    if (!s->grant.is_bound)
+static bool
+is_number(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+static const char *
+expand(struct step *s, unsigned rank, const char *pattern)
+{
+    CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
+    const struct step_request *q = &s->request;
+    const struct step_output_values values = {
+        .job_id = q->job_id,
+        .job_name = step_request_variable(q, "KILN_JOB_NAME"),
+        .user = step_request_variable(q, "KILN_JOB_USER"),
+        .array_job_id = step_request_variable(q, "KILN_ARRAY_JOB_ID"),
+        .array_task_id = step_request_variable(q, "KILN_ARRAY_TASK_ID"),
+        .step_id = s->plans->step_id,
+        .node = s->place->name,
+        .node_index = s->grant.node,
+        .task = rank,
+    };
+
+    if (pattern[0] != '/')
+        strbuf_printf(&name, "%s/", q->directory);
+    step_output_name_expand(pattern, &values, &name);
+    return arena_strndup(s->arena, name.text, name.length);
+}
+
+static void
+add_file(struct step *s, unsigned index, const char *pattern, enum step_stream stream,
+         struct task_plan *p)
+{
+    const unsigned rank = s->place->tasks[index];
+
+    if (pattern == NULL)
+        return;
+    if (strcasecmp(pattern, "none") == 0) {
+        p->files[stream] = NOTHING;
+    } else if (is_number(pattern)) {
+        if (strtoul(pattern, NULL, 10) != rank)
+            p->files[stream] = NOTHING;
+    } else {
+        p->files[stream] = expand(s, rank, pattern);
+        p->shares_file[stream] = index > 0 && step_output_name_scope(pattern) != STEP_OUTPUT_TASK;
+    }
+}
+
+/* --- its CPUs --------------------------------------------------------------
+ */
+
+static void
+bind_task(struct step *s, unsigned index, struct task_plan *p)
+{
+    CLEANUP_STRBUF struct strbuf mask = STRBUF_INIT;
+    const struct bitset *cpus = s->plans->cpus != NULL ? &s->plans->cpus[index] : NULL;
+
+    if (cpus == NULL)
         return;
     CPU_ZERO(&p->cpus);
-    bitset_foreach(cpu, &s->place->cpus)
-    {
-        if (each == 0 || (at >= index * each && at < (index + 1) * each))
-            CPU_SET(cpu, &p->cpus);
-        at++;
-    }
+    bitset_foreach(cpu, cpus) CPU_SET(cpu, &p->cpus);
     p->is_bound = CPU_COUNT(&p->cpus) > 0;
+    if (!s->plans->binding.is_verbose)
+        return;
+    step_binding_format_mask(cpus, &mask);
+    p->notice = arena_printf(s->arena, "cpu-bind=MASK - %s, task %2u %2u: mask %s set\n",
+                             s->place->name, s->place->tasks[index], index, mask.text);
 }
 
-int
-task_plan_make(struct step *s, unsigned index, struct task_plan *ret_plan, UNUSED struct error *err)
+void
+task_plan_make(struct step *s, unsigned index, struct task_plan *ret_plan)
 {
-    const struct step_request *q = &s->request;
+    const struct step_streams *streams = &s->request.streams;
     struct task_plan p = {0};
 
-    p.arguments = arena_new_array(s->arena, char *, q->arguments.count + 1);
-    for (unsigned i = 0; i < q->arguments.count; i++)
-        p.arguments[i] = copy(s->arena, q->arguments.items[i]);
-    p.paths = find_paths(s, p.arguments[0]);
-    make_environment(s, index, &p);
-    bind(s, index, &p);
-    if (q->streams.input != NULL && strcmp(q->streams.input, "none") == 0)
-        p.files[STEP_STDIN] = NOTHING;
+    add_program(s, s->place->tasks[index], &p);
+    p.environment = step_environment_of_task(
+        s->plans->environment, index, s->plans->cpus != NULL ? &s->plans->cpus[index] : NULL);
+    bind_task(s, index, &p);
+    add_file(s, index, streams->input, STEP_STDIN, &p);
+    add_file(s, index, streams->output, STEP_STDOUT, &p);
+    add_file(s, index, streams->error, STEP_STDERR, &p);
     *ret_plan = p;
-    return 0;
 }

@@ -21,6 +21,7 @@
 #include "lib/step/step_request.h"
 
 struct step;
+struct step_plans;
 
 /* A descriptor that epoll watches; a member of its owner. All are
  * edge-triggered: a callback goes on until the call would block, or notes that there
@@ -75,6 +76,7 @@ struct step {
     struct step_watch signal_watch;
     struct step_link link;
     struct step_task *tasks;
+    struct step_plans *plans; /* from the start of the tasks on */
     unsigned n_tasks, n_running, n_outputs;
     struct step_input input;
     struct list ready[STEP_STREAMS];

@@ -20,6 +20,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/step/step_environment.h"
 #include "step/step_plan.h"
 #include "step/step_state.h"
 
@@ -96,6 +97,7 @@ execute(const struct task_plan *p)
 {
     int r = -ENOENT;
 
+    step_environment_put_pid(p->environment, getpid());
     for (char *const *path = p->paths; *path != NULL; path++) {
         execve(*path, p->arguments, p->environment);
         if (errno == EACCES)
@@ -220,8 +222,8 @@ open_streams(struct step *s, struct step_task *t, const struct task_plan *p, int
             fds[i] = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
         else
             fds[i] = open(p->files[i],
-                          O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC
-                              | (s->request.streams.appends ? O_APPEND : O_TRUNC),
+                          O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | O_APPEND
+                              | (s->request.streams.appends || p->shares_file[i] ? 0 : O_TRUNC),
                           0666);
         if (r == 0 && fds[i] < 0)
             r = -errno;
@@ -259,18 +261,40 @@ start_task(struct step *s, struct step_task *t, const struct task_plan *plan)
     s->n_running++;
 }
 
-/* Files of patterns are opened with the task's umask, in its directory. */
+/* As a part of the task's standard error. Slurm also prints it before the task runs. */
+static void
+send_notice(struct step *s, const struct step_task *t, const char *notice)
+{
+    const size_t length = strlen(notice);
+
+    if (length > s->windows[STEP_STDERR].credit)
+        return;
+    step_send_window_take(&s->windows[STEP_STDERR], length);
+    step_frame_add(&s->link.out, &(struct step_frame){
+                                     .type = STEP_FRAME_DATA,
+                                     .stream = STEP_STDERR,
+                                     .task = t->rank,
+                                     .payload = notice,
+                                     .length = length,
+                                 });
+}
+
+/* Files of patterns are opened with the task's umask. */
 int
 step_tasks_start(struct step *s, struct error *err)
 {
+    int r = step_plans_make(s, &s->plans, err);
+
+    if (r < 0)
+        return r;
     umask((mode_t)s->request.umask);
     for (unsigned i = 0; i < s->n_tasks; i++) {
         struct task_plan plan;
         struct arena_mark mark = arena_mark(s->arena);
-        int r = task_plan_make(s, i, &plan, err);
 
-        if (r < 0)
-            return r;
+        task_plan_make(s, i, &plan);
+        if (plan.notice != NULL)
+            send_notice(s, &s->tasks[i], plan.notice);
         start_task(s, &s->tasks[i], &plan);
         arena_rewind(s->arena, &mark);
         step_link_flush(s);

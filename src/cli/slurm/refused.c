@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* salloc, sattach, scrontab, sprio, sreport, srun, strigger, sview - refused, with what to use
+/* salloc, sattach, scrontab, sprio, sreport, strigger, sview - refused, with what to use
  * instead
  *
- * No links of these names are installed: programs and scripts that look for
- * srun take its presence for a promise.
+ * No links of these names are installed: programs and scripts that look for a
+ * command take its presence for a promise.
  */
 #include <string.h>
 
@@ -36,14 +36,11 @@ refuse(struct slurm_client *client, const char *instead)
 
 REFUSED(salloc, "refused: there are no interactive jobs yet",
         "Kiln has no interactive jobs yet: submit a script with sbatch");
-REFUSED(sattach, "refused: there are no job steps yet",
-        "Kiln has no job steps yet; 'kctl logs --follow JOB' follows the output of a job");
+REFUSED(sattach, "refused: a step is attached to its srun",
+        "the output of a step goes to its srun; 'kctl logs --follow JOB' follows that of a job");
 REFUSED(sprio, "refused: there are no priority factors",
         "You are not running a supported priority plugin: in Kiln jobs go by priority class and "
         "submission; 'kctl why JOB' says how many go before");
-REFUSED(srun, "refused: there are no job steps yet",
-        "Kiln has no job steps yet: a script starts its tasks itself, with mpirun -n $SLURM_NTASKS "
-        "PROGRAM, or only PROGRAM; from outside a job, use sbatch --wait");
 REFUSED(strigger, "refused: there are no triggers",
         "Kiln has no triggers: 'kctl get events --watch' and 'kctl wait' tell what happens, and "
         "'sbatch --dependency' starts a job after another");

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/krun/krun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/krun/krun_options.h"
+#include "cli/krun/krun_request.h"
+#include "cli/krun/krun_settings.h"
+#include "cli/krun/krun_step.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
+#include "lib/program/option.h"
+#include "lib/program/program.h"
+
+/* So that no other file gets their numbers. */
+static void
+open_standard_descriptors(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+/* `usage`: the status of a wrong command line, where it is krun's own. */
+static int
+refuse(const char *name, int usage, const struct error *err)
+{
+    const char *status = getenv("SLURM_EXIT_ERROR");
+
+    fprintf(stderr, "%s: error: %s\n", name, err->text);
+    if (status != NULL && atoi(status) > 0)
+        return atoi(status) & 0xFF;
+    return strcmp(name, "srun") == 0 ? 1 : usage;
+}
+
+static int
+print_help(const char *name)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct option_table table = krun_options;
+
+    table.name = name;
+    option_format_help(&table, &text);
+    fwrite(text.text, 1, text.length, stdout);
+    return (int)program_end(name, 0, NULL);
+}
+
+static int
+print_version(const char *name)
+{
+    if (strcmp(name, "srun") == 0)
+        printf("slurm 22.05.8 (kiln %s)\n", version_text());
+    else
+        printf("%s %s\n", name, version_text());
+    return (int)program_end(name, 0, NULL);
+}
+
+/* Once, and not as an error: the job may have asked for the same. */
+static void
+print_notes(const struct krun_settings *s)
+{
+    if (s->n_notes == 0 || s->is_quiet)
+        return;
+    fprintf(stderr, "%s: only a job can ask for this, so it has no effect here: ", s->program);
+    for (unsigned i = 0; i < s->n_notes; i++)
+        fprintf(stderr, "%s--%s", i > 0 ? ", " : "", s->notes[i]);
+    fputc('\n', stderr);
+}
+
+/* --prolog and --epilog. A program that fails is only told. */
+static void
+run_beside(const struct krun_settings *s, const char *option, const char *program)
+{
+    char *arguments[] = {(char *)(uintptr_t)program, NULL};
+    int status = 0;
+    pid_t pid;
+    int r;
+
+    if (program == NULL || strcasecmp(program, "none") == 0)
+        return;
+    r = posix_spawnp(&pid, program, NULL, NULL, arguments, environ);
+    if (r != 0) {
+        fprintf(stderr, "%s: error: --%s=%s: %s\n", s->program, option, program, strerror(r));
+        return;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (status != 0)
+        fprintf(stderr, "%s: error: --%s=%s: %s %d\n", s->program, option, program,
+                WIFSIGNALED(status) ? "ended by signal" : "exit status",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+int
+krun_run(const char *name, int argc, char **argv)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct krun_settings s = {
+        .program = name,
+        .gpus = KRUN_UNSET,
+        .kills_on_bad_exit = KRUN_UNSET,
+        .wait_s = KRUN_UNSET,
+        .patience_s = KRUN_UNSET,
+    };
+    struct error err = {0};
+    int operands = argc, status, r;
+
+    open_standard_descriptors();
+    r = krun_options_read(&s, argc, argv, &operands, &err);
+    if (r == OPTION_HELP)
+        return print_help(name);
+    if (r == 0 && s.shows_version)
+        return print_version(name);
+    if (r < 0)
+        return refuse(name, EXIT_STATUS_USAGE, &err);
+    r = krun_request_make(arena, &s, argc - operands, argv + operands, &err);
+    if (r < 0)
+        return refuse(name, r == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED, &err);
+    print_notes(&s);
+    run_beside(&s, "prolog", s.prolog);
+    status = krun_step_run(&s);
+    run_beside(&s, "epilog", s.epilog);
+    return status;
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/krun/krun_step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/krun/krun_ends.h"
+#include "cli/krun/krun_output.h"
+#include "cli/krun/krun_settings.h"
+#include "cli/krun/krun_stream.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/step/step_frames.h"
+#include "lib/step/step_grant.h"
+#include "lib/step/step_output_name.h"
+#include "lib/step/step_request.h"
+
+#define GATHER_MS    50    /* ends that come within this time share a line */
+#define INTERRUPT_MS 1000  /* between two Ctrl-C */
+#define GRACE_MS     30000 /* from SIGTERM to SIGKILL */
+
+/* Things to do at a certain time. */
+enum krun_deadline {
+    DEADLINE_PRINT,    /* print the ends */
+    DEADLINE_PATIENCE, /* --immediate=SECONDS */
+    DEADLINE_WAIT,     /* --wait */
+    DEADLINE_SIGNAL,   /* --signal */
+    DEADLINE_LIMIT,    /* --time */
+    DEADLINE_KILL,     /* after SIGTERM */
+    DEADLINES,
+};
+
+struct krun_step {
+    const struct krun_settings *settings;
+    struct krun_stream *stream;
+    struct krun_ends *ends;
+    struct krun_output *outputs[STEP_STREAMS];
+    int64_t deadlines[DEADLINES]; /* 0: none */
+    char id[64];                  /* "17.0" */
+    bool has_waited, is_terminating;
+    int64_t interrupted_ms;
+    int status; /* of krun, if there is no step */
+    int files[STEP_STREAMS];
+};
+
+static int64_t
+now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void __attribute__((format(printf, 2, 3)))
+inform(const struct krun_step *k, const char *format, ...)
+{
+    va_list args;
+
+    if (k->settings->is_quiet)
+        return;
+    fprintf(stderr, "%s: ", k->settings->program);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+static void __attribute__((format(printf, 2, 3)))
+complain(const struct krun_step *k, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "%s: error: ", k->settings->program);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* Scripts tell by this variable what was the program's status and what srun's. */
+static int
+status_of_error(const char *variable)
+{
+    const char *text = getenv(variable);
+    char *end;
+    long n = text != NULL ? strtol(text, &end, 10) : 0;
+
+    return text != NULL && end != text && *end == '\0' && n > 0 && n < 256 ? (int)n : 1;
+}
+
+/* --- time ------------------------------------------------------------------
+ */
+
+static void on_late(void *context);
+
+static void
+arm(struct krun_step *k)
+{
+    int64_t first = 0;
+
+    for (int i = 0; i < DEADLINES; i++)
+        if (k->deadlines[i] != 0 && (first == 0 || k->deadlines[i] < first))
+            first = k->deadlines[i];
+    if (first != 0) {
+        const int64_t left = first - now_ms();
+
+        krun_stream_call_at(k->stream, left > 0 ? left : 0, on_late);
+    }
+}
+
+static void
+set_deadline(struct krun_step *k, enum krun_deadline which, int64_t after_ms)
+{
+    k->deadlines[which] = now_ms() + after_ms;
+    arm(k);
+}
+
+/* --- ending ----------------------------------------------------------------
+ */
+
+static void
+describe(const struct krun_step *k)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_FREE char *begin = xasprintf("%s: StepId=%s ", k->settings->program, k->id);
+
+    if (k->ends == NULL || k->settings->is_quiet)
+        return;
+    krun_ends_describe(k->ends, begin, &text);
+    fputs(text.text != NULL ? text.text : "", stderr);
+}
+
+/* Asks the tasks to end, and kills them if they have not after a while. */
+static void
+terminate(struct krun_step *k)
+{
+    if (k->is_terminating)
+        return;
+    k->is_terminating = true;
+    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGCONT);
+    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGTERM);
+    set_deadline(k, DEADLINE_KILL, GRACE_MS);
+}
+
+static void
+kill_tasks(struct krun_step *k)
+{
+    k->is_terminating = true;
+    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGKILL);
+}
+
+/* In the words of slurmstepd. */
+static void
+tell_limit(const struct krun_step *k)
+{
+    time_t now = time(NULL);
+    struct tm local;
+    char at[32] = "";
+
+    if (localtime_r(&now, &local) != NULL)
+        strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%S", &local);
+    complain(k, "*** STEP %s CANCELLED AT %s DUE TO TIME LIMIT ***", k->id, at);
+}
+
+static void
+reach(struct krun_step *k, enum krun_deadline which)
+{
+    const struct krun_settings *s = k->settings;
+
+    switch (which) {
+    case DEADLINE_PRINT:
+        krun_ends_print(k->ends);
+        break;
+    case DEADLINE_PATIENCE:
+        complain(k, "Unable to create step for job %s: Requested nodes are busy",
+                 s->request.job_id != NULL ? s->request.job_id : "");
+        k->status = status_of_error("SLURM_EXIT_IMMEDIATE");
+        krun_stream_stop(k->stream);
+        break;
+    case DEADLINE_WAIT:
+        inform(k, "First task exited %" PRId64 "s ago", s->wait_s);
+        describe(k);
+        inform(k, "Terminating StepId=%s", k->id);
+        kill_tasks(k);
+        break;
+    case DEADLINE_SIGNAL:
+        krun_stream_signal(k->stream, STEP_ALL_TASKS, (int)s->signal);
+        break;
+    case DEADLINE_LIMIT:
+        tell_limit(k);
+        terminate(k);
+        break;
+    case DEADLINE_KILL:
+        kill_tasks(k);
+        break;
+    case DEADLINES:
+        break;
+    }
+}
+
+static void
+on_late(void *context)
+{
+    struct krun_step *k = context;
+    const int64_t now = now_ms();
+
+    for (int i = 0; i < DEADLINES; i++)
+        if (k->deadlines[i] != 0 && k->deadlines[i] <= now) {
+            k->deadlines[i] = 0;
+            reach(k, (enum krun_deadline)i);
+        }
+    arm(k);
+}
+
+/* --- before the tasks run --------------------------------------------------
+ */
+
+static void
+on_waiting(const char *words, void *context)
+{
+    struct krun_step *k = context;
+    const struct krun_settings *s = k->settings;
+
+    if (!k->has_waited)
+        inform(k, "Job %s step creation temporarily disabled, retrying (%s)",
+               s->request.job_id != NULL ? s->request.job_id : "", words);
+    k->has_waited = true;
+    if (s->patience_s > 0 && k->deadlines[DEADLINE_PATIENCE] == 0)
+        set_deadline(k, DEADLINE_PATIENCE, s->patience_s * 1000);
+}
+
+static void
+on_refused(const char *words, void *context)
+{
+    struct krun_step *k = context;
+    const char *job = k->settings->request.job_id;
+
+    complain(k, "Unable to create step for job %s: %s", job != NULL ? job : "", words);
+    k->status =
+        status_of_error(k->settings->patience_s == 0 ? "SLURM_EXIT_IMMEDIATE" : "SLURM_EXIT_ERROR");
+}
+
+static void
+tell_layout(const struct krun_step *k, const struct step_grant *grant)
+{
+    CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT, tasks = STRBUF_INIT;
+
+    step_layout_format_nodes(&grant->layout, &nodes);
+    step_layout_format_tasks(&grant->layout, &tasks);
+    inform(k, "launching StepId=%s on host %s, %u tasks: %s on each node, CPUs of a task: %u",
+           k->id, nodes.text, grant->layout.n_tasks, tasks.text, grant->layout.cpus_per_task);
+}
+
+static void open_files(struct krun_step *k, const struct step_grant *grant);
+
+static void
+on_accepted(const struct step_grant *grant, void *context)
+{
+    struct krun_step *k = context;
+    const struct krun_settings *s = k->settings;
+    const char *job = s->request.job_id;
+
+    snprintf(k->id, sizeof(k->id), "%.40s.%" PRId64, job != NULL ? job : "0", grant->step_id);
+    k->deadlines[DEADLINE_PATIENCE] = 0;
+    if (k->has_waited)
+        inform(k, "Step created for job %s", job != NULL ? job : "");
+    if (s->verbosity > 0)
+        tell_layout(k, grant);
+    k->ends = krun_ends_new(&grant->layout, s->program);
+    for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
+        k->outputs[i] = krun_output_new(grant->layout.n_tasks, s->labels, s->is_unbuffered);
+    open_files(k, grant);
+    if (s->time_limit_s > 0) {
+        set_deadline(k, DEADLINE_LIMIT, s->time_limit_s * 1000);
+        if (s->signal != 0 && s->signal_before_s < s->time_limit_s)
+            set_deadline(k, DEADLINE_SIGNAL, (s->time_limit_s - s->signal_before_s) * 1000);
+    }
+}
+
+/* --- while they run --------------------------------------------------------
+ */
+
+static void
+on_output(uint32_t task, enum step_stream stream, const char *bytes, size_t length,
+          struct strbuf *out, void *context)
+{
+    struct krun_step *k = context;
+
+    if (k->outputs[stream] != NULL)
+        krun_output_add(k->outputs[stream], task, bytes, length, out);
+}
+
+static void
+on_ended(uint32_t task, const struct step_exit *end, void *context)
+{
+    struct krun_step *k = context;
+    const struct krun_settings *s = k->settings;
+    const bool has_failed = end->exit_code != 0 || end->signal != 0;
+
+    if (k->ends == NULL)
+        return;
+    krun_ends_add(k->ends, task, end);
+    if (k->deadlines[DEADLINE_PRINT] == 0)
+        set_deadline(k, DEADLINE_PRINT, GATHER_MS);
+    if (has_failed && s->kills_on_bad_exit > 0 && !k->is_terminating) {
+        krun_ends_print(k->ends);
+        inform(k, "Terminating StepId=%s", k->id);
+        terminate(k);
+    }
+    if (krun_ends_count(k->ends) == 1 && s->wait_s > 0)
+        set_deadline(k, DEADLINE_WAIT, s->wait_s * 1000);
+}
+
+static void
+interrupt(struct krun_step *k)
+{
+    const struct krun_settings *s = k->settings;
+    const int64_t now = now_ms();
+    const bool is_second = k->interrupted_ms != 0 && now - k->interrupted_ms < INTERRUPT_MS;
+
+    if (k->ends == NULL) {
+        /* The step waits, or is about to start. */
+        k->status = 128 + SIGINT;
+        krun_stream_stop(k->stream);
+        return;
+    }
+    if (!s->ends_at_first_interrupt && !s->quits_at_interrupt && !is_second) {
+        k->interrupted_ms = now;
+        inform(k, "interrupt (one more within 1 sec to abort)");
+        describe(k);
+        return;
+    }
+    inform(k, "sending Ctrl-C to StepId=%s", k->id);
+    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGINT);
+    if (is_second || s->quits_at_interrupt) {
+        if (k->is_terminating)
+            kill_tasks(k);
+        terminate(k);
+    }
+    k->interrupted_ms = now;
+}
+
+static void
+on_signalled(int signal_number, void *context)
+{
+    struct krun_step *k = context;
+
+    switch (signal_number) {
+    case SIGINT:
+        interrupt(k);
+        break;
+    case SIGTERM:
+    case SIGQUIT:
+    case SIGHUP:
+        if (k->ends == NULL) {
+            k->status = 128 + signal_number;
+            krun_stream_stop(k->stream);
+            break;
+        }
+        inform(k, "forcing job termination");
+        if (k->is_terminating)
+            kill_tasks(k);
+        terminate(k);
+        break;
+    default:
+        krun_stream_signal(k->stream, STEP_ALL_TASKS, signal_number);
+    }
+}
+
+/* --- files of krun itself ---------------------------------------------------
+ */
+
+static bool
+is_own_file(const char *file)
+{
+    return file != NULL && strcasecmp(file, "all") != 0 && strcasecmp(file, "none") != 0
+           && file[strspn(file, "0123456789")] != '\0'
+           && step_output_name_scope(file) == STEP_OUTPUT_ONE;
+}
+
+static char *
+expand(const struct krun_step *k, const char *pattern, const char *step_id)
+{
+    struct strbuf name = STRBUF_INIT;
+    const struct step_request *q = &k->settings->request;
+    const struct step_output_values values = {
+        .job_id = q->job_id,
+        .job_name = getenv("KILN_JOB_NAME"),
+        .user = getenv("KILN_JOB_USER"),
+        .array_job_id = getenv("KILN_ARRAY_JOB_ID"),
+        .array_task_id = getenv("KILN_ARRAY_TASK_ID"),
+        .step_id = step_id,
+        .node = "",
+    };
+
+    if (pattern[0] != '/' && k->settings->directory != NULL)
+        strbuf_printf(&name, "%s/", q->directory);
+    step_output_name_expand(pattern, &values, &name);
+    return strbuf_take(&name);
+}
+
+static int
+open_file(struct krun_step *k, const char *pattern, const char *step_id, enum step_stream stream)
+{
+    CLEANUP_FREE char *path = expand(k, pattern, step_id);
+    const int how = k->settings->request.streams.appends ? O_APPEND : O_TRUNC;
+    CLEANUP_FD int fd = stream == STEP_STDIN
+                            ? open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC)
+                            : open(path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | how, 0666);
+
+    if (fd < 0 || dup3(fd, k->files[stream], O_CLOEXEC) < 0) {
+        complain(k, "Could not open %s file '%s': %s",
+                 stream == STEP_STDIN    ? "stdin"
+                 : stream == STEP_STDOUT ? "stdout"
+                                         : "stderr",
+                 path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* One file of the whole step is read and written here. The descriptors were given to the
+ * stream before the step had a number, which may be in the names.
+ */
+static void
+open_files(struct krun_step *k, const struct step_grant *grant)
+{
+    const struct krun_settings *s = k->settings;
+    char step_id[24];
+    int r = 0;
+
+    snprintf(step_id, sizeof(step_id), "%" PRId64, grant->step_id);
+    if (is_own_file(s->input))
+        r = open_file(k, s->input, step_id, STEP_STDIN);
+    if (r == 0 && is_own_file(s->output)) {
+        r = open_file(k, s->output, step_id, STEP_STDOUT);
+        if (r == 0 && s->error == NULL)
+            r = dup3(k->files[STEP_STDOUT], k->files[STEP_STDERR], O_CLOEXEC) < 0 ? -1 : 0;
+    }
+    if (r == 0 && is_own_file(s->error))
+        r = open_file(k, s->error, step_id, STEP_STDERR);
+    if (r < 0) {
+        k->status = status_of_error("SLURM_EXIT_ERROR");
+        krun_stream_stop(k->stream);
+    }
+}
+
+static int
+dup_standard_files(struct krun_step *k, struct error *err)
+{
+    for (int i = 0; i < STEP_STREAMS; i++) {
+        k->files[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+        if (k->files[i] < 0)
+            return error_set(err, -errno, "descriptor %d: %s", i, strerror(errno));
+    }
+    return 0;
+}
+
+/* --- the step --------------------------------------------------------------
+ */
+
+/* Lines that were not complete when the connection was lost. */
+static void
+write_rest(struct krun_step *k)
+{
+    for (int i = STEP_STDOUT; i <= STEP_STDERR; i++) {
+        CLEANUP_STRBUF struct strbuf rest = STRBUF_INIT;
+
+        if (k->outputs[i] != NULL)
+            krun_output_flush(k->outputs[i], &rest);
+        if (rest.length > 0)
+            (void)fd_write_all(k->files[i], rest.text, rest.length);
+    }
+}
+
+static int
+run(struct krun_step *k, const struct strbuf *request, struct error *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, 0};
+    const struct step_request *q = &k->settings->request;
+    int r = dup_standard_files(k, err);
+
+    if (r < 0)
+        return r;
+    r = krun_stream_open(
+        &(struct krun_stream_settings){
+            .socket = getenv("KILN_STEP_SOCKET"),
+            .request = request->text,
+            .length = request->length,
+            .waiting = on_waiting,
+            .refused = on_refused,
+            .accepted = on_accepted,
+            .output = on_output,
+            .ended = on_ended,
+            .signalled = on_signalled,
+            .context = k,
+            .signals = signals,
+            .input_fd = q->streams.input != NULL
+                                && q->streams.input[strspn(q->streams.input, "0123456789")] != '\0'
+                            ? -1
+                            : k->files[STEP_STDIN],
+            .output_fds = {-1, k->files[STEP_STDOUT], k->files[STEP_STDERR]},
+        },
+        &k->stream, err);
+    return r == 0 ? krun_stream_run(k->stream, err) : r;
+}
+
+static int
+find_status(struct krun_step *k, int r, const struct error *err)
+{
+    if (k->ends != NULL)
+        krun_ends_print(k->ends);
+    write_rest(k);
+    if (r == 0)
+        return k->ends != NULL ? krun_ends_code(k->ends) & 0xFF : 0;
+    if (r == -ECANCELED)
+        return k->status;
+    if (k->ends != NULL && r == -ECONNRESET)
+        complain(k, "the connection to StepId=%s was lost; its tasks are ended", k->id);
+    else
+        complain(k, "%s", err->text);
+    return status_of_error("SLURM_EXIT_ERROR");
+}
+
+int
+krun_step_run(const struct krun_settings *settings)
+{
+    CLEANUP_STRBUF struct strbuf request = STRBUF_INIT;
+    struct krun_step k = {.settings = settings, .status = 1, .files = {-1, -1, -1}};
+    struct error err = {0};
+    int status;
+
+    step_request_encode(&settings->request, &request);
+    status = find_status(&k, run(&k, &request, &err), &err);
+    krun_stream_free(k.stream);
+    krun_ends_free(k.ends);
+    for (int i = 0; i < STEP_STREAMS; i++) {
+        krun_output_free(k.outputs[i]);
+        if (k.files[i] >= 0)
+            close(k.files[i]);
+    }
+    return status;
+}
