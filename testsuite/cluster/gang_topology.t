@@ -87,6 +87,9 @@ one() { # NAME KEY COUNT
         as kilntest1 kctl create -f - 2>&1
 }
 number_of() { root get jobs -o json | jq '[.items[].status.id] | max'; }
+ok "one that is too large for every rack is told when it is submitted" sh -c 'echo "$1" |
+    grep -qF "has at most 2 with the same value of the label"' sh "$(one wide example.com/rack 3)"
+as kilntest1 kctl cancel "$(number_of)" >/dev/null
 one inside example.com/rack 2 >/dev/null
 id=$(number_of)
 ok "a job that must be in one rack is" wait_for 20 nodes_are "$id" 'n[1,3]'

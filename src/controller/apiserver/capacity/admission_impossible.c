@@ -107,6 +107,15 @@ count_together(const struct json *tree)
     return spec == NULL || least < 0 ? 0 : least > JOB_GANG_MAX ? JOB_GANG_MAX : (unsigned)least;
 }
 
+static const char *
+topology_key_of(const struct json *tree)
+{
+    const struct json *list =
+        json_get_path(gang_of(tree), "scheduling.schedulingConstraints.topology");
+
+    return json_path_text(json_at(list, 0), "key");
+}
+
 /* ---- The rule ---- */
 
 static bool
@@ -133,6 +142,7 @@ may_run(struct request *q, const struct json *tree, const struct json *spec, str
             .owner = q,
             .together = count_together(tree),
             .is_one_per_node = json_is_true(json_get_path(gang_of(tree), "scheduling.onePerNode")),
+            .topology_key = topology_key_of(tree),
         },
         why);
 }

@@ -2,6 +2,7 @@
 #include "controller/apiserver/capacity/feasibility.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/capacity/feasibility_search.h"
@@ -306,6 +307,13 @@ feasibility_visit(struct feasibility_search *s, feasibility_visit_fn *visit, voi
 struct room_found {
     uint64_t wanted, room, nodes;
     const struct class_node *last; /* of those that count */
+    struct map *parts;             /* value of the label to a struct part_room; or NULL */
+    bool is_any;                   /* a node could run one of them, in a part or not */
+};
+
+/* The nodes with one value of the label. */
+struct part_room {
+    uint64_t room, nodes;
 };
 
 /* The nodes that the visited one stands for. */
@@ -342,6 +350,44 @@ room_of(const struct feasibility_search *s, const struct class_node *node)
     return room > 0 ? (uint64_t)room : 1;
 }
 
+/* What there is in the part with most room is what counts. */
+static void
+add_to_part(struct room_found *f, const struct feasibility_search *s, const struct class_node *node,
+            uint64_t n)
+{
+    const char *key = s->q->topology_key;
+    const char *value = string_map_find(&node->object->meta->labels, key);
+    struct part_room *part;
+
+    if (value == NULL)
+        return;
+    if (strcmp(key, LABEL_HOSTNAME) == 0) /* differs within a class */
+        n = 1;
+    part = map_find(f->parts, value);
+    if (part == NULL) {
+        part = xnew(struct part_room);
+        map_put(f->parts, value, part);
+    }
+    part->nodes += n;
+    part->room += n * room_of(s, node);
+    if (part->room <= f->room)
+        return;
+    f->room = part->room;
+    f->nodes = part->nodes;
+    f->last = node;
+}
+
+static void
+free_parts(struct map *parts)
+{
+    size_t at = 0;
+    void *part;
+
+    while (parts != NULL && map_next(parts, &at, NULL, &part))
+        free(part);
+    map_free(parts);
+}
+
 static bool
 stop_if_enough(struct feasibility_search *s, const struct class_node *node, void *context)
 {
@@ -351,6 +397,11 @@ stop_if_enough(struct feasibility_search *s, const struct class_node *node, void
     if (!could_run(s, node))
         return true;
     n = f->wanted > 1 ? nodes_of(s, node) : 1;
+    f->is_any = true;
+    if (f->parts != NULL) {
+        add_to_part(f, s, node, n);
+        return f->room < f->wanted;
+    }
     f->nodes += n;
     f->room += n * room_of(s, node);
     f->last = node;
@@ -369,6 +420,7 @@ feasibility_judge(const struct feasibility_question *q, struct strbuf *why)
         || (s.spec->node_name != NULL && s.spec->node_name[0] != '\0'))
         return true;
     s.named = map_new();
+    found.parts = q->topology_key != NULL ? map_new() : NULL;
     read_partitions(&s);
     name_of_spec(&s);
     read_reservation(&s);
@@ -379,12 +431,13 @@ feasibility_judge(const struct feasibility_question *q, struct strbuf *why)
         is_possible = found.room >= found.wanted
                       || (!s.is_only_named && !node_classes_are_complete(q->nodes));
     }
-    if (!is_possible && found.room > 0)
+    if (!is_possible && found.is_any)
         feasibility_format_few(&s, found.room, found.nodes, why);
     else if (!is_possible)
         feasibility_format_why(&s, why);
     if (found.room >= found.wanted && found.last->class != NULL)
         node_classes_prefer(q->nodes, found.last->class);
+    free_parts(found.parts);
     map_free(s.named);
     pod_sums_fini(&s.sums);
     return is_possible;

@@ -39,6 +39,8 @@ struct feasibility_question {
     void *owner;
     unsigned together;    /* that many such pods at a time; 0: each by itself */
     bool is_one_per_node; /* and each of them on another node */
+    /* And all of them on nodes with the same value of this label; NULL: on any. */
+    const char *topology_key;
 };
 
 /* False: no node could ever run it. Then the reason is appended, with the node

@@ -431,7 +431,10 @@ feasibility_format_few(const struct feasibility_search *s, uint64_t room, uint64
         strbuf_printf(out, "partition %.100s", s->partition);
     else
         strbuf_add_text(out, "the cluster");
-    if (is_of_nodes)
+    if (s->q->topology_key != NULL)
+        strbuf_printf(out, " has at most %" PRIu64 " with the same value of the label '%.100s'",
+                      is_of_nodes ? nodes : room, s->q->topology_key);
+    else if (is_of_nodes)
         strbuf_printf(out, " has %" PRIu64 " that could run it", nodes);
     else
         strbuf_printf(out, " has room for %" PRIu64 " on %" PRIu64 " node%s", room, nodes,

@@ -107,10 +107,12 @@ find(void *owner, const char *kind, const char *name)
     return map_find(c->objects, arena_printf(c->arena, "%s/%s", kind, name));
 }
 
-/* For so many pods at the same time. "": they could run. */
+/* For so many pods at the same time, all with one value of the label `key` (NULL: of any).
+ * "": they could run.
+ */
 static const char *
-judge_together(struct cluster *c, unsigned together, bool is_one_per_node, const char *requests,
-               const char *more)
+judge_in_part(struct cluster *c, unsigned together, bool is_one_per_node, const char *requests,
+              const char *more, const char *key)
 {
     CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
     struct pod_spec spec = {.scheduler_name = NULL};
@@ -128,10 +130,18 @@ judge_together(struct cluster *c, unsigned together, bool is_one_per_node, const
                                                          .find = find,
                                                          .owner = c,
                                                          .together = together,
-                                                         .is_one_per_node = is_one_per_node},
+                                                         .is_one_per_node = is_one_per_node,
+                                                         .topology_key = key},
                           &why),
         why.length == 0);
     return arena_strdup(c->arena, why.text != NULL ? why.text : "");
+}
+
+static const char *
+judge_together(struct cluster *c, unsigned together, bool is_one_per_node, const char *requests,
+               const char *more)
+{
+    return judge_in_part(c, together, is_one_per_node, requests, more, NULL);
 }
 
 /* "": it could run. */
@@ -463,7 +473,54 @@ START_TEST(pods_that_are_placed_together_need_so_much_room_at_a_time)
 }
 END_TEST
 
-SUITE("feasibility", pods_that_are_placed_together_need_so_much_room_at_a_time,
+START_TEST(pods_that_must_be_in_one_part_need_one_that_is_large_enough)
+{
+    static const struct {
+        unsigned together;
+        bool is_one_per_node;
+        const char *cpus, *key, *why;
+    } jobs[] = {
+        {3, true, "2", "rack", ""},
+        {4, true, "2", "rack",
+         "it needs 4 nodes at the same time, and the cluster has at most 3 with the same value of "
+         "the label 'rack'"},
+        {3, true, "4", "rack",
+         "it needs 3 nodes at the same time, and the cluster has at most 2 with the same value of "
+         "the label 'rack'"},
+        {4, false, "2", "rack", ""},
+        {5, false, "2", "rack",
+         "it needs room for 5 pods at the same time, and the cluster has at most 4 with the same "
+         "value of the label 'rack'"},
+        {2, false, "2", "kubernetes.io/hostname", ""},
+        {3, false, "2", "kubernetes.io/hostname",
+         "it needs room for 3 pods at the same time, and the cluster has at most 2 with the same "
+         "value of the label 'kubernetes.io/hostname'"},
+        {2, true, "2", "block",
+         "it needs 2 nodes at the same time, and the cluster has at most 0 with the same value of "
+         "the label 'block'"},
+        {2, true, "5", "rack", "no node has 5 CPUs; the nearest, a1, has 4 CPUs"},
+    };
+    struct cluster c;
+
+    cluster_init(&c);
+    join(&c, "a1", "\"rack\":\"a\"", "\"cpu\":\"4\"", NULL);
+    join(&c, "a2", "\"rack\":\"a\"", "\"cpu\":\"4\"", NULL);
+    join(&c, "b1", "\"rack\":\"b\"", "\"cpu\":\"2\"", NULL);
+    join(&c, "b2", "\"rack\":\"b\",\"x\":\"y\"", "\"cpu\":\"4\"", NULL);
+    join(&c, "b3", "\"rack\":\"b\"", "\"cpu\":\"2\"", NULL);
+    for (unsigned i = 0; i < 9; i++)
+        join(&c, arena_printf(c.arena, "n%u", i), "", "\"cpu\":\"4\"", NULL);
+    for (unsigned i = 0; i < ARRAY_SIZE(jobs); i++)
+        ck_assert_str_eq(judge_in_part(&c, jobs[i].together, jobs[i].is_one_per_node,
+                                       arena_printf(c.arena, "\"cpu\":\"%s\"", jobs[i].cpus), "",
+                                       jobs[i].key),
+                         jobs[i].why);
+    cluster_fini(&c);
+}
+END_TEST
+
+SUITE("feasibility", pods_that_must_be_in_one_part_need_one_that_is_large_enough,
+      pods_that_are_placed_together_need_so_much_room_at_a_time,
       nodes_of_one_kind_are_one_class,
       a_node_changes_its_class_with_what_it_has_and_not_with_its_state,
       with_too_many_classes_nothing_is_called_impossible,
