@@ -51,9 +51,12 @@ as kilntest1 kctl cancel "$id" "$other" >/dev/null
 ok "... until it is cancelled" wait_for 20 state_is "$other" Cancelled
 ok "... as is the other" wait_for 20 state_is "$id" Cancelled
 
-id=$(gang -N 4 -c 4 --wrap 'cat "$KILN_HOSTFILE" >hosts; sleep 300')
+id=$(gang -N 4 -c 4 --sbatch --wrap \
+    'echo $SLURM_TOPOLOGY_ADDR $SLURM_TOPOLOGY_ADDR_PATTERN >address; cat "$KILN_HOSTFILE" >hosts; sleep 300')
 ok "the nodes of a block are in the order of its racks" wait_for 20 nodes_are "$id" 'n[1,3,2,4]'
 hosts() { [ "$(grep -o '^n[0-9]' "$home/hosts" | tr -d '\n')" = n1n3n2n4 ]; }
+is "... Slurm's variables say where the first is" "$(wait_for 20 test -s "$home/hosts" &&
+    cat "$home/address")" "b1.r1.n1 switch.switch.node"
 ok "... also for its script" wait_for 20 hosts || note "$(cat "$home/hosts")"
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "... and ends" wait_for 20 state_is "$id" Cancelled

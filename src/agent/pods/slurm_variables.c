@@ -120,6 +120,26 @@ count_tasks_before(const struct variables *v, const struct pod_order_input *in)
     return task_layout_tasks_before(&nodes, nodes.own);
 }
 
+/* "block1.rack7.n3" and "switch.switch.node"; "n3" and "node" without a topology. */
+static void
+add_topology(struct variables *v, const struct pod_order_input *in)
+{
+    const char *domains = string_map_find(&in->pod->meta->annotations, ANNOTATION_TOPOLOGY);
+    CLEANUP_STRBUF struct strbuf address = STRBUF_INIT, pattern = STRBUF_INIT;
+
+    for (const char *at = domains; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, "/");
+
+        strbuf_printf(&address, "%.*s.", (int)length, at);
+        strbuf_add_text(&pattern, "switch.");
+        at += length + (at[length] == '/');
+    }
+    strbuf_add_text(&address, in->agent->node);
+    strbuf_add_text(&pattern, "node");
+    variables_set(v, "SLURM_TOPOLOGY_ADDR", arena_strdup(v->arena, address.text));
+    variables_set(v, "SLURM_TOPOLOGY_ADDR_PATTERN", arena_strdup(v->arena, pattern.text));
+}
+
 /* The script is the first process on its node. Open MPI takes the job's id for a
  * sign that there is srun.
  */
@@ -131,6 +151,7 @@ add_nodes(struct variables *v, const struct pod_order_input *in)
     const char *list = variables_find(v, "KILN_JOB_NODELIST");
     const char *tasks = variables_find(v, "KILN_TASKS_PER_NODE");
 
+    add_topology(v, in);
     variables_set_number(v, "SLURM_NNODES", nodes);
     variables_set_number(v, "SLURM_JOB_NUM_NODES", nodes);
     variables_set_number(v, "SLURM_NODEID", find_number(v, "KILN_NODEID", 0));

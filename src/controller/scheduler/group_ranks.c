@@ -26,11 +26,13 @@
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/topology_levels.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/record.h"
 
 void
@@ -197,6 +199,30 @@ has_too_many_switches(struct scheduler *s, struct assignment_group *g)
     g->cause_words = xasprintf("%s; those that are free now have %u", g->cause_brief, count);
     first->error = xstrdup(g->cause_words);
     return true;
+}
+
+/* ---- For the variables of the job ---- */
+
+void
+scheduler_find_domains_told(struct scheduler *s, struct assignment *a)
+{
+    const struct string_map *annotations = &a->cycle.pod->object->meta->annotations;
+    const char *variables = string_map_find(annotations, ANNOTATION_VARIABLES);
+    const struct node_view *node = cache_find_node(s->cache, a->node_name);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    if (variables == NULL || strcmp(variables, "slurm") != 0 || node == NULL
+        || node->object == NULL)
+        return;
+    for (unsigned i = 0; i < node_domains_count(s->domains); i++) {
+        const char *value =
+            string_map_find(&node->object->meta->labels, node_domains_level(s->domains, i)->key);
+
+        if (value != NULL && *value != '\0')
+            strbuf_printf(&out, "%s%s", out.length > 0 ? "/" : "", value);
+    }
+    free(a->domains);
+    a->domains = out.length > 0 ? xstrdup(out.text) : NULL;
 }
 
 /* ---- Ranks ---- */

@@ -63,11 +63,13 @@ bind_done(const struct client_reply *reply, void *context)
 }
 
 static struct pod_to_bind
-bind_member_of(const struct assignment *a)
+bind_member_of(struct assignment *a)
 {
+    scheduler_find_domains_told(a->profile->handle->owner, a);
     return (struct pod_to_bind){
         .pod = a->cycle.pod,
         .node_name = a->node_name,
+        .domains = a->domains,
         .grant = cycle_get(&a->cycle, CYCLE_GRANT),
         .topology_index = cycle_get(&a->cycle, CYCLE_TOPOLOGY_INDEX),
     };

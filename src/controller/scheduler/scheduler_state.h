@@ -246,7 +246,8 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
  * Settle group: orders it, unless its nodes have too many switches and it still waits for
  * better ones; the answer of the group is OK before, and says what came of it. The mark is
  * that of the group's cycle. Most switches: how many leaves the nodes may have as long as
- * the group waits for that. Find domains: of the nodes, for pods that must be in
+ * the group waits for that. Find domains told: a pod with Slurm's variables is told the
+ * domains of its node when it is bound. Find domains: of the nodes, for pods that must be in
  * one domain of that label; NULL: they need not. Tell topology: takes new levels from the settings.
  * Topology changed: what waits for a domain is tried again.
  */
@@ -262,6 +263,7 @@ void scheduler_settle_group(struct scheduler *s, struct assignment_group *g,
                             struct cache_mark *mark);
 unsigned scheduler_most_switches(const struct scheduler *s, const struct pod_view *pod);
 unsigned scheduler_count_switches(const struct scheduler *s, const struct assignment_group *g);
+void scheduler_find_domains_told(struct scheduler *s, struct assignment *a);
 void scheduler_tick_switches(struct scheduler *s);
 void scheduler_forget_switches(struct scheduler *s);
 

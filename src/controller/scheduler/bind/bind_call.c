@@ -32,6 +32,9 @@ make_binding(struct arena *arena, const struct pod_to_bind *m)
     if (update != NULL)
         json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_UPDATE,
                         update);
+    if (m->domains != NULL)
+        json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_TOPOLOGY,
+                        m->domains);
     target = json_make_object(arena, body, "target");
     json_set_string(arena, target, "kind", "Node");
     json_set_string(arena, target, "name", m->node_name);

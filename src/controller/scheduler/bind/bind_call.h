@@ -16,6 +16,7 @@ struct topology_index;
 struct pod_to_bind {
     const struct pod_view *pod;
     const char *node_name;
+    const char *domains; /* of the node; NULL: the pod is not told */
     const struct grant *grant;
     const struct topology_index *topology_index;
 };

@@ -62,6 +62,7 @@ assignment_free(struct assignment *a)
         queued_pod_free(a->queued);
     extender_results_free(a->extender_results);
     free(a->node_name);
+    free(a->domains);
     free(a->error);
     free(a);
 }

@@ -62,6 +62,7 @@ struct assignment {
     struct profile *profile;
     struct queued_pod *queued;
     char *node_name; /* NULL: the pod is not assumed */
+    char *domains;   /* of its node, as the pod is told when it is bound; or NULL */
     enum assignment_stage stage;
     unsigned turn;                /* index into the order of PreBind or Bind */
     plugin_set waiting;           /* in Permit: plugins that have yet to allow */

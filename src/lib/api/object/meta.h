@@ -156,6 +156,10 @@ void meta_remove_reserved(struct json *map);
 #define ANNOTATION_INDEX_IGNORED   "batch.kubernetes.io/job-index-ignored-failure-count"
 /* On pods, from the Job's template: "slurm" gives the pod Slurm's variables. */
 #define ANNOTATION_VARIABLES       "kiln.hpc/variables"
+/* On pods with these variables, from their binding: the values of the levels of the
+ * topology that their node has, the widest first: "block1/rack7".
+ */
+#define ANNOTATION_TOPOLOGY        "kiln.hpc/topology"
 #define ANNOTATION_PIDS            "kiln.hpc/pids-limit" /* on pods: processes */
 #define ANNOTATION_SURPLUS         "kiln.hpc/surplus"    /* on pods: unwanted */
 /* The first time at which the object could have been scheduled, in

@@ -597,6 +597,8 @@ START_TEST(a_script_of_slurms_finds_its_variables)
         {"SLURM_JOB_NODELIST", "n1"},
         {"SLURM_NODELIST", "n1"},
         {"SLURMD_NODENAME", "n1"},
+        {"SLURM_TOPOLOGY_ADDR", "n1"},
+        {"SLURM_TOPOLOGY_ADDR_PATTERN", "node"},
         {"SLURM_NNODES", "1"},
         {"SLURM_JOB_NUM_NODES", "1"},
         {"SLURM_NODEID", "0"},
@@ -701,7 +703,7 @@ START_TEST(a_pod_of_a_group_knows_the_nodes_of_the_others)
 {
     static const char annotations[] =
         "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",\"kiln.hpc/tasks\":\"3\","
-        "\"kiln.hpc/total-tasks\":\"7\",";
+        "\"kiln.hpc/total-tasks\":\"7\",\"kiln.hpc/topology\":\"b.1/r7\",";
     static const char submitted_text[] = "KILN_NTASKS=3\0KILN_JOB_NUM_NODES=3\0OMPI_MCA_plm=slurm";
     static const struct {
         const char *name, *value;
@@ -717,6 +719,8 @@ START_TEST(a_pod_of_a_group_knows_the_nodes_of_the_others)
         {"SLURM_JOB_NODELIST", "a,n[1-2]"},
         {"SLURM_NODELIST", "a,n[1-2]"},
         {"SLURM_NNODES", "3"},
+        {"SLURM_TOPOLOGY_ADDR", "b.1.r7.n1"},
+        {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.node"},
         {"SLURM_NODEID", "1"},
         {"SLURM_NTASKS", "7"},
         {"SLURM_TASKS_PER_NODE", "3,2(x2)"},

@@ -520,8 +520,7 @@ START_TEST(pods_that_must_be_in_one_part_need_one_that_is_large_enough)
 END_TEST
 
 SUITE("feasibility", pods_that_must_be_in_one_part_need_one_that_is_large_enough,
-      pods_that_are_placed_together_need_so_much_room_at_a_time,
-      nodes_of_one_kind_are_one_class,
+      pods_that_are_placed_together_need_so_much_room_at_a_time, nodes_of_one_kind_are_one_class,
       a_node_changes_its_class_with_what_it_has_and_not_with_its_state,
       with_too_many_classes_nothing_is_called_impossible,
       nothing_is_impossible_without_nodes_or_while_one_is_unknown,
