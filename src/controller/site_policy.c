@@ -36,6 +36,9 @@ site_policy_read(const struct controller_settings *s, struct policy *policy, str
     policy->agent_labels = xnew_array(char *, s->agent_labels.count);
     for (size_t i = 0; i < s->agent_labels.count; i++)
         policy->agent_labels[policy->n_agent_labels++] = xstrdup(s->agent_labels.items[i]);
+    policy->topology_levels = xnew_array(char *, s->topology_levels.count);
+    for (size_t i = 0; i < s->topology_levels.count; i++)
+        policy->topology_levels[policy->n_topology_levels++] = xstrdup(s->topology_levels.items[i]);
     policy->impossible = (enum impossible_jobs)s->impossible;
     policy->limits = s->limits;
     policy->is_conformance = s->is_conformance;
@@ -52,4 +55,9 @@ site_policy_fini(struct policy *policy)
     free(policy->agent_labels);
     policy->agent_labels = NULL;
     policy->n_agent_labels = 0;
+    for (size_t i = 0; i < policy->n_topology_levels; i++)
+        free(policy->topology_levels[i]);
+    free(policy->topology_levels);
+    policy->topology_levels = NULL;
+    policy->n_topology_levels = 0;
 }

@@ -10,6 +10,7 @@
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
+cluster_slurm
 need munged kiln-controller kiln-agent kiln-pause ksub kctl jq curl
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
@@ -60,6 +61,23 @@ is "... Slurm's variables say where the first is" "$(wait_for 20 test -s "$home/
 ok "... also for its script" wait_for 20 hosts || note "$(cat "$home/hosts")"
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "... and ends" wait_for 20 state_is "$id" Cancelled
+
+is "kctl topology lists the parts of the cluster" \
+    "$(as kilntest1 kctl topology | tr -s ' ')" "example.com/block:
+ b1 4 nodes n[1-4] of r[1-2]
+ b2 1 node n5 of r3
+
+example.com/rack:
+ r1 2 nodes n[1,3]
+ r2 2 nodes n[2,4]
+ r3 1 node n5"
+is "scontrol show topology, as Slurm prints it" \
+    "$(as kilntest1 scontrol show topology)" \
+    "SwitchName=r1 Level=0 LinkSpeed=1 Nodes=n[1,3]
+SwitchName=r2 Level=0 LinkSpeed=1 Nodes=n[2,4]
+SwitchName=r3 Level=0 LinkSpeed=1 Nodes=n5
+SwitchName=b1 Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=r[1-2]
+SwitchName=b2 Level=1 LinkSpeed=1 Nodes=n5 Switches=r3"
 
 # --- few switches ----------------------------------------------------------------
 

@@ -12,9 +12,11 @@
 
 #include "cli/connect/client_settings.h"
 #include "cli/connect/connection.h"
+#include "cli/kctl/client/cluster_parts.h"
 #include "cli/ksub/job_script.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -64,7 +66,7 @@ static const struct option_table table = {
                "commands are read from standard input.",
     OPTION_ROWS(rows),
     .more = "Keywords:\n"
-            "  show job|node|partition|reservation|config [NAME]\n"
+            "  show job|node|partition|reservation|config|topology [NAME]\n"
             "  show hostnames|hostlist|hostlistsorted [LIST]\n"
             "  update JobId=N|NodeName=N|PartitionName=N|ReservationName=N FIELD=VALUE...\n"
             "  hold, uhold, release, requeue, requeuehold, suspend, resume JOB...\n"
@@ -153,11 +155,52 @@ show_steps(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
     return 0;
 }
 
-static int
-show_topology(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
+static void
+print_part(const struct cluster_parts *parts, const struct cluster_part *part)
 {
-    slurm_client_error(c->client, "No topology information available");
-    return 0;
+    CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT, inner = STRBUF_INIT;
+
+    hostlist_format(part->nodes, part->n_nodes, 0, &nodes);
+    hostlist_format(part->inner, part->n_inner, 0, &inner);
+    printf("SwitchName=%s Level=%u LinkSpeed=1 Nodes=%s", part->value,
+           parts->n_levels - 1 - part->level, nodes.text);
+    if (part->n_inner > 0)
+        printf(" Switches=%s", inner.text);
+    putchar('\n');
+}
+
+/* A name is that of a switch, or of a node, whose switches are shown. */
+static int
+show_topology(struct scontrol *c, int n_words, char **words)
+{
+    struct cluster_parts parts;
+    struct error err = {0};
+    bool is_any = false;
+
+    if (cluster_parts_fetch(&c->client->kctl, c->client->arena, &parts, &err) < 0) {
+        slurm_client_error(c->client, "slurm_load_topo error: %s", err.text);
+        return 1;
+    }
+    if (parts.count == 0) {
+        slurm_client_error(c->client, "No topology information available");
+        return 0;
+    }
+    for (unsigned level = parts.n_levels; level-- > 0;)
+        for (size_t i = 0; i < parts.count; i++) {
+            const struct cluster_part *part = &parts.items[i];
+
+            if (part->level != level
+                || (n_words > 0 && strcmp(part->value, words[0]) != 0
+                    && !cluster_part_has(part, words[0])))
+                continue;
+            print_part(&parts, part);
+            is_any = true;
+        }
+    if (is_any)
+        return 0;
+    slurm_client_error(c->client, "Topology information contains no switch or node named %s",
+                       words[0]);
+    return 1;
 }
 
 /* ---- Keywords with an object ---- */

@@ -42,6 +42,8 @@ struct policy {
     /* Labels that a new node may give itself: "KEY" or "DOMAIN/" and a star */
     char **agent_labels;
     size_t n_agent_labels;
+    char **topology_levels; /* labels of nodes, the widest part first */
+    size_t n_topology_levels;
     enum impossible_jobs impossible;
     struct limits limits;
     bool is_conformance; /* one test identity, no rules of Kiln's own */

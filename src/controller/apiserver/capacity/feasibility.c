@@ -350,7 +350,7 @@ room_of(const struct feasibility_search *s, const struct class_node *node)
     return room > 0 ? (uint64_t)room : 1;
 }
 
-/* What there is in the part with most room is what counts. */
+/* The part with most room counts. */
 static void
 add_to_part(struct room_found *f, const struct feasibility_search *s, const struct class_node *node,
             uint64_t n)

@@ -179,6 +179,18 @@ add_warnings(struct request *q, struct json *tree)
 
 /* Only the leases of the components: kube-system may have others, too. */
 static void
+add_topology(struct request *q, struct json *tree)
+{
+    const struct policy *policy = q->server->policy;
+    struct json *levels = json_array(q->arena);
+
+    for (size_t i = 0; i < policy->n_topology_levels; i++)
+        json_append(q->arena, levels, json_stringf(q->arena, "%s", policy->topology_levels[i]));
+    if (policy->n_topology_levels > 0)
+        json_set(q->arena, json_make_object(q->arena, tree, "topology"), "levels", levels);
+}
+
+static void
 add_leaders(struct request *q, struct json *tree)
 {
     static const char *const names[] = {"kube-scheduler", "kube-controller-manager"};
@@ -209,6 +221,7 @@ summary_status(struct request *q)
     if (q->server->job_counts != NULL)
         add_jobs(q, tree);
     add_warnings(q, tree);
+    add_topology(q, tree);
     json_set_int(q->arena, json_make_object(q->arena, tree, "limits"), "maximumArraySize",
                  q->server->policy->limits.maximum_array_size);
     reply_tree(&q->reply, 200, tree);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl topology - draws nodes with the tenants of their cores */
+/* kctl topology - draws nodes with the tenants of their cores; without a node, lists the
+ * parts of the cluster
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kctl/client/cluster_parts.h"
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
@@ -18,6 +21,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/value/cpuset.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -41,9 +45,10 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl topology",
-    .usage = "[OPTION]... NODE...",
+    .usage = "[OPTION]... [NODE]...",
     .summary = "Draw the packages, NUMA nodes, caches and cores of nodes, and "
-               "which pods hold them.",
+               "which pods hold them. Without a node, list the parts of the cluster that "
+               "topology.levels of the controller's configuration names, and their nodes.",
     OPTION_ROWS(rows),
     .more = "A group of characters is a core, a character one of its hardware "
             "threads:\n"
@@ -262,6 +267,41 @@ draw(struct kctl *kctl, const struct target_object *node, const char *svg, struc
     return picture_file_write(svg != NULL ? svg : "-", &out, err);
 }
 
+/* ---- The cluster ---- */
+
+static int
+list_parts(struct kctl *kctl, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct cluster_parts parts;
+    int r = cluster_parts_fetch(kctl, arena, &parts, err);
+
+    if (r < 0)
+        return r;
+    if (parts.n_levels == 0)
+        return error_set(err, -ENOENT,
+                         "the cluster has no levels (topology.levels of the controller's "
+                         "configuration); kctl topology NODE draws the hardware of a node");
+    for (unsigned level = 0; level < parts.n_levels; level++) {
+        printf("%s%s:\n", level > 0 ? "\n" : "", parts.keys[level]);
+        for (size_t i = 0; i < parts.count; i++) {
+            const struct cluster_part *part = &parts.items[i];
+            CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT, inner = STRBUF_INIT;
+
+            if (part->level != level)
+                continue;
+            hostlist_format(part->nodes, part->n_nodes, 0, &nodes);
+            hostlist_format(part->inner, part->n_inner, 0, &inner);
+            printf("  %-20s %5zu node%s  %s", part->value, part->n_nodes,
+                   part->n_nodes == 1 ? " " : "s", nodes.text);
+            if (part->n_inner > 0)
+                printf("  of %s", inner.text);
+            putchar('\n');
+        }
+    }
+    return 0;
+}
+
 static int
 topology_run(struct kctl *kctl, const void *chosen, int n_operands, char **operands,
              struct error *err)
@@ -269,8 +309,11 @@ topology_run(struct kctl *kctl, const void *chosen, int n_operands, char **opera
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct topology_options *options = chosen;
     struct named_resources nodes;
-    int r = resource_parse(kctl, &node_kind, n_operands, operands, arena, &nodes, err);
+    int r;
 
+    if (n_operands == 0 && options->svg == NULL)
+        return list_parts(kctl, err);
+    r = resource_parse(kctl, &node_kind, n_operands, operands, arena, &nodes, err);
     if (r == 0 && options->svg != NULL && nodes.count != 1)
         return error_set(err, -EINVAL, "--svg draws one node; give one");
     for (size_t i = 0; r == 0 && i < nodes.count; i++) {
