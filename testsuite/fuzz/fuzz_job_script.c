@@ -11,7 +11,6 @@
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/script_hints.h"
-#include "cli/ksub/srun_search.h"
 #include "cli/ksub/submission.h"
 #include "cli/shell/shell_reader.h"
 #include "lib/base/arena.h"
@@ -56,7 +55,6 @@ look(const char *script, size_t length)
     shell_reader_visit(script, length, note, &sum);
     script_hints_add(script, length, "#KSUB", "script", &hints);
     script_hints_find_foreign(script, length, &foreign);
-    (void)srun_search_find(script, length);
     if (foreign.asking > 0
         && (foreign.option < script || foreign.option + foreign.option_length > script + length))
         __builtin_trap();

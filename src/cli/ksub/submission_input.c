@@ -15,7 +15,6 @@
 #include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/sbatch_settle.h"
 #include "cli/ksub/script_hints.h"
-#include "cli/ksub/srun_search.h"
 #include "cli/ksub/submission_set.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -188,20 +187,6 @@ apply_directives(struct submission_input *input, const struct option_table *tabl
         else
             apply_line(input, table, &reader, words, count, first);
     }
-}
-
-/* Reads a script for Slurm: its options, and calls that Kiln does not have. */
-static void
-apply_foreign(struct submission_input *input, struct error *first)
-{
-    unsigned line;
-
-    apply_directives(input, sbatch_options(), FOREIGN, first);
-    line = srun_search_find(input->script.text, input->script.length);
-    if (line > 0)
-        add_problem(input, line, first,
-                    "srun: not available; the script starts its tasks "
-                    "itself: mpirun -n $SLURM_NTASKS PROGRAM, or only PROGRAM");
 }
 
 static unsigned
@@ -385,7 +370,7 @@ read_options(struct submission_input *input, const struct option_table *table, i
     input->reads_foreign = reads_foreign(input, n_ours);
     s->is_slurms = input->reads_foreign;
     if (input->reads_foreign)
-        apply_foreign(input, err);
+        apply_directives(input, sbatch_options(), FOREIGN, err);
     apply_directives(input, &ksub_options, OURS, err);
     if (input->n_problems > 0)
         return -EINVAL;
@@ -542,7 +527,7 @@ read_sbatch_options(struct submission_input *input, char **words, size_t n_words
 
     input->n_foreign = count_directives(input, FOREIGN);
     input->reads_foreign = s->is_slurms = s->sbatch = true;
-    apply_foreign(input, err);
+    apply_directives(input, sbatch_options(), FOREIGN, err);
     apply_directives(input, &ksub_options, OURS, err);
     if (input->n_problems > 0)
         return -EINVAL;

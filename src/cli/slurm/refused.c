@@ -37,7 +37,8 @@ refuse(struct slurm_client *client, const char *instead)
 REFUSED(salloc, "refused: there are no interactive jobs yet",
         "Kiln has no interactive jobs yet: submit a script with sbatch");
 REFUSED(sattach, "refused: a step is attached to its srun",
-        "the output of a step goes to its srun; 'kctl logs --follow JOB' follows that of a job");
+        "Kiln has no sattach: the output of a step goes to its srun; 'kctl logs --follow JOB' "
+        "follows that of a job");
 REFUSED(sprio, "refused: there are no priority factors",
         "You are not running a supported priority plugin: in Kiln jobs go by priority class and "
         "submission; 'kctl why JOB' says how many go before");

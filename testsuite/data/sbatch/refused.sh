@@ -7,4 +7,4 @@
 #SBATCH --licenses=matlab:1 --x11
 
 module load openmpi
-srun ./sweep "$SLURM_ARRAY_TASK_ID"
+./sweep "$SLURM_ARRAY_TASK_ID"

@@ -1,0 +1,174 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# krun and srun in a job of one node: tasks, their CPUs, variables and files,
+# srun's words about their ends, and steps beside each other. The expected words
+# and numbers are those of Debian's Slurm 22.05, unless doc/slurm.md says otherwise.
+
+# shellcheck disable=SC2015,SC2016,SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent kiln-step krun ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_slurm
+cluster_agent n1 --topology 'package:1 core:8 pu:1'
+node_is_ready() { root get node n1 --no-headers | grep -qw Ready; }
+wait_for 20 node_is_ready || bail_out "node n1 does not register"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key | select(test("virtual"))'); do
+    root taint node n1 "$key-" >/dev/null
+done
+
+home=$cluster/home/kilntest1
+# job OPTIONS: runs the script on standard input as Slurm's, in a job; its output is in $said.
+job() {
+    cat >"$home/script"
+    rm -f "$home/said"
+    as kilntest1 ksub --sbatch -Q --wait -t 5 -o said "$@" script >"$cluster/job" 2>&1 || :
+    said=$(cat "$home/said" 2>&1)
+}
+said_line() { printf '%s\n' "$said" | grep -cxF -- "$1"; }
+
+# --- tasks and their variables ------------------------------------------------
+
+job -n 4 <<'E'
+#!/bin/bash
+command -v srun
+srun -l sh -c 'echo "$SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $SLURM_STEP_ID $SLURM_STEP_NODELIST"'
+srun -n 2 -c 2 sh -c 'echo "$KILN_PROCID of $KILN_STEP_NUM_TASKS: $SLURM_CPUS_PER_TASK $SLURM_GTIDS $SLURM_STEPID"'
+srun -n 1 --export=A=1 sh -c 'echo "A=$A HOME=$HOME"'
+srun -n 1 -D /tmp pwd
+printf '0 echo zero %%t %%o\n1-2 echo others %%t %%o\n* sh -c "echo rest"\n' >programs
+srun -l --multi-prog programs
+printf '#!/bin/sh\necho "export FOO=bar baz"\necho "print from the prolog"\n' >prolog
+chmod 755 prolog
+srun -n 1 --task-prolog="$PWD/prolog" sh -c 'echo "FOO=$FOO"'
+echo in | srun -n 2 -l cat
+E
+is "srun is Kiln's in a script for Slurm" "$(printf '%s\n' "$said" | head -1)" "$cluster/bin/slurm/srun"
+is "a step without -n has the job's tasks" \
+    "$(printf '%s\n' "$said" | grep -E '^[0-3]: [0-3] [0-3] 4 0 n1$' | sort | tr '\n' ';')" \
+    '0: 0 0 4 0 n1;1: 1 1 4 0 n1;2: 2 2 4 0 n1;3: 3 3 4 0 n1;'
+is "-n and -c are the step's" "$(said_line '1 of 2: 2 0,1 1')" 1
+is "--export chooses variables" "$(said_line 'A=1 HOME=')" 1
+is "--chdir is the directory" "$(said_line /tmp)" 1
+is "--multi-prog gives each task its program" \
+    "$(printf '%s\n' "$said" | grep -E 'zero|others|rest' | sort | tr '\n' ';')" \
+    '0: zero 0 0;1: others 1 0;2: others 2 1;3: rest;'
+is "a task prolog changes variables and prints" \
+    "$(said_line 'FOO=bar baz')$(said_line 'from the prolog')" 11
+is "all tasks read the input" "$(said_line '0: in')$(said_line '1: in')" 11
+
+# --- ends, in srun's words ----------------------------------------------------
+
+job -n 4 <<'E'
+#!/bin/bash
+srun sh -c '[ $SLURM_PROCID != 1 ] || exit 7'; echo "seven $?"
+srun sh -c 'exit 5'; echo "five $?"
+srun -n 2 sh -c 'kill -SEGV $$'; echo "signal $?"
+srun -n 1 nosuchprogram; echo "none $?"
+srun -n 40 hostname; echo "large $?"
+srun -n 3 -K sh -c '[ $SLURM_PROCID != 1 ] || exit 3; exec sleep 300'; echo "bad $?"
+srun -n 3 -W 1 sh -c '[ $SLURM_PROCID = 1 ] || exec sleep 300'; echo "wait $?"
+srun -n 2 -t 0:02 sleep 300; echo "limit $?"
+srun; echo "nothing $?"
+srun --pty bash; echo "refused $?"
+srun -p gpu --qos=x -n 1 true; echo "noted $?"
+SLURM_EXIT_ERROR=42 srun -n 0 true; echo "own $?"
+srun -n 2 sh -c 'trap "echo got it; exit 0" USR1; echo ready; while :; do sleep 0.1; done' >signal &
+while [ "$(grep -c ready signal)" != 2 ]; do sleep 0.1; done
+kill -USR1 $!; wait $!; echo "usr1 $? $(grep -c 'got it' signal)"
+E
+is "a failed task has a line, and its exit status is srun's" \
+    "$(said_line 'srun: error: n1: task 1: Exited with exit code 7')$(said_line 'seven 7')" 11
+is "equal ends share a line" \
+    "$(said_line 'srun: error: n1: tasks 0-3: Exited with exit code 5')$(said_line 'five 5')" 11
+like "a signal has its name, and 128 is added" "$said" 'n1: tasks 0-1: Segmentation fault'
+is "... to its number" "$(said_line 'signal 139')" 1
+like "a program that does not exist is told" "$said" 'srun: error: n1: task 0: .*nosuchprogram'
+like "a step larger than the job is refused at once" "$said" \
+    'srun: error: Unable to create step for job [0-9]+: More processors requested than permitted'
+is "... with 1" "$(said_line 'large 1')" 1
+is "--kill-on-bad-exit ends the others" \
+    "$(said_line 'srun: error: n1: tasks 0,2: Terminated')$(said_line 'bad 143')" 11
+is "--wait ends the others, too" \
+    "$(said_line 'srun: First task exited 1s ago')$(said_line 'wait 137')" 11
+like "--time ends all" "$said" 'srun: error: \*\*\* STEP [0-9]+\.[0-9]+ CANCELLED AT .* DUE TO TIME LIMIT'
+is "... with SIGTERM" "$(said_line 'limit 143')" 1
+is "a command is needed" \
+    "$(said_line 'srun: error: No command given to execute.')$(said_line 'nothing 1')" 11
+like "options that a step cannot have are refused" "$said" 'srun: error: --pty: .*'
+is "... with 1 " "$(said_line 'refused 1')" 1
+is "options of the job are noted" \
+    "$(said_line 'srun: only a job can ask for this, so it has no effect here: --partition, --qos')$(said_line 'noted 0')" 11
+is "a script can choose the status of srun's own errors" "$(said_line 'own 42')" 1
+is "a signal for srun is for the tasks" "$(said_line 'usr1 0 2')" 1
+
+# --- files ----------------------------------------------------------------------
+
+job -n 2 -J ring <<'E'
+#!/bin/bash
+srun -o 'task.%t.%2t.%s.%n.%N.%x.%%' sh -c 'echo "task $SLURM_PROCID"'
+srun -o 'node.%n' sh -c 'echo "task $SLURM_PROCID"; echo "error $SLURM_PROCID" >&2'
+srun -o 'one.%s' -e 'other.%s' -l sh -c 'echo "task $SLURM_PROCID"; echo "error $SLURM_PROCID" >&2'
+srun -o one.2 --open-mode=append echo more
+srun -o 1 sh -c 'echo "task $SLURM_PROCID"'
+srun -o none sh -c 'echo "task $SLURM_PROCID"'
+srun -i one.2 -l sh -c 'wc -l'
+srun -o /nonexist/x true; echo "cannot $?"
+E
+is "a file for each task" \
+    "$(cat "$home/task.0.00.0.0.n1.ring.%" "$home/task.1.01.0.0.n1.ring.%" | tr '\n' ';')" \
+    'task 0;task 1;'
+is "a file for each node has all its tasks" "$(sort "$home/node.0" | tr '\n' ';')" \
+    'error 0;error 1;task 0;task 1;'
+is "one file has the output, with labels" "$(grep -v more "$home/one.2" | sort | tr '\n' ';')" \
+    '0: task 0;1: task 1;'
+is "... and another one the errors" "$(sort "$home/other.2" | tr '\n' ';')" \
+    '0: error 0;1: error 1;'
+is "--open-mode=append appends" "$(grep -c more "$home/one.2")" 2
+is "the number of a task lets only its output through" "$(said_line 'task 1')$(said_line 'task 0')" 10
+is "a file is the input of all" "$(said_line '0: 4')$(said_line '1: 4')" 11
+like "a file that cannot be opened is told" "$said" "Could not open stdout file '/nonexist/x'"
+is "... with 1" "$(said_line 'cannot 1')" 1
+
+# --- steps beside each other --------------------------------------------------------
+
+job -n 4 <<'E'
+#!/bin/bash
+# Two steps that meet run at the same time.
+meet='touch here.$0; while [ ! -e here.$1 ]; do sleep 0.1; done; echo "met $1"'
+srun -n 2 --exact sh -c "$meet" a b & srun -n 2 --exact sh -c "$meet" b a & wait
+# The third waits until a half of the CPUs is free.
+for i in 1 2 3; do srun -n 1 -c 2 sh -c "sleep 1; echo step $i" & done; wait
+# All CPUs are busy.
+srun -n 4 sleep 300 & busy=$!
+until srun -I -n 1 true 2>immediate; rc=$?; [ $rc = 1 ]; do sleep 0.1; done
+echo "immediate $rc"; cat immediate
+srun --overlap -n 4 echo overlaps
+srun -I1 -n 1 true; echo "patience $?"
+kill $busy; wait $busy
+srun -n 9 -O sh -c 'echo many' | sort | uniq -c | tr -s ' '
+E
+is "two steps run side by side" "$(said_line 'met a')$(said_line 'met b')" 22
+like "a third waits, and says so once" "$said" \
+    'srun: Job [0-9]+ step creation temporarily disabled, retrying \(Requested nodes are busy\)'
+is "... and runs then" "$(printf '%s\n' "$said" | grep -c '^step [123]$')" 3
+like "--immediate does not wait" "$(printf '%s\n' "$said" | grep -A1 '^immediate 1$')" \
+    'Unable to create step for job [0-9]+: (Requested nodes are busy|other steps of the job wait)'
+is "--overlap does not need free CPUs" "$(said_line overlaps)" 4
+is "--immediate=SECONDS waits so long" "$(said_line 'patience 1')" 1
+is "--overcommit lets tasks share CPUs" "$(said_line ' 9 many')" 1
+
+# --- outside of a job ------------------------------------------------------------
+
+status=0
+as kilntest1 krun hostname >"$cluster/out" 2>&1 || status=$?
+like "outside of a job krun says what to do" "$(cat "$cluster/out")" \
+    "krun: error: krun runs tasks of a job, and this is none: submit a script"
+is "... with 1" "$status" 1
+finish
