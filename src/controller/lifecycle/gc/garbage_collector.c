@@ -27,9 +27,9 @@ struct garbage_collector {
     struct object_cache *cache;
     struct workqueue *queue; /* "PLACE/NS/NAME", "PLACE/NAME"; PLACE: index
                               * in kinds[] */
-    struct map *of_pods;     /* pod's uid to a struct map, whose names are
-                              * the queue's keys of the objects that the pod
-                              * owns */
+    struct map *owned;       /* owner's uid to a struct map, whose names are
+                              * the queue's keys of the objects that it owns,
+                              * but for the pods of Jobs */
 };
 
 /* --- kinds and keys ------------------------------------------------------- */
@@ -103,35 +103,42 @@ add(struct garbage_collector *c, const struct object *object)
     workqueue_add(c->queue, key);
 }
 
-/* --- objects that pods own ------------------------------------------------ */
+/* --- objects by their owners ----------------------------------------------- */
 
-/* Pods are deleted by the thousand, and few own anything. The objects that a
- * pod owns are found by the pod's uid, since visiting all objects for each
- * deleted pod would take too long.
+static bool
+is_pod_of_job_alone(const struct object *object)
+{
+    return object->kind == &pod_kind && object->meta->owners.count == 1
+           && meta_controller_of(object->meta, &job_kind) != NULL;
+}
+
+/* Pods, Jobs and PodGroups are deleted by the thousand, and few own anything but the pods
+ * of Jobs, which the cache finds. The others are found by the owner's uid, since visiting all
+ * objects for each owner would take too long.
  */
 static void
-index_under_pod(struct garbage_collector *c, const char *uid, const char *key)
+index_under_owner(struct garbage_collector *c, const char *uid, const char *key)
 {
-    struct map *owned = map_find(c->of_pods, uid);
+    struct map *owned = map_find(c->owned, uid);
 
     if (owned == NULL) {
         owned = map_new();
-        map_put(c->of_pods, uid, owned);
+        map_put(c->owned, uid, owned);
     }
     map_put(owned, key, c);
 }
 
 static void
-unindex_under_pod(struct garbage_collector *c, const char *uid, const char *key)
+unindex_under_owner(struct garbage_collector *c, const char *uid, const char *key)
 {
-    struct map *owned = map_find(c->of_pods, uid);
+    struct map *owned = map_find(c->owned, uid);
 
     if (owned == NULL)
         return;
     map_remove(owned, key);
     if (map_count(owned) > 0)
         return;
-    map_remove(c->of_pods, uid);
+    map_remove(c->owned, uid);
     map_free(owned);
 }
 
@@ -141,10 +148,12 @@ update_index(struct garbage_collector *c, const struct object *object,
 {
     char key[QUEUE_KEY_SIZE];
 
+    if (is_pod_of_job_alone(object))
+        return;
     for (unsigned i = 0; i < object->meta->owners.count; i++) {
         const struct owner_reference *r = &object->meta->owners.items[i];
 
-        if (r->kind == NULL || r->uid == NULL || strcmp(r->kind, "Pod") != 0)
+        if (r->uid == NULL)
             continue;
         queue_key(object, key);
         update(c, r->uid, key);
@@ -152,9 +161,9 @@ update_index(struct garbage_collector *c, const struct object *object,
 }
 
 static void
-add_owned_by_pod(struct garbage_collector *c, const char *uid)
+add_owned_by(struct garbage_collector *c, const char *uid)
 {
-    const struct map *owned = map_find(c->of_pods, uid);
+    const struct map *owned = map_find(c->owned, uid);
     const char *key;
     size_t at = 0;
     void *value;
@@ -164,14 +173,14 @@ add_owned_by_pod(struct garbage_collector *c, const char *uid)
 }
 
 static void
-free_index(struct map *of_pods)
+free_index(struct map *by_owner)
 {
     size_t at = 0;
     void *owned;
 
-    while (map_next(of_pods, &at, NULL, &owned))
+    while (map_next(by_owner, &at, NULL, &owned))
         map_free(owned);
-    map_free(of_pods);
+    map_free(by_owner);
 }
 
 /* --- owners --------------------------------------------------------------- */
@@ -337,27 +346,6 @@ work(const char *key, void *context)
 
 /* --- events that queue an object ------------------------------------------ */
 
-struct owned_by {
-    struct garbage_collector *collector;
-    const struct object *owner;
-};
-
-static void
-add_dependent(const struct object *object, void *context)
-{
-    const struct owned_by *o = context;
-
-    if (find_reference(object, o->owner) != NULL)
-        add(o->collector, object);
-}
-
-static bool
-is_pod_of_job_alone(const struct object *object)
-{
-    return object->kind == &pod_kind && object->meta->owners.count == 1
-           && meta_controller_of(object->meta, &job_kind) != NULL;
-}
-
 /* Nearly all objects are pods of Jobs, and a Job is rarely removed before its
  * pods. So such a pod is queued only when it appears without its Job, or when
  * the Job is removed.
@@ -395,26 +383,17 @@ static void
 changed(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct garbage_collector *c = context;
-    struct owned_by o = {c, old_object};
 
     if (old_object != NULL)
-        update_index(c, old_object, unindex_under_pod);
+        update_index(c, old_object, unindex_under_owner);
     if (new_object != NULL) {
-        update_index(c, new_object, index_under_pod);
+        update_index(c, new_object, index_under_owner);
         add_changed(c, new_object, old_object == NULL);
         return;
     }
-    if (old_object->kind == &pod_kind) {
-        add_owned_by_pod(c, old_object->meta->uid);
-        return;
-    }
+    add_owned_by(c, old_object->meta->uid);
     if (old_object->kind == &job_kind)
         object_cache_visit_owned(c->cache, old_object->meta->uid, add_orphan, c);
-    if (!object_cache_has_synced(c->cache))
-        return;
-    visit_all(c, add_dependent, &o);
-    if (old_object->kind != &job_kind)
-        object_cache_visit(c->cache, &pod_kind, add_dependent, &o);
 }
 
 struct garbage_collector *
@@ -425,7 +404,7 @@ garbage_collector_new(struct loop *loop, struct client *client, struct object_ca
     c->client = client;
     c->cache = cache;
     c->queue = workqueue_new(loop, PARALLEL, work, c);
-    c->of_pods = map_new();
+    c->owned = map_new();
     for (unsigned i = 0; i < n_kinds; i++)
         if (owns_and_is_owned(kinds[i]))
             object_cache_listen(cache, kinds[i], changed, c);
@@ -439,6 +418,6 @@ garbage_collector_free(struct garbage_collector *c)
     if (c == NULL)
         return;
     workqueue_free(c->queue);
-    free_index(c->of_pods);
+    free_index(c->owned);
     free(c);
 }

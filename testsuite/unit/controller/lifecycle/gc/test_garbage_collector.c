@@ -200,6 +200,33 @@ START_TEST(what_a_pod_owns_goes_with_it_though_nobody_saw_it_end)
 }
 END_TEST
 
+/* Of any kind, and a pod that is not a Job's alone. */
+START_TEST(what_a_group_or_a_job_owns_goes_with_it)
+{
+    begin();
+    put_job("u1", "");
+    fake_client_put(api, &pod_group_kind,
+                    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"default\",\"uid\":\"u2\","
+                    "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
+                    "\"j\",\"uid\":\"u1\",\"controller\":true}]},\"spec\":{\"schedulingPolicy\":{"
+                    "\"gang\":{\"minCount\":2}}}}");
+    fake_client_put(api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"ownerReferences\":[{"
+                    "\"apiVersion\":\"scheduling.k8s.io/v1beta1\",\"kind\":\"PodGroup\",\"name\":"
+                    "\"g\",\"uid\":\"u2\"}]},\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
+    settle();
+    ck_assert_ptr_nonnull(find(&pod_group_kind, "g"));
+    ck_assert_ptr_nonnull(find(&pod_kind, "p"));
+
+    fake_client_remove(api, &job_kind, "default", "j");
+    settle();
+    settle();
+    ck_assert_ptr_null(find(&pod_group_kind, "g"));
+    ck_assert_ptr_null(find(&pod_kind, "p"));
+    end();
+}
+END_TEST
+
 START_TEST(in_the_foreground_the_job_goes_when_its_pods_have)
 {
     begin();
@@ -296,7 +323,8 @@ START_TEST(a_delete_that_fails_is_tried_again)
 }
 END_TEST
 
-SUITE("garbage collector", what_an_object_owns_that_cannot_be_read_stays,
+SUITE("garbage collector", what_a_group_or_a_job_owns_goes_with_it,
+      what_an_object_owns_that_cannot_be_read_stays,
       what_a_pod_owns_goes_with_it_though_nobody_saw_it_end,
       another_users_dependent_holds_no_deletion, in_the_foreground_the_job_goes_when_its_pods_have,
       pods_whose_job_is_gone_go_too, pods_of_a_job_that_cannot_be_read_stay,
