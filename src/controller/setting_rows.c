@@ -213,6 +213,12 @@ static const struct setting settings[] = {
      .max = 3600 * SECOND_US, .argument = "TIME",
      .help = "Time limit of fenceProgram; one that takes longer is killed, and "
              "has failed."},
+    {"mailProgram", SETTING_TEXT, AT(mail_program), .check = check_program, .argument = "PROGRAM",
+     .help = "Program that sends mail about jobs (--mail-type), called as sendmail: with the "
+             "address as its argument and the message on its standard input, for example "
+             "/usr/sbin/sendmail; the default is that no mail is sent."},
+    {"mailsPerHour", SETTING_INT, AT(mails_an_hour), .initial = "100", .min = 1, .max = 100000,
+     .help = "How many mails about their jobs a user gets in an hour; more are left out."},
     {"gangPrepareTimeout", SETTING_TIMESPAN, AT(gang_prepare_us), .initial = "10m",
      .max = 86400 * SECOND_US, .argument = "TIME",
      .help = "How long the prepared pods of a job of several nodes wait for the others, before "

@@ -49,7 +49,9 @@ struct controller_settings {
     int64_t fence_after_us;    /* of silence; 0: nodes are not switched off */
     const char *fence_program; /* set if fence_after_us is */
     int64_t fence_timeout_us;
-    int64_t gang_prepare_us; /* 0: prepared pods of a gang wait for ever */
+    const char *mail_program; /* NULL: none */
+    int64_t mails_an_hour;    /* for each user */
+    int64_t gang_prepare_us;  /* 0: prepared pods of a gang wait for ever */
     int64_t startup_wait_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;

@@ -42,6 +42,7 @@ site_policy_read(const struct controller_settings *s, struct policy *policy, str
     policy->impossible = (enum impossible_jobs)s->impossible;
     policy->limits = s->limits;
     policy->is_conformance = s->is_conformance;
+    policy->sends_mail = s->mail_program != NULL;
     return r;
 }
 

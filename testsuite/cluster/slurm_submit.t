@@ -15,6 +15,7 @@ cluster_begin
 need jq
 cluster_slurm
 cluster_user kilntest1
+cluster_user kilntest2
 cluster_munge
 cluster_controller
 cluster_agent n1 --topology 'package:2 core:4 pu:1'
@@ -55,7 +56,7 @@ is "another cluster is refused" "$(says sbatch -M nowhere --wrap true)" \
     "|sbatch: error: 'nowhere' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.+|1"
 is "-Q prints nothing" "$(says sbatch -Q job.sh)" "||0"
 like "the id is the first line, also of both outputs in one" "$(says sbatch job.sh '2>&1')" \
-    '^Submitted batch job [0-9]+\+sbatch: options without effect here: --mail-type\+\|\|0$'
+    '^Submitted batch job [0-9]+\+sbatch: warning: this cluster sends no mail \(mailProgram of .*--mail-type has no effect\+\|\|0$'
 like "with --parsable nothing else is in the same output" "$(says sbatch --parsable job.sh '2>&1')" \
     '^[0-9]+\+\|\|0$'
 is "a script without an interpreter is refused" "$(says sbatch plain.sh)" \
@@ -131,6 +132,71 @@ is "the exit code is the job's" "$(says sbatch -Q -W -o out --wrap "'exit 3'")" 
 is "it is 1 after a signal" "$(says sbatch -Q -W -o out --wrap "'kill -9 \$\$'")" "||1"
 is "it is the largest of an array" \
     "$(says sbatch -Q -W -o out -a 1-3 --wrap "'exit \$((SLURM_ARRAY_TASK_ID == 2 ? 5 : SLURM_ARRAY_TASK_ID))'")" "||5"
+
+# --- mail ---------------------------------------------------------------------
+
+like "without a mailProgram the user is told" "$(says sbatch --mail-type=END -H --wrap true)" \
+    'this cluster sends no mail'
+is "an address is checked, but a script with another text is not refused" \
+    "$(says "sbatch -Q -H --mail-type=END --mail-user='<your-email>' --wrap true")" "||0"
+mkdir "$cluster/mails"
+cat >"$cluster/mailer" <<'SH'
+#!/bin/sh
+folder=$(dirname "$0")/mails
+[ ! -e "$folder/../broken" ] || { echo "no smarthost"; exit 75; }
+file=$(mktemp "$folder/.new.XXXXXX")
+{ echo "Arguments: $*"; cat; } >"$file"
+mv "$file" "$folder/mail.$$"
+SH
+chmod 755 "$cluster/mailer"
+echo "{mailProgram: $cluster/mailer, mailsPerHour: 8}" >"$cluster/mail.yaml"
+stop controller KILL
+cluster_controller --config "$cluster/mail.yaml"
+# Earlier jobs of the other user have asked for mail, too, and get it now.
+# The subjects of the mails about a job, sorted.
+subjects() { sed -n "s/^Subject: Kiln \(.*Job_id=$1[_ ].*\)/\1/p" "$cluster"/mails/mail.* 2>/dev/null | sort; }
+has_mails() { [ "$(subjects "$1" | wc -l)" -ge "$2" ]; }
+id=$(as kilntest2 sbatch --parsable -W -J my --mail-type=BEGIN,FAIL --mail-user=ann@example.org,bob \
+    -t 5 -o out --wrap 'sleep 1; exit 3')
+wait_for 20 has_mails "$id" 2
+is "a mail at the start, and one at the end" "$(subjects "$id" | sed 's/time [0-9:]*/time/')" \
+    "Job_id=$id Name=my Began
+Job_id=$id Name=my Failed, Run time, FAILED, ExitCode 3"
+is "the program has the addresses as arguments" \
+    "$(grep -l "Job_id=$id " "$cluster"/mails/mail.* | xargs sed -n 's/^Arguments: //p' | sort -u)" \
+    "-i -- ann@example.org bob"
+id=$(as kilntest2 sbatch --parsable -W -a 1-5 --mail-type=END -t 5 -o out \
+    --wrap 'exit $((SLURM_ARRAY_TASK_ID == 2))')
+wait_for 20 has_mails "$id" 1
+is "one mail for an array" "$(subjects "$id")" \
+    "Array Summary Job_id=${id}_* Name=wrap Ended, FAILED, 4 of 5 tasks succeeded"
+id=$(as kilntest2 sbatch --parsable --mail-type=TIME_LIMIT_50 -t 1 -J half -o out --wrap 'sleep 600')
+admin update "$id" time=0:04 >/dev/null
+wait_for 20 has_mails "$id" 1
+is "half of the time limit" "$(subjects "$id")" "Job_id=$id Name=half Reached 50% of time limit"
+: >"$cluster/broken"
+id=$(as kilntest2 sbatch --parsable -W -J later --mail-type=END -t 5 -o out --wrap true)
+stop controller KILL
+rm "$cluster/broken"
+cluster_controller --config "$cluster/mail.yaml"
+wait_for 20 has_mails "$id" 1
+for i in 1 2 3 4 5 6; do
+    last=$(as kilntest2 sbatch --parsable -W -J "many$i" --mail-type=END -t 5 -o out --wrap true)
+done
+is_marked() { [ "$(admin get job "$1" -o json | jq -r '.metadata.annotations["kiln.hpc/mailed"]')" != null ]; }
+wait_for 20 is_marked "$last"
+stop controller KILL
+cluster_controller --config "$cluster/mail.yaml"
+wait_for 20 admin get nodes
+is "mail that was not sent is sent after a kill, and mail that was sent is not sent again" \
+    "$(cat "$cluster"/mails/mail.* | grep -c "^Message-ID:") $(subjects "$id" | wc -l)" \
+    "$(cat "$cluster"/mails/mail.* | sed -n 's/^Message-ID: //p' | sort -u | wc -l) 1"
+kept=$(for i in 1 2 3 4 5 6 7 8 9; do as kilntest2 sbatch --parsable -W -J flood --mail-type=END -t 5 \
+    -o out --wrap true; done | tail -n 1)
+wait_for 20 is_marked "$kept"
+is "a user gets only so many in an hour, and the last one says so" \
+    "$(cat "$cluster"/mails/mail.* | grep -c 'Name=flood') $(grep -l 'Name=flood' "$cluster"/mails/mail.* |
+        xargs grep -c 'further mail is left out' | grep -c ':1$')" "8 1"
 
 # --- a controller that is away ------------------------------------------------
 

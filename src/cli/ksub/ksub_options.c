@@ -219,6 +219,18 @@ static const struct option_spec rows[] = {
      .help = "the job's name (default: the script's)",
      .type = OPTION_CALL,
      .set = submission_set_job_name},
+    {.name = "mail-type",
+     .argument = "EVENTS",
+     .help = "send mail when the job begins, ends, ...: BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, "
+             "TIME_LIMIT, TIME_LIMIT_50, _80, _90 (percent of it), ALL, NONE; if the site sends "
+             "mail",
+     .type = OPTION_CALL,
+     .set = submission_set_mail},
+    {.name = "mail-user",
+     .argument = "ADDRESS",
+     .help = "where mail goes (your user name)",
+     .type = OPTION_CALL,
+     .set = submission_set_mail_user},
     {.name = "mem",
      .argument = "SIZE",
      .help = "memory of the job: 512M, 4G; a number alone is MiB",

@@ -20,6 +20,7 @@
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/storage/storage_class.h"
+#include "lib/api/value/job_mail.h"
 #include "lib/auth/digest.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -75,6 +76,11 @@ metadata(struct arena *arena, const struct submission *s)
         json_set_string(arena, annotations, ANNOTATION_HOLD, "true");
     if (s->comment != NULL && s->comment[0] != '\0')
         json_set_string(arena, annotations, ANNOTATION_COMMENT, s->comment);
+    if (s->mail_events != 0 && (s->mail_user == NULL || s->mail_user[0] != '\0'))
+        json_set_string(arena, annotations, ANNOTATION_MAIL_TYPE,
+                        job_mail_format(s->mail_events, arena));
+    if (s->mail_events != 0 && s->mail_user != NULL && s->mail_user[0] != '\0')
+        json_set_string(arena, annotations, ANNOTATION_MAIL_USER, s->mail_user);
     if (s->script_file != NULL)
         json_set_string(arena, annotations, ANNOTATION_SCRIPT_PATH, s->script_file);
     if (s->is_unlimited)

@@ -12,6 +12,7 @@
 #include "cli/ksub/submission_set.h"
 #include "cli/values/memory_size.h"
 #include "cli/values/output_path.h"
+#include "lib/api/value/job_mail.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -117,6 +118,19 @@ set_gpu_binding(const struct option_spec *option, const char *value, void *targe
                          value);
     s->gpu_binding = strcmp(word, "none") == 0 ? "none" : "closest";
     return 0;
+}
+
+/* Scripts have "<your-email>": a job is not refused for mail that nobody gets. */
+static int
+set_mail_user(UNUSED const struct option_spec *option, const char *value, void *target,
+              struct error *err)
+{
+    static const struct option_spec none = {.name = "mail-user (not an address: no mail is sent)"};
+    struct submission *s = target;
+    const bool is_good = job_mail_check_addresses(value, NULL) == 0;
+
+    s->mail_user = is_good ? value : "";
+    return is_good ? 0 : set_note(&none, value, target, err);
 }
 
 /* "2-4": any number between is right, and the smaller one is free first. */
@@ -396,8 +410,7 @@ static const struct option_spec rows[] = {
      .letter = 'L',
      REFUSED("LIST", "licenses are not counted; limit the number of jobs that "
                      "need one")},
-    {.name = "mail-type", NOTED("EVENTS")},
-    {.name = "mail-user", NOTED("USER")},
+    {.name = "mail-user", CALL(set_mail_user)},
     {.name = "mcs-label",
      REFUSED("NAME", "the site decides which jobs share a node; --exclusive "
                      "keeps other jobs off")},

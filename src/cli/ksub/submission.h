@@ -49,6 +49,8 @@ struct submission_array {
 };
 
 struct submission {
+    unsigned mail_events; /* of all --mail-type together */
+
     /* The program to run, and the account that pays */
     const char *script_path; /* NULL: standard input, or wrapped */
     const char *script_file; /* the absolute path of the same, or NULL */
@@ -57,6 +59,7 @@ struct submission {
     const char *job_name;    /* NULL: from the script's file name */
     const char *account;     /* NULL: default */
     const char *comment;     /* a note; or NULL */
+    const char *mail_user;   /* an address; or NULL */
     const char *dependency;  /* "afterok:1041"; or NULL */
     const char *priority_class;
     const int64_t *priority;

@@ -19,6 +19,7 @@
 #include "lib/api/cron/cron_schedule.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_scheduling.h"
+#include "lib/api/value/job_mail.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -403,4 +404,39 @@ submission_set_no_requeue(UNUSED const struct option_spec *option, UNUSED const 
 
     s->requeue = false;
     return 0;
+}
+
+static void
+note_once(struct submission_sbatch *b, const char *name)
+{
+    for (unsigned i = 0; i < b->n_notes; i++)
+        if (b->notes[i] == name)
+            return;
+    if (b->n_notes < ARRAY_SIZE(b->notes))
+        b->notes[b->n_notes++] = name;
+}
+
+/* Several --mail-type add up, as in Slurm. */
+int
+submission_set_mail(UNUSED const struct option_spec *option, const char *value, void *target,
+                    struct error *err)
+{
+    static const char tasks[] = "mail-type (ARRAY_TASKS: there is one mail for an array)";
+    struct submission *s = target;
+    int r = job_mail_parse(value, &s->mail_events, err);
+
+    if (r == 0 && (s->mail_events & JOB_MAIL_ARRAY_TASKS))
+        note_once(&s->slurm, tasks);
+    return r;
+}
+
+int
+submission_set_mail_user(UNUSED const struct option_spec *option, const char *value, void *target,
+                         struct error *err)
+{
+    int r = job_mail_check_addresses(value, err);
+
+    if (r == 0)
+        ((struct submission *)target)->mail_user = value;
+    return r;
 }

@@ -49,6 +49,8 @@ submission_set_fn submission_set_gpus;
 submission_set_fn submission_set_gres;
 submission_set_fn submission_set_hugepages;
 submission_set_fn submission_set_job_name;
+submission_set_fn submission_set_mail;
+submission_set_fn submission_set_mail_user;
 submission_set_fn submission_set_memory;
 submission_set_fn submission_set_moment;
 submission_set_fn submission_set_no_requeue;

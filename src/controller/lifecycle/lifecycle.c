@@ -11,6 +11,7 @@
 #include "controller/lifecycle/gc/retention.h"
 #include "controller/lifecycle/job/job_controller.h"
 #include "controller/lifecycle/job_waits.h"
+#include "controller/lifecycle/mail/mail_sender.h"
 #include "controller/lifecycle/node/node_health.h"
 #include "controller/lifecycle/node/reservation_controller.h"
 #include "controller/lifecycle/node/taint_eviction.h"
@@ -40,6 +41,7 @@ struct lifecycle {
     struct pod_group_status *pod_groups;
     struct gang_starter *gangs;
     struct gang_holders *gang_holders;
+    struct mail_sender *mail; /* or NULL */
     struct garbage_collector *garbage_collector;
     struct quota_controller *quotas;
     struct storage_protection *storage;
@@ -97,6 +99,16 @@ lifecycle_new(const struct lifecycle_settings *s)
         .clock = s->clock,
         .wait_ms = s->gang_prepare_ms,
     });
+    if (s->mail_program != NULL)
+        l->mail = mail_sender_new(&(struct mail_sender_settings){
+            .loop = s->loop,
+            .client = s->client,
+            .cache = l->cache,
+            .clock = s->clock,
+            .program = s->mail_program,
+            .cluster = s->cluster,
+            .most_an_hour = s->mails_an_hour,
+        });
     l->gang_holders = gang_holders_new(s->loop, s->client, l->cache);
     l->garbage_collector = garbage_collector_new(s->loop, s->client, l->cache);
     l->quotas = quota_controller_new(s->loop, s->client, l->cache);
@@ -135,6 +147,7 @@ lifecycle_free(struct lifecycle *l)
     pod_group_status_free(l->pod_groups);
     disruption_free(l->disruption);
     taint_eviction_free(l->taints);
+    mail_sender_free(l->mail);
     client_abandon(l->client); /* drops the pending calls of the loops below */
     ephemeral_claims_free(l->ephemeral);
     volume_controller_free(l->volumes);

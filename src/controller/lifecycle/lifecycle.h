@@ -35,6 +35,9 @@ struct lifecycle_settings {
     int64_t node_check_ms;           /* 0: derived from node_grace_ms */
     const char *fence_program;       /* NULL: silent nodes are not switched off */
     int64_t fence_after_ms, fence_limit_ms;
+    const char *mail_program;   /* NULL: no mail is sent */
+    const char *cluster;        /* its name; or NULL */
+    int64_t mails_an_hour;      /* for each user */
     int64_t gang_prepare_ms;    /* see gang_starter.h: wait_ms */
     int64_t finished_max_age_s; /* 0: 7 days */
     int64_t finished_max_count; /* 0: 100,000 */

@@ -156,7 +156,7 @@ timed_program_start(struct loop *loop, const struct timed_program_plan *plan,
                         .path = plan->path,
                         .argv = plan->argv,
                         .directory = "/",
-                        .fds = {-1, ends[1], ends[1]},
+                        .fds = {plan->input > 0 ? plan->input : -1, ends[1], ends[1]},
                         .starts_new_session = true,
                     },
                     on_exit_of_child, p, &p->child, err);

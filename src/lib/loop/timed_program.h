@@ -2,7 +2,7 @@
 /* timed_program.h - a site's program that runs for a limited time, with the last
  * line of what it prints
  *
- * It runs in a session of its own, with stdin from /dev/null; stdout and stderr
+ * It runs in a session of its own, with stdin from /dev/null or a file; stdout and stderr
  * together are read, and of them only the last line is kept. When the time is
  * over, its process group gets SIGKILL.
  *
@@ -23,6 +23,7 @@ struct timed_program;
 struct timed_program_plan {
     const char *path;  /* absolute */
     char *const *argv; /* NULL-terminated, with argv[0] */
+    int input;         /* a descriptor that it reads, the caller's; 0: /dev/null */
     int64_t limit_ms;
 };
 

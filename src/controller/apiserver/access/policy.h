@@ -46,6 +46,7 @@ struct policy {
     size_t n_topology_levels;
     enum impossible_jobs impossible;
     struct limits limits;
+    bool sends_mail;     /* about jobs */
     bool is_conformance; /* one test identity, no rules of Kiln's own */
 };
 

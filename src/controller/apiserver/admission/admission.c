@@ -50,6 +50,7 @@ static const struct admission_rule {
     {"Placing", &job_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
     {"Placing", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
     {"JobName", ANY_KIND, ON_CREATE | KILN, job_name_admit},
+    {"Mail", &job_kind, ON_CREATE | ON_UPDATE | KILN, mail_admit},
     {"JobPod", &pod_kind, ON_CREATE | ON_UPDATE | KILN, job_pod_admit},
     {"MemberObject", &config_map_kind, ON_CREATE | ON_UPDATE | KILN, member_object_admit},
     {"MemberObject", &lease_kind, ON_CREATE | ON_UPDATE | KILN, member_object_admit},

@@ -116,6 +116,7 @@ admission_rule_fn schedule_admit;
 /* admission_job.c */
 admission_rule_fn job_name_admit;
 admission_rule_fn job_pod_admit;
+admission_rule_fn mail_admit;
 
 /* admission_lengths.c */
 admission_rule_fn list_lengths_admit;

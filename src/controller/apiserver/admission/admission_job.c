@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
@@ -18,7 +19,9 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
 #include "lib/api/policy/pod_group.h"
+#include "lib/api/value/job_mail.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
@@ -26,9 +29,11 @@
 
 /* Reserved annotations that other rules admit or sign. */
 static const char *const annotations_of_other_rules[] = {
-    ANNOTATION_CLASS_UID, ANNOTATION_PARTITION_UID, ANNOTATION_RESERVATION_UID,
-    ANNOTATION_DEFAULTED, ANNOTATION_DELETED_BY,    ANNOTATION_ELIGIBLE_AT,
-    ANNOTATION_REPELS,    ANNOTATION_UID,           ANNOTATION_USER,
+    ANNOTATION_ACCOUNT,       ANNOTATION_CLASS_UID,
+    ANNOTATION_PARTITION_UID, ANNOTATION_RESERVATION_UID,
+    ANNOTATION_DEFAULTED,     ANNOTATION_DELETED_BY,
+    ANNOTATION_ELIGIBLE_AT,   ANNOTATION_REPELS,
+    ANNOTATION_UID,           ANNOTATION_USER,
 };
 
 static bool
@@ -295,4 +300,28 @@ job_pod_admit(struct request *q, struct json *tree, const struct object *old_obj
     }
     return keeps_reserved(q, meta, old_meta, "annotations")
            && keeps_reserved(q, meta, old_meta, "labels");
+}
+
+/* ---- Mail ---- */
+
+bool
+mail_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    const struct json *annotations = json_get_path(tree, "metadata.annotations");
+    const char *types = json_get_text(annotations, ANNOTATION_MAIL_TYPE);
+    const char *user = json_get_text(annotations, ANNOTATION_MAIL_USER);
+    struct error err = {0};
+    unsigned events = 0;
+
+    if (types != NULL && job_mail_parse(types, &events, &err) < 0)
+        return admission_refuse(q, tree, "Mail",
+                                arena_printf(q->arena, ANNOTATION_MAIL_TYPE ": %s", err.text));
+    if (user != NULL && job_mail_check_addresses(user, &err) < 0)
+        return admission_refuse(q, tree, "Mail",
+                                arena_printf(q->arena, ANNOTATION_MAIL_USER ": %s", err.text));
+    if (old_object == NULL && events != 0 && !q->server->policy->sends_mail)
+        reply_warn(&q->reply,
+                   "this cluster sends no mail (mailProgram of kiln-controller.yaml), so "
+                   "--mail-type has no effect");
+    return true;
 }

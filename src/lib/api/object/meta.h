@@ -198,6 +198,12 @@ void meta_remove_reserved(struct json *map);
  * and as it was at their creation on Jobs and pods.
  */
 #define ANNOTATION_ACCOUNT         "kiln.hpc/account"
+/* On Jobs: of what their user wants mail, and where to (job_mail.h); and marks of
+ * what was sent, which the controller writes.
+ */
+#define ANNOTATION_MAIL_TYPE       "kiln.hpc/mail-type"
+#define ANNOTATION_MAIL_USER       "kiln.hpc/mail-user"
+#define ANNOTATION_MAILED          "kiln.hpc/mailed"
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
 /* On Jobs: the absolute path of the file that was submitted, for people. */
 #define ANNOTATION_SCRIPT_PATH     "kiln.hpc/script-path"

@@ -9,6 +9,7 @@
 
 #include "cli/ksub/node_request.h"
 #include "cli/ksub/sbatch_settle.h"
+#include "lib/api/value/job_mail.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/macro.h"
@@ -261,10 +262,16 @@ START_TEST(what_does_no_harm_is_noted_once)
                            "--nice --nice=5 -q low -s -k --comment=x",
                            &s, NULL),
                      0);
-    ck_assert_uint_eq(s.slurm.n_notes, 6);
+    ck_assert_uint_eq(s.slurm.n_notes, 4);
     ck_assert_str_eq(s.comment, "x");
-    ck_assert_str_eq(s.slurm.notes[0], "mail-type");
-    ck_assert_str_eq(s.slurm.notes[1], "mail-user");
+    ck_assert_str_eq(s.slurm.notes[0], "nice");
+    ck_assert_str_eq(s.slurm.notes[1], "qos");
+    ck_assert_str_eq(s.mail_user, "a");
+    ck_assert_uint_eq(s.mail_events, JOB_MAIL_END | JOB_MAIL_FAIL);
+    /* Placeholders of public scripts */
+    ck_assert_int_eq(parse("--mail-type=END,ARRAY_TASKS --mail-user=<you>", &s, NULL), 0);
+    ck_assert_uint_eq(s.slurm.n_notes, 2);
+    ck_assert_str_eq(s.mail_user, "");
 }
 END_TEST
 
