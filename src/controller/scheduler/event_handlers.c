@@ -28,6 +28,7 @@
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/retained_allocations.h"
+#include "controller/scheduler/state/topology_levels.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -335,6 +336,29 @@ count_owned_nodes(struct scheduler *s, const struct object *old_object,
     s->have_terms_changed |= had_some != (s->n_owned_nodes > 0);
 }
 
+/* Nodes may have another domain now, or another may be enough. */
+static void
+topology_changed(struct scheduler *s)
+{
+    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+    scheduler_nodes_changed(s);
+    scheduler_room_changed(s, NULL);
+    scheduler_forecast_changed(s);
+}
+
+void
+scheduler_tell_topology(struct scheduler *s)
+{
+    struct node_domains *now;
+
+    if (s->domains_version == topology_levels_version(s->settings.topology))
+        return;
+    now = topology_levels_make_domains(s->settings.topology, &s->domains_version);
+    node_domains_free(s->domains);
+    s->domains = now;
+    topology_changed(s);
+}
+
 static void
 node_changed(struct scheduler *s, const struct object *old_object, const struct object *new_object)
 {
@@ -367,7 +391,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
     n = events_of_node_update(old_object, new_object, events);
     cache_set_node(s->cache, new_object);
     if (node_domains_differ(s->domains, old_object, new_object))
-        scheduler_topology_changed(s);
+        topology_changed(s);
     retained_allocations_sync(&s->retained_allocations, old_object, new_object);
     for (unsigned i = 0; i < n; i++) {
         if (events[i].actions == ACTION_UPDATE_NODE_ALLOCATABLE)

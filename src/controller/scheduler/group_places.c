@@ -10,20 +10,16 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/assignment.h"
-#include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
-#include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
-#include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
-#include "controller/scheduler/state/topology_levels.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
@@ -41,29 +37,6 @@ domains_of(struct scheduler *s)
     cache_update_snapshot(s->cache, &s->snapshot);
     node_domains_update(s->domains, &s->snapshot);
     return s->domains;
-}
-
-/* Nodes may have another domain now, or another may be enough. */
-void
-scheduler_topology_changed(struct scheduler *s)
-{
-    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
-    scheduler_nodes_changed(s);
-    scheduler_room_changed(s, NULL);
-    scheduler_forecast_changed(s);
-}
-
-void
-scheduler_tell_topology(struct scheduler *s)
-{
-    struct node_domains *now;
-
-    if (s->domains_version == topology_levels_version(s->settings.topology))
-        return;
-    now = topology_levels_make_domains(s->settings.topology, &s->domains_version);
-    node_domains_free(s->domains);
-    s->domains = now;
-    scheduler_topology_changed(s);
 }
 
 struct taken_domain {
@@ -533,6 +506,18 @@ may_hold(const struct domain_search *d)
     return room >= d->g->wanted && d->g->wanted > 0;
 }
 
+/* Whether a node is there for the first pod, and enough free CPUs that are not reserved for
+ * others: a waiting group learns from what is kept, and not node by node, that it has no
+ * room.
+ */
+static bool
+may_start(const struct domain_search *d)
+{
+    scheduler_begin_trace(d->s);
+    return scheduler_find_node(d->s, d->g->members[0]) != NULL
+           && scheduler_has_group_room(d->s, d->g);
+}
+
 bool
 scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
 {
@@ -546,7 +531,7 @@ scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, stru
     d.need = need_of(g->members, g->count, g->is_one_per_node);
     if (key != NULL) {
         place_in_one(&d, key);
-    } else if (!may_hold(&d) || !place_within_limit(&d)) {
+    } else if (!may_hold(&d) || !may_start(&d) || !place_within_limit(&d)) {
         return false;
     }
     for (unsigned i = 0; i < g->count && g->answer.verdict == VERDICT_OK; i++)

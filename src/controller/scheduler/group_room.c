@@ -91,7 +91,7 @@ take_least(int64_t *least_mcpu, const struct pod_view *pod)
 }
 
 static bool
-has_room(const struct scheduler *s, const struct assignment_group *g)
+has_room(const struct scheduler *s, const struct assignment_group *g, unsigned wanted)
 {
     const struct assignment *first = g->members[0];
     int64_t least_mcpu = INT64_MAX;
@@ -102,8 +102,14 @@ has_room(const struct scheduler *s, const struct assignment_group *g)
            || count_room(s,
                          &(struct room_count){first->profile, &first->cycle, least_mcpu,
                                               g->is_one_per_node},
-                         g->wanted - 1)
-                  >= g->wanted - 1;
+                         wanted)
+                  >= wanted;
+}
+
+bool
+scheduler_has_group_room(const struct scheduler *s, const struct assignment_group *g)
+{
+    return has_room(s, g, g->wanted);
 }
 
 static char *
@@ -123,7 +129,8 @@ scheduler_check_group_room(struct scheduler *s, struct assignment_group *g)
 {
     struct assignment *first = g->members[0];
 
-    if (first->asks_nodes || scheduler_may_reserve(s, first->queued) || has_room(s, g))
+    if (first->asks_nodes || scheduler_may_reserve(s, first->queued)
+        || has_room(s, g, g->wanted - 1))
         return ANSWER_OK;
     first->queued->unschedulable = first->profile->rooms | first->profile->timed;
     first->queued->pending = 0;

@@ -223,10 +223,12 @@ void scheduler_tick_ranks(struct scheduler *s);
 void scheduler_rank_asleep(struct scheduler *s);
 
 /* For a group as a whole, by CPUs alone (group_room.c). Check room: whether the
- * nodes may have room for all members but the first, which has a node already.
+ * nodes may have room for all members but the first, which has a node already. Has
+ * room: for all that it wants.
  * Sleeps on: a leader that was activated may become unschedulable again, because
  * the nodes have no room for its group.
  */
+bool scheduler_has_group_room(const struct scheduler *s, const struct assignment_group *g);
 struct answer scheduler_check_group_room(struct scheduler *s, struct assignment_group *g);
 bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 
@@ -248,12 +250,11 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
  * that of the group's cycle. Most switches: how many leaves the nodes may have as long as
  * the group waits for that. Find domains told: a pod with Slurm's variables is told the
  * domains of its node when it is bound. Find domains: of the nodes, for pods that must be in
- * one domain of that label; NULL: they need not. Tell topology: takes new levels from the settings.
- * Topology changed: what waits for a domain is tried again.
+ * one domain of that label; NULL: they need not. Tell topology: takes new
+ * levels from the settings (event_handlers.c).
  */
 void scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key);
 void scheduler_tell_topology(struct scheduler *s);
-void scheduler_topology_changed(struct scheduler *s);
 void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);
 bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,
                                 struct cache_mark *mark);

@@ -170,48 +170,88 @@ is_near(const struct cluster *c, unsigned gang, unsigned size)
     return count <= (size + RACK - 1) / RACK;
 }
 
-static void
-decide(unsigned nodes, unsigned gangs, bool is_gang, struct topology_levels *topology)
+/* Gangs from number `first` on; returns how many pods they have. */
+static unsigned
+submit(struct cluster *c, struct random_source *dice, unsigned first, unsigned gangs, bool is_gang,
+       unsigned *ret_sizes)
 {
-    CLEANUP_FREE unsigned *sizes = xnew_array(unsigned, gangs);
-    unsigned n_near = 0;
-    struct random_source dice = {.state = 7};
-    struct cluster c;
     unsigned pods = 0;
-    uint64_t placed;
 
-    cluster_init(&c, nodes, topology);
-    for (unsigned i = 0; i < gangs; i++) {
+    for (unsigned i = first; i < first + gangs; i++) {
         CLEANUP_FREE char *name = xasprintf("g%u", i);
-        unsigned size = sizes[i] = draw_size(&dice);
+        unsigned size = ret_sizes[i] = draw_size(dice);
         char more[80] = "";
 
         if (is_gang)
-            add_group(&c, name, size);
+            add_group(c, name, size);
         if (is_gang)
             snprintf(more, sizeof(more), ",\"schedulingGroup\":{\"podGroupName\":\"%s\"}", name);
-        add_pods(&c, name, size, 4, 3600, more);
+        add_pods(c, name, size, 4, 3600, more);
         pods += size;
     }
-    c.cpu_ns = 0;
-    work(&c);
-    placed = 0;
-    for (unsigned i = 0, n = 0; i < gangs; i++) {
+    return pods;
+}
+
+static void
+report(const struct cluster *c, const char *what, unsigned first, unsigned gangs, unsigned pods,
+       const unsigned *sizes, bool is_gang)
+{
+    unsigned placed = 0, n_near = 0;
+
+    for (unsigned i = first; i < first + gangs; i++) {
         char name[32];
 
-        snprintf(name, sizeof(name), "g%u-%u", i, n);
-        placed += pod_of(fake_client_find(c.api, &pod_kind, "d", name))->spec.node_name != NULL;
-        n_near += is_gang && is_near(&c, i, sizes[i]);
+        snprintf(name, sizeof(name), "g%u-0", i);
+        placed += pod_of(fake_client_find(c->api, &pod_kind, "d", name))->spec.node_name != NULL;
+        n_near += is_gang && is_near(c, i, sizes[i]);
     }
-    printf("%-28s %6u of %u placed, %u pods: %8.0f gangs/s, %8.0f pods/s",
-           !is_gang           ? "the same pods, one by one"
-           : topology != NULL ? "gangs, by the topology"
-                              : "gangs",
-           (unsigned)placed, gangs, pods, gangs / ((double)c.cpu_ns / 1e9),
-           pods / ((double)c.cpu_ns / 1e9));
+    printf("%-28s %6u of %u placed, %u pods: %8.0f gangs/s, %8.0f pods/s", what, placed, gangs,
+           pods, gangs / ((double)c->cpu_ns / 1e9), pods / ((double)c->cpu_ns / 1e9));
     if (is_gang)
         printf(", %.1f %% in fewest racks", 100.0 * n_near / gangs);
     printf("\n");
+}
+
+static void
+end_gang(struct cluster *c, unsigned gang, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "g%u-%u", gang, i);
+        fake_client_remove(c->api, &pod_kind, "d", name);
+    }
+}
+
+/* Into an empty cluster; then a random half of the gangs ends, and as many others come. */
+static void
+decide(unsigned nodes, unsigned gangs, bool is_gang, struct topology_levels *topology)
+{
+    CLEANUP_FREE unsigned *sizes = xnew_array(unsigned, 2 * gangs);
+    const unsigned half = gangs / 2;
+    struct random_source dice = {.state = 7};
+    struct cluster c;
+    unsigned pods;
+
+    cluster_init(&c, nodes, topology);
+    pods = submit(&c, &dice, 0, gangs, is_gang, sizes);
+    c.cpu_ns = 0;
+    work(&c);
+    report(&c,
+           !is_gang           ? "the same pods, one by one"
+           : topology != NULL ? "gangs, by the topology"
+                              : "gangs",
+           0, gangs, pods, sizes, is_gang);
+    if (is_gang && half > 0) {
+        for (unsigned i = 0; i < gangs; i++)
+            if (random_below(&dice, 2) == 0)
+                end_gang(&c, i, sizes[i]);
+        work(&c);
+        pods = submit(&c, &dice, gangs, half, true, sizes);
+        c.cpu_ns = 0;
+        work(&c);
+        report(&c, "... when half have ended", gangs, half, pods, sizes, true);
+    }
     cluster_fini(&c);
 }
 

@@ -13,8 +13,8 @@
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 
-/* How many levels that are not configured are kept: users may name any label. */
-#define OTHER_LEVELS 4u
+/* How many levels that are not configured are kept, of labels that nodes have. */
+#define OTHER_LEVELS 32u
 
 #define LEVELS (DOMAIN_LEVELS_MAX + OTHER_LEVELS)
 
@@ -27,6 +27,8 @@ struct domain_slot {
 struct node_domains {
     struct domain_level *levels[LEVELS]; /* the configured ones come first */
     unsigned n_configured, n_levels;
+    struct domain_level *empty; /* of every label that no node has: users may name any */
+    struct map *label_keys;     /* to the number of nodes that have it, as a pointer */
     struct domain_slot *slots;
     uint32_t n_slots;
     uint64_t generation, removal_generation;
@@ -185,6 +187,9 @@ node_domains_new(const char *const *keys, unsigned count)
 {
     struct node_domains *d = xnew(struct node_domains);
 
+    d->label_keys = map_new();
+    d->empty = level_new("");
+    make_slots_of(d->empty, 0, 0);
     for (unsigned i = 0; i < count && i < DOMAIN_LEVELS_MAX; i++) {
         d->levels[i] = level_new(keys[i]);
         make_slots_of(d->levels[i], 0, 0);
@@ -202,11 +207,30 @@ node_domains_free(struct node_domains *d)
         level_free(d->levels[i]);
     for (uint32_t i = 0; i < d->n_slots; i++)
         object_unref(d->slots[i].object);
+    level_free(d->empty);
+    map_free(d->label_keys);
     free(d->slots);
     free(d);
 }
 
 /* ---- Update ---- */
+
+static void
+count_labels(struct node_domains *d, const struct object *node, int by)
+{
+    const struct string_map *labels = &node->meta->labels;
+
+    for (size_t i = 0; i < labels->count; i++) {
+        const char *key = labels->items[i].key;
+        const intptr_t count = (intptr_t)map_find(d->label_keys, key) + by;
+
+        if (count > 0)
+            (void)map_put(d->label_keys, key,
+                          (void *)count); /* NOLINT(performance-no-int-to-ptr) */
+        else
+            (void)map_remove(d->label_keys, key);
+    }
+}
 
 static void
 take_out(struct node_domains *d, uint32_t at)
@@ -217,6 +241,7 @@ take_out(struct node_domains *d, uint32_t at)
         return;
     for (unsigned i = 0; i < d->n_levels; i++)
         leave(d->levels[i], slot, at);
+    count_labels(d, slot->object, -1);
     object_unref(slot->object);
     *slot = (struct domain_slot){0};
 }
@@ -229,6 +254,37 @@ put_in(struct node_domains *d, struct node_view *view)
     *slot = (struct domain_slot){view, object_ref(view->object), size_of(free_mcpu(view))};
     for (unsigned i = 0; i < d->n_levels; i++)
         join(d->levels[i], slot, view->slot);
+    count_labels(d, view->object, 1);
+}
+
+/* Most changes of nodes, their heartbeats, are of no label. */
+static bool
+has_same_labels(const struct object *a, const struct object *b)
+{
+    const struct string_map *x = &a->meta->labels, *y = &b->meta->labels;
+
+    if (x->count != y->count)
+        return false;
+    for (size_t i = 0; i < x->count; i++)
+        if (strcmp(x->items[i].key, y->items[i].key) != 0
+            || strcmp(x->items[i].value, y->items[i].value) != 0)
+            return false;
+    return true;
+}
+
+/* False: it is another node, or in other domains than before. */
+static bool
+is_in_place(struct domain_slot *slot, const struct node_view *view)
+{
+    if (slot->view != view || view->node == NULL)
+        return false;
+    if (slot->object == view->object)
+        return true;
+    if (!has_same_labels(slot->object, view->object))
+        return false;
+    object_unref(slot->object);
+    slot->object = object_ref(view->object);
+    return true;
 }
 
 static void
@@ -258,6 +314,7 @@ make_slots(struct node_domains *d, uint32_t count)
     memset(d->slots + d->n_slots, 0, (count - d->n_slots) * sizeof(struct domain_slot));
     for (unsigned i = 0; i < d->n_levels; i++)
         make_slots_of(d->levels[i], d->n_slots, count);
+    make_slots_of(d->empty, d->n_slots, count);
     d->n_slots = count;
 }
 
@@ -297,8 +354,7 @@ forget_values(struct node_domains *d)
 void
 node_domains_update(struct node_domains *d, const struct snapshot *s)
 {
-    if (d->n_levels == 0
-        || (d->generation == s->generation && d->removal_generation == s->removal_generation))
+    if (d->generation == s->generation && d->removal_generation == s->removal_generation)
         return;
     make_slots(d, s->n_slots);
     if (d->removal_generation != s->removal_generation)
@@ -310,7 +366,7 @@ node_domains_update(struct node_domains *d, const struct snapshot *s)
 
         if (v->generation <= d->generation)
             break;
-        if (slot->view == v && slot->object == v->object && v->node != NULL) {
+        if (is_in_place(slot, v)) {
             resize(d, slot, v->slot);
             continue;
         }
@@ -378,10 +434,10 @@ node_domains_find(struct node_domains *d, const struct snapshot *snapshot, const
     for (unsigned i = 0; i < d->n_levels && level == NULL; i++)
         if (strcmp(d->levels[i]->key, key) == 0)
             level = d->levels[i];
-    if (level == NULL) {
+    if (level == NULL && map_find(d->label_keys, key) == NULL)
+        return d->empty;
+    if (level == NULL)
         level = add_level(d, key);
-        node_domains_update(d, snapshot); /* without a level, it knew no node */
-    }
     level->used = ++d->n_uses;
     return level;
 }

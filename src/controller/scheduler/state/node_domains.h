@@ -60,7 +60,7 @@ DEFINE_CLEANUP(struct node_domains, node_domains_free)
 void node_domains_update(struct node_domains *d, const struct snapshot *snapshot);
 
 /* Look, as of the last update. Level: a configured one. Find: updates, and finds the level
- * of any label; the last few that are not configured are kept. Index: of a configured level, or -1.
+ * of any label; the last that are not configured are kept. Index: of a configured level, or -1.
  */
 unsigned node_domains_count(const struct node_domains *d);
 const struct domain_level *node_domains_level(const struct node_domains *d, unsigned index);

@@ -86,18 +86,28 @@ START_TEST(domains_follow_their_nodes)
 }
 END_TEST
 
+/* More than are kept, of labels that the node has. */
 START_TEST(the_last_few_other_labels_are_kept)
 {
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct world *w = world_new(NULL);
     struct node_domains *d = node_domains_new(keys, 1);
 
     put_node(w, 1, 2, 4);
     fake_client_run(w->api);
     check_domains(w, d);
-    for (unsigned i = 0; i < 20; i++) {
+    strbuf_add_text(&text, "{\"metadata\":{\"name\":\"n3\",\"labels\":{\"rack\":\"r2\"");
+    for (unsigned i = 0; i < 50; i++)
+        strbuf_printf(&text, ",\"k%u\":\"v%u\"", i, i);
+    strbuf_add_text(&text, "}},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"64Gi\","
+                           "\"pods\":\"110\"}}}");
+    fake_client_put(w->api, &node_kind, text.text);
+    fake_client_run(w->api);
+    check_domains(w, d);
+    for (unsigned i = 0; i < 100; i++) {
         CLEANUP_FREE char *key = xasprintf("k%u", i);
 
-        ck_assert_uint_eq(node_domains_find(d, &w->scheduler->snapshot, key)->n_domains, 0);
+        ck_assert_uint_eq(node_domains_find(d, &w->scheduler->snapshot, key)->n_domains, i < 50);
         ck_assert_str_eq(node_domains_find(d, &w->scheduler->snapshot, "rack")->domains[0]->value,
                          "r2");
         ck_assert_int_eq(node_domains_index(d, key), -1);
