@@ -27,6 +27,7 @@
 #include "controller/site_audit.h"
 #include "controller/site_policy.h"
 #include "controller/store/directory/initialize.h"
+#include "controller/store/engine/engine.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/credential_backend.h"
@@ -47,6 +48,7 @@
 #define WORKERS   4
 #define FLUSH_MS  50 /* so that the last replies are sent */
 #define SECOND_US 1000000
+#define STANDBY_MS 400
 
 struct controller {
     const struct controller_settings *settings;
@@ -77,6 +79,7 @@ struct controller {
     atomic_bool is_scheduling_paused;
     atomic_bool is_failing[2]; /* to renew the lease: scheduler, lifecycle */
     bool is_stopping;
+    bool is_standby; /* it has waited for another controller, or a database */
     unsigned n_started;
     struct error failure; /* of the store */
 };
@@ -218,7 +221,9 @@ check_state(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
 
-    return s->is_conformance ? 0 : store_check_present(s->state_dir, err);
+    const struct store_location location = {s->state_dir, s->database};
+
+    return s->is_conformance ? 0 : store_check_present(&location, err);
 }
 
 static int
@@ -333,21 +338,40 @@ object_moved(const struct object *before, const struct object *after, void *cont
         node_classes_moved(c->node_classes, before, after);
 }
 
+/* A standby: its unit counts as started, and a signal ends it. */
+static bool
+wait_for_lead(const struct error *why, void *context)
+{
+    struct controller *c = context;
+
+    if (!c->is_standby)
+        log_info("Waiting to lead: %s", why->text);
+    c->is_standby = true;
+    readiness_ready();
+    readiness_status("waiting to lead: %s", why->text);
+    timer_start(c->flush, STANDBY_MS);
+    loop_run(c->loop);
+    return !c->is_stopping;
+}
+
 static int
 start_store(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
+    const struct engine_waits waits = {wait_for_lead, c};
+    int r;
 
     c->counts = user_counts_new(&clock_system);
     c->job_counts = job_counts_new();
     c->node_uses = node_uses_new();
     if (!s->is_conformance)
         c->node_classes = node_classes_new();
-    return store_open(
+    r = store_open(
         &(struct store_settings){
             .loop = c->loop,
             .clock = &clock_system,
-            .directory = s->state_dir,
+            .location = {s->state_dir, s->database},
+            .waits = &waits,
             .must_exist = !s->is_conformance,
             .reserve_bytes = s->reserve_bytes,
             .log_bytes = (size_t)s->watch_log_bytes,
@@ -358,6 +382,9 @@ start_store(struct controller *c, struct error *err)
             .context = c,
         },
         &c->store, err);
+    if (r == 0 && c->is_standby)
+        log_info("This controller leads now");
+    return r < 0 && c->is_stopping ? -ECANCELED : r;
 }
 
 static void

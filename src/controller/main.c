@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-controller - API, store, scheduler and lifecycle of a cluster */
+#include <errno.h>
+
 #include "controller/controller.h"
 #include "controller/settings.h"
 #include "lib/base/error.h"
@@ -12,6 +14,8 @@ run(const struct controller_settings *settings, struct error *err)
     CLEANUP(controller_freep) struct controller *controller = NULL;
     int r = controller_new(settings, &controller, err);
 
+    if (r == -ECANCELED) /* a standby was told to stop */
+        return 0;
     return r < 0 ? r : controller_run(controller, err);
 }
 

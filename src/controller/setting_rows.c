@@ -67,6 +67,14 @@ check_program(const char *path, struct error *err)
     return error_set(err, -EINVAL, "running '%s': %s", path, strerror(errno));
 }
 
+static int
+check_database(const char *url, struct error *err)
+{
+    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0)
+        return 0;
+    return error_set(err, -EINVAL, "'%s' does not begin with \"postgresql://\"", url);
+}
+
 /* "KEY" or "DOMAIN" with "/" and a star, which only matches names in the domain. */
 static int
 check_label_pattern(const char *text, struct error *err)
@@ -84,6 +92,11 @@ static const struct setting settings[] = {
      .option = "state-dir", .argument = "DIR",
      .help = "Directory for everything that must survive a restart; on a "
              "local disk."},
+    {"store", SETTING_TEXT, AT(database), .check = check_database, .option = "store",
+     .argument = "URL",
+     .help = "A PostgreSQL database for everything that must survive the loss of this machine, "
+             "\"postgresql://USER@HOST,HOST/DATABASE\"; the default is kiln.db in stateDir. "
+             "See kiln-ha(7)."},
     {"reserve", SETTING_BYTES, AT(reserve_bytes), .initial = "32Mi", .max = 1LL << 40,
      .help = "Space reserved for the case that the disk of stateDir is full, so "
              "that deletes still work; at most an eighth of a small file system."},

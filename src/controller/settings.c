@@ -17,6 +17,7 @@
 #include "controller/setting_rows.h"
 #include "controller/store/directory/backup.h"
 #include "controller/store/directory/initialize.h"
+#include "controller/store/directory/location.h"
 #include "controller/store/inspection.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -47,6 +48,10 @@ static const struct option_spec rows[] = {
      "Replace the store with a copy made by --backup, and exit; existing "
      "history, keys and configuration are kept.",
      OPTION_TEXT, AT(restore)},
+    {"migrate", 0, NULL,
+     "Copy the cluster from the state directory into the database that store names, "
+     "where no cluster has run yet, and exit.",
+     OPTION_FLAG, AT(migrate)},
     {"paused", 0, NULL,
      "Start with scheduling paused, as after a restore: no job starts until 'kctl resume "
      "scheduling'.",
@@ -224,7 +229,8 @@ initialize(const struct controller_settings *s)
 {
     struct error err = {0};
     bool was_there = false;
-    int r = store_initialize(s->state_dir, &was_there, &err);
+    const struct store_location location = {s->state_dir, s->database};
+    int r = store_initialize(&location, &was_there, &err);
 
     if (r == 0)
         printf(was_there ? "'%s' already contains a cluster; nothing was "
@@ -237,13 +243,14 @@ initialize(const struct controller_settings *s)
 static void NORETURN
 back_up(const struct controller_settings *s)
 {
+    const struct store_location location = {s->state_dir, s->database};
     struct error err = {0};
     int r = history_backup_check(s->backup, &err);
 
     if (r == 0 && s->backs_up_everything)
         r = configuration_backup_check(s->backup, &err);
     if (r == 0)
-        r = store_backup(s->state_dir, s->backup, &err);
+        r = store_backup(&location, s->backup, &err);
     if (r == 0)
         r = history_backup(s->state_dir, s->backup, &err);
     if (r == 0 && s->backs_up_everything)
@@ -275,8 +282,11 @@ restore(struct controller_settings *s)
 
     if (r == 0 && has_settings)
         r = take_settings(s, &err);
-    if (r == 0)
-        r = store_restore(s->state_dir, s->restore, &err);
+    if (r == 0) {
+        const struct store_location location = {s->state_dir, s->database};
+
+        r = store_restore(&location, s->restore, &err);
+    }
     if (r == 0)
         r = history_restore(s->state_dir, s->restore, &err);
     if (r == 0)
@@ -285,10 +295,28 @@ restore(struct controller_settings *s)
 }
 
 static void NORETURN
+migrate(const struct controller_settings *s)
+{
+    const struct store_location location = {s->state_dir, s->database};
+    struct error err = {0};
+    int r = s->database == NULL
+                ? error_set(&err, -EINVAL,
+                            "--migrate copies the store into the database that `store` names in "
+                            "controller.yaml, and it names none")
+                : store_migrate(&location, &err);
+
+    if (r == 0)
+        printf("the database has the cluster of '%s' now; its file is kiln.db.migrated\n",
+               s->state_dir);
+    exit((int)program_end(options.name, r, &err));
+}
+
+static void NORETURN
 check_store(const struct controller_settings *s)
 {
+    const struct store_location location = {s->state_dir, s->database};
     struct error err = {0};
-    int r = store_inspect(s->state_dir, s->reserve_bytes, s->drop_damaged, &err);
+    int r = store_inspect(&location, s->reserve_bytes, s->drop_damaged, &err);
 
     exit((int)program_end(options.name, r, &err));
 }
@@ -352,6 +380,8 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         back_up(s);
     if (s->restore != NULL)
         restore(s);
+    if (s->migrate)
+        migrate(s);
     if (s->check_store || s->drop_damaged != NULL)
         check_store(s);
     set_socket(s);

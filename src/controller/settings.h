@@ -25,6 +25,7 @@ struct controller_settings {
     char **argv;
     const char *config_file; /* that was read, or NULL */
     const char *state_dir;
+    const char *database; /* URL, or NULL: the store is in the state directory */
     int64_t reserve_bytes;
     struct setting_texts listen; /* "ADDR:PORT" */
     struct setting_texts tls_listen;
@@ -74,6 +75,7 @@ struct controller_settings {
     const char *backup; /* files, or NULL */
     bool backs_up_everything;
     const char *restore;
+    bool migrate;
     bool check_store;
     const char *drop_damaged; /* a key, or NULL */
     bool is_conformance;

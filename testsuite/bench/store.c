@@ -90,7 +90,7 @@ open_store(struct bench *b)
     const struct store_settings settings = {
         .loop = b->loop,
         .clock = &clock_system,
-        .directory = b->directory,
+        .location.directory = b->directory,
         .failed = failed,
     };
     struct error err = {0};

@@ -184,6 +184,21 @@ fail(struct store *s, const struct error *err)
         s->settings.failed(err, s->settings.context);
 }
 
+/* A process that another one has replaced must end although nobody writes. */
+void
+store_check_engine(void *store)
+{
+    struct store *s = store;
+    struct error why = {0};
+    int r = s->has_failed ? 0 : s->engine->ops->check(s->engine, &why);
+
+    if (r == -ESTALE)
+        fail(s, &why);
+    if (r == -EAGAIN && !s->waits_for_database)
+        log_warning("%s", why.text);
+    s->waits_for_database = r == -EAGAIN;
+}
+
 /* The next batch is submitted before this one is published, so that the disk
  * works meanwhile.
  */
@@ -232,6 +247,12 @@ store_on_events_committed(struct batch *batch, enum engine_outcome outcome, cons
         return;
     }
     hand_over_events(s);
+}
+
+bool
+store_waits(const struct store *s)
+{
+    return s->waits_for_database;
 }
 
 void
@@ -317,6 +338,7 @@ give_up_waiters(struct store *s)
 void
 store_drain(struct store *s)
 {
+    s->engine->ops->stop(s->engine);
     drain_batches(s);
     if (!s->has_failed)
         write_last(s);

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "controller/store/directory/statedir.h"
-#include "controller/store/engine/schema.h"
-#include "controller/store/engine/sql.h"
 #include "controller/store/quarantine.h"
 #include "controller/store/scrub.h"
 #include "controller/store/store_state.h"
@@ -52,66 +50,27 @@ store_names_damaged(const struct store *s, const char *uid)
     return uid != NULL && quarantine_names(s->quarantine, uid);
 }
 
-static int
-drop(sqlite3 *db, const struct store_damaged *d, struct error *err)
-{
-    char text[160];
-
-    if (d->is_lone_change)
-        (void)sqlite3_snprintf(sizeof(text), text, "DELETE FROM deltas WHERE revision = %lld",
-                               (long long)d->last_revision);
-    else
-        (void)sqlite3_snprintf(sizeof(text), text,
-                               "BEGIN; DELETE FROM deltas WHERE object = %lld;"
-                               " DELETE FROM objects WHERE id = %lld; COMMIT",
-                               (long long)d->row, (long long)d->row);
-    return sql_exec(db, text, err);
-}
-
-static void
-add_rows(sqlite3 *db, const char *query, int64_t id, struct strbuf *out)
-{
-    sqlite3_stmt *s = NULL;
-
-    if (sql_prepare(db, query, &s, NULL) < 0)
-        return;
-    (void)sqlite3_bind_int64(s, 1, id);
-    while (sqlite3_step(s) == SQLITE_ROW) {
-        strbuf_add(out, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
-        strbuf_add_char(out, '\n');
-    }
-    (void)sqlite3_finalize(s);
-}
-
-static void
-add_text(sqlite3 *db, const struct store_damaged *d, struct strbuf *out)
-{
-    if (d->is_lone_change) {
-        add_rows(db, "SELECT patch FROM deltas WHERE revision = ?1", d->last_revision, out);
-        return;
-    }
-    add_rows(db, "SELECT body FROM objects WHERE id = ?1", d->row, out);
-    add_rows(db, "SELECT patch FROM deltas WHERE object = ?1 ORDER BY revision", d->row, out);
-}
-
+/* The store is closed, so this opens the engine alone. */
 int
-store_drop_damaged(const char *directory, const struct store_damaged *d, struct strbuf *out,
-                   struct error *err)
+store_drop_damaged(const struct store_location *location, const struct store_damaged *d,
+                   struct strbuf *out, struct error *err)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", directory);
+    const struct engine_lost_row row = {
+        .row = d->row,
+        .revision = d->last_revision,
+        .is_lone_change = d->is_lone_change,
+    };
+    struct engine_counters counters;
+    struct engine *engine = NULL;
     struct statedir *lock = NULL;
-    sqlite3 *db = NULL;
-    int r = statedir_open(directory, &lock, err);
+    int r = statedir_open(location->directory, &lock, err);
 
     if (r == 0)
-        r = sql_open(path, &db, err);
+        r = store_open_engine(location, true, NULL, &engine, &counters, err);
     if (r == 0)
-        r = schema_check(db, err);
-    if (r == 0) {
-        add_text(db, d, out);
-        r = drop(db, d, err);
-    }
-    sql_close(db);
+        r = engine->ops->drop_row(engine, &row, out, err);
+    if (engine != NULL)
+        engine->ops->close(engine);
     statedir_close(lock);
     return r;
 }

@@ -26,7 +26,7 @@ try_reserve(void *store)
     s->is_read_only = false;
     writer_spare(s->writer, false);
     log_info("There is space in '%s' again: all requests are accepted again",
-             s->settings.directory);
+             s->settings.location.directory);
 }
 
 void
@@ -38,7 +38,7 @@ store_become_read_only(struct store *s, const char *why)
     writer_spare(s->writer, true);
     log_error("Only reads and deletes are accepted until there is space in "
               "'%s' (%lld KiB free%s): %s",
-              s->settings.directory, (long long)disk_reserve_available(s->reserve) / 1024,
+              s->settings.location.directory, (long long)disk_reserve_available(s->reserve) / 1024,
               released ? ", with the reserve" : "", why);
     if (s->try_reserve == NULL)
         s->try_reserve = timer_new(s->settings.loop, try_reserve, s);

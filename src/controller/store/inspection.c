@@ -84,7 +84,7 @@ find(const struct store *store, const char *which, struct error *err)
 }
 
 static int
-drop_found(struct store **store, const char *directory, const char *which, struct error *err)
+drop_found(struct store **store, const struct store_location *location, const char *which, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct store_damaged *found = find(*store, which, err);
@@ -97,31 +97,31 @@ drop_found(struct store **store, const char *directory, const char *which, struc
     damaged.key = damaged.why = NULL;
     store_close(*store);
     *store = NULL;
-    r = store_drop_damaged(directory, &damaged, &text, err);
+    r = store_drop_damaged(location, &damaged, &text, err);
     if (r == 0)
         fwrite(text.text, 1, text.length, stdout);
     return r;
 }
 
 int
-store_inspect(const char *directory, int64_t reserve_bytes, const char *drop, struct error *err)
+store_inspect(const struct store_location *location, int64_t reserve_bytes, const char *drop, struct error *err)
 {
     struct loop *loop = loop_new();
     struct store *store = NULL;
-    int r = become_owner(directory, err);
+    int r = become_owner(location->directory, err);
 
     if (r == 0)
         r = store_open(
             &(struct store_settings){
                 .loop = loop,
                 .clock = &clock_system,
-                .directory = directory,
+                .location = *location,
                 .must_exist = true,
                 .reserve_bytes = reserve_bytes,
             },
             &store, err);
     if (r == 0)
-        r = drop != NULL ? drop_found(&store, directory, drop, err) : list(store, err);
+        r = drop != NULL ? drop_found(&store, location, drop, err) : list(store, err);
     store_close(store);
     loop_drain(loop);
     loop_free(loop);

@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 struct error;
+struct store_location;
 
 /* Writes a line for each such row to stdout. `drop` (or NULL): the key or the
  * number of a row to delete; its text is written to stdout instead. When run by
  * root, first becomes the directory's owner, for good. -EUCLEAN: there are such
  * rows; -ENOENT: none has that key.
  */
-int store_inspect(const char *directory, int64_t reserve_bytes, const char *drop,
+int store_inspect(const struct store_location *location, int64_t reserve_bytes, const char *drop,
                   struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/store/scrub.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "controller/store/store_state.h"
@@ -83,7 +84,7 @@ report_damage(struct scrub *scrub)
                   "differs. The object in memory is intact, but the next "
                   "start would keep it aside: save it now (kubectl get -o "
                   "yaml), and check the disk of '%s'",
-                  scrub->keys[i], scrub->store->settings.directory);
+                  scrub->keys[i], scrub->store->settings.location.directory);
         free(scrub->keys[i]);
     }
     scrub->found += scrub->n_keys;
@@ -98,9 +99,9 @@ scrub_done(struct serial_worker_task *task)
 
     scrub->is_under_way = false;
     report_damage(scrub);
-    if (scrub->result < 0) {
+    if (scrub->result < 0 && scrub->result != -EAGAIN) { /* else the database is away */
         log_error("Cannot check the rows in '%s', trying again later: %s",
-                  scrub->store->settings.directory, scrub->err.text);
+                  scrub->store->settings.location.directory, scrub->err.text);
         scrub->found++;
     }
     if (scrub->result <= 0)

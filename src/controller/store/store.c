@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "controller/store/directory/disk_reserve.h"
 #include "controller/store/directory/initialize.h"
@@ -30,14 +31,18 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 #include "lib/loop/timer.h"
 
 #define LOG_BYTES   (64u << 20)
 #define LOG_AGE_S   300
 #define EVENT_AGE_S 3600
 #define EVENT_LIMIT 50000
+
+#define CHECK_MS 1000
 
 #define BACKLOG_MOST  (16u << 20)
 #define BACKLOG_LEAST (512u << 10)
@@ -93,18 +98,37 @@ make_empty(const struct store_settings *settings)
     return s;
 }
 
-static int
-open_engine(struct store *s, const char *name, bool is_relaxed, struct engine **ret_engine,
-            struct engine_counters *ret_counters, struct error *err)
+/* The machine and the state directory, for another controller to read. */
+static char *
+name_place(const char *directory)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/%s", s->settings.directory, name);
-    const struct engine_sqlite_settings settings = {
-        .path = path,
-        .is_relaxed = is_relaxed,
-        .must_exist = s->settings.must_exist && !is_relaxed,
+    CLEANUP_STRBUF struct strbuf machine = STRBUF_INIT;
+    char host[256] = "";
+
+    (void)gethostname(host, sizeof(host) - 1);
+    if (file_read("/etc/machine-id", 64, &machine, NULL) < 0)
+        strbuf_truncate(&machine, 0);
+    return xasprintf("%s (state directory '%s', machine %.*s)", host, directory,
+                     (int)strcspn(machine.text, "\n"), machine.text);
+}
+
+int
+store_open_engine(const struct store_location *location, bool must_exist,
+                  const struct engine_waits *waits, struct engine **ret_engine,
+                  struct engine_counters *ret_counters, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", location->directory);
+    CLEANUP_FREE char *place = name_place(location->directory);
+    const struct engine_sqlite_settings file = {.path = path, .must_exist = must_exist};
+    const struct engine_postgres_settings database = {
+        .url = location->database,
+        .place = place,
+        .waits = waits,
     };
 
-    return engine_sqlite_open(&settings, ret_engine, ret_counters, err);
+    return location->database != NULL
+               ? engine_postgres_open(&database, ret_engine, ret_counters, err)
+               : engine_sqlite_open(&file, ret_engine, ret_counters, err);
 }
 
 /* A checkpoint may need as much space in the file as the pages take in the log,
@@ -124,7 +148,8 @@ static int
 open_main(struct store *s, struct error *err)
 {
     struct engine_counters counters;
-    int r = open_engine(s, "kiln.db", false, &s->engine, &counters, err);
+    int r = store_open_engine(&s->settings.location, s->settings.must_exist, s->settings.waits,
+                              &s->engine, &counters, err);
 
     if (r < 0)
         return r;
@@ -134,7 +159,9 @@ open_main(struct store *s, struct error *err)
         r = store_begin_run(s, &counters, err);
     if (r < 0) {
         s->engine->ops->close(s->engine);
-        return error_wrap(err, r, "state directory '%s'", s->settings.directory);
+        return s->settings.location.database != NULL
+                   ? r
+                   : error_wrap(err, r, "state directory '%s'", s->settings.location.directory);
     }
     s->pending = s->committed = counters;
     s->checkpointer = serial_worker_new(s->settings.loop, "kiln-checkpoint");
@@ -154,9 +181,11 @@ open_main(struct store *s, struct error *err)
 static int
 open_events(struct store *s, struct error *err)
 {
+    CLEANUP_FREE char *path = xasprintf("%s/events.db", s->settings.location.directory);
+    const struct engine_sqlite_settings settings = {.path = path, .is_relaxed = true};
     struct engine *engine;
     struct engine_counters counters;
-    int r = open_engine(s, "events.db", true, &engine, &counters, err);
+    int r = engine_sqlite_open(&settings, &engine, &counters, err);
 
     if (r < 0)
         return r;
@@ -188,6 +217,8 @@ start(struct store *s)
     s->trim = timer_new(s->settings.loop, store_trim, s);
     timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
     s->scrub = scrub_new(s);
+    s->checks = timer_new(s->settings.loop, store_check_engine, s);
+    timer_repeat(s->checks, CHECK_MS);
     if (!disk_reserve_hold(s->reserve))
         store_become_read_only(s, "there is not enough space for a reserve");
 }
@@ -230,6 +261,7 @@ free_all(struct store *s)
     store_metrics_free(s->metrics);
     timer_free(s->flush);
     timer_free(s->trim);
+    timer_free(s->checks);
     timer_free(s->try_reserve);
     scrub_stop(s->scrub);
     serial_worker_free(s->reader);
@@ -263,14 +295,21 @@ say_opened(const struct store *s, int64_t took_us)
         objects += s->sections[i].count;
     log_info("Opened state directory '%s' in %lld ms: %zu objects, revision "
              "%lld",
-             s->settings.directory, (long long)(took_us / 1000), objects,
+             s->settings.location.directory, (long long)(took_us / 1000), objects,
              (long long)s->committed.revision);
     if (quarantine_count(s->quarantine) > 0)
         log_error("%zu of the objects in '%s' cannot be read and are kept "
                   "aside: they are not visible, dependent objects are not "
                   "removed, and their names are not reused. See --check-store "
                   "in kiln-controller(8)",
-                  quarantine_count(s->quarantine), s->settings.directory);
+                  quarantine_count(s->quarantine), s->settings.location.directory);
+}
+
+/* A full disk of the state directory does not stop a database. */
+static int64_t
+reserve_bytes(const struct store_settings *settings)
+{
+    return settings->location.database == NULL ? settings->reserve_bytes : 0;
 }
 
 static int
@@ -281,10 +320,10 @@ try_open(const struct store_settings *settings, struct store **ret_store, struct
     int r = 0;
 
     if (settings->must_exist)
-        r = store_check_present(settings->directory, &why);
+        r = store_check_present(&settings->location, &why);
     if (r == 0)
-        r = statedir_open(settings->directory, &s->directory, &why);
-    s->reserve = disk_reserve_open(settings->directory, settings->reserve_bytes);
+        r = statedir_open(settings->location.directory, &s->directory, &why);
+    s->reserve = disk_reserve_open(settings->location.directory, reserve_bytes(settings));
     if (r == 0)
         r = open_main(s, &why);
     if (r == 0)

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/store/directory/location.h"
 #include "controller/store/memory/store_types.h"
 #include "lib/base/macro.h"
 
@@ -35,6 +36,7 @@ struct metric_registry;
 struct object;
 struct run_chain;
 struct dictionary_objects;
+struct engine_waits;
 struct store;
 struct store_txn;
 struct store_watch;
@@ -49,7 +51,8 @@ struct strbuf;
 struct store_settings {
     struct loop *loop;
     struct clock *clock;
-    const char *directory;
+    struct store_location location;
+    const struct engine_waits *waits; /* while another controller leads; NULL: it is an error */
     bool must_exist;                 /* otherwise a new store is made: see initialize.h */
     size_t log_bytes;                /* of objects that only the log holds; 0: 64 MiB */
     int64_t log_age_s;               /* 0: 300 */
@@ -102,6 +105,7 @@ const struct run_chain *store_runs(const struct store *store);
 void store_durable(const struct store *store, int64_t *ret_revision, int64_t *ret_job_id);
 int64_t store_oldest_revision(const struct store *store); /* in the log */
 bool store_is_read_only(const struct store *store);       /* the disk is full */
+bool store_waits(const struct store *store); /* the database is away, writes wait */
 size_t store_count(const struct store *store, const struct kind *kind);
 
 /* Visitors must not change the store.
@@ -140,7 +144,7 @@ const struct store_damaged *store_damaged(const struct store *store, size_t i);
 bool store_is_damaged(const struct store *store, const struct kind *kind, const char *namespace,
                       const char *name);
 bool store_names_damaged(const struct store *store, const char *uid);
-int store_drop_damaged(const char *directory, const struct store_damaged *damaged,
+int store_drop_damaged(const struct store_location *location, const struct store_damaged *damaged,
                        struct strbuf *out, struct error *err);
 
 /* Change. The changes of a transaction get consecutive revisions and are

@@ -84,6 +84,8 @@ struct store {
     struct store_txn *txn; /* the open one, or NULL */
     struct timer *flush;
     struct timer *trim;
+    struct timer *checks;      /* whether this process still leads */
+    bool waits_for_database; /* which has confirmed nothing for a while */
     bool is_flushing; /* the flush timer runs */
     bool has_failed;
     bool is_read_only; /* the disk is full */
@@ -111,6 +113,9 @@ struct store {
  */
 #define JOB_IDS_RESERVED 1000
 
+int store_open_engine(const struct store_location *location, bool must_exist,
+                      const struct engine_waits *waits, struct engine **ret_engine,
+                      struct engine_counters *ret_counters, struct error *err);
 struct section *store_section(const struct store *s, const struct kind *kind);
 bool store_kind_is(const struct kind *kind, unsigned kind_flag);
 
@@ -124,6 +129,7 @@ void store_set_head(struct store *s, struct entry *entry, const struct kind *kin
 void store_undo(struct store *s, struct undo_log *log);
 
 /* commit.c */
+void store_check_engine(void *store);
 void store_submit_batch(void *store); /* submits the gathered batch now */
 void store_flush_soon(struct store *s);
 void store_trim(void *store);

@@ -136,6 +136,16 @@ file_write_atomic(const char *path, mode_t mode, const void *bytes, size_t lengt
     return 0;
 }
 
+int
+path_sync(const char *path, struct error *err)
+{
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return error_set(err, -errno, "cannot sync '%s': %s", path, strerror(errno));
+    return 0;
+}
+
 static int
 make_one(const char *path, mode_t mode)
 {

@@ -35,5 +35,8 @@ int file_read(const char *path, size_t limit, struct strbuf *out, struct error *
 int file_write_atomic(const char *path, mode_t mode, const void *bytes, size_t length,
                       struct error *err);
 
+/* What was written to the file or directory is on the disk afterwards. */
+int path_sync(const char *path, struct error *err);
+
 /* Makes the directory and its parents; a directory that exists is no error. */
 int dir_make(const char *path, mode_t mode, struct error *err);

@@ -151,7 +151,7 @@ open_cluster(struct pod_run *r, const char *below)
     r->workers = workers_new(1);
     if (store_open(&(struct store_settings){.loop = r->loop,
                                             .clock = &clock_system,
-                                            .directory = r->directory,
+                                            .location.directory = r->directory,
                                             .failed = failed},
                    &r->store, &err)
         < 0)

@@ -11,45 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "controller/store/directory/location.h"
 #include "controller/store/directory/statedir.h"
-#include "controller/store/engine/schema.h"
-#include "controller/store/engine/sql.h"
+#include "controller/store/engine/engine.h"
+#include "controller/store/engine/engine_copy.h"
+#include "controller/store/engine/sqlite_file.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
-
-/* Added before agents have reported how far ids and revisions had come. */
-#define MORE_IDS       "1000"
-#define MORE_REVISIONS "1000000"
-
-/* Records the lost revisions now: a change that the copy lacks is lost, whether
- * or not an agent reports it before the next start of the controller.
- */
-static const char rise[] = "BEGIN IMMEDIATE;"
-                           "INSERT INTO secrets"
-                           " SELECT '" STORE_LOST_REVISIONS "', revision || ' ' ||"
-                           " (max(revision, reserved) + " MORE_REVISIONS " + 1) || ';'"
-                           " FROM counters WHERE true"
-                           " ON CONFLICT (name) DO UPDATE SET value = value || excluded.value;"
-                           "INSERT OR IGNORE INTO secrets"
-                           " SELECT '" STORE_RESTORED_AT "', revision FROM counters;"
-                           "UPDATE counters SET"
-                           " revision = max(revision, reserved) + " MORE_REVISIONS ","
-                           " reserved = max(revision, reserved) + " MORE_REVISIONS ","
-                           " job_id = job_id + " MORE_IDS ";"
-                           "COMMIT;";
-
-static int
-sync_path(const char *path, struct error *err)
-{
-    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 || fsync(fd) < 0)
-        return error_set(err, -errno, "cannot sync '%s': %s", path, strerror(errno));
-    return 0;
-}
 
 /* Opens an empty file that no other process writes. A killed one may have left a
  * file, which is overwritten, and a journal, which SQLite would roll back into
@@ -72,23 +43,6 @@ begin_file(const char *path, int *ret_fd, struct error *err)
     return 0;
 }
 
-/* SQLite's own copy: a snapshot of one moment, even if another process writes
- * meanwhile.
- */
-static int
-fill(sqlite3 *db, const char *path, struct error *err)
-{
-    sqlite3_stmt *s = NULL;
-    int r = sql_prepare(db, "VACUUM INTO ?1", &s, err);
-
-    if (r == 0) {
-        (void)sqlite3_bind_text(s, 1, path, -1, SQLITE_STATIC);
-        r = sql_run(s, err);
-    }
-    (void)sqlite3_finalize(s);
-    return r == 0 ? sync_path(path, err) : r;
-}
-
 /* A plain rename would replace a file of that name. NFS cannot rename without
  * replacing, FAT has no links.
  */
@@ -107,14 +61,17 @@ give_name(const char *from, const char *to, struct error *err)
         return errno == EEXIST
                    ? error_set(err, -EEXIST, "'%s' already exists", to)
                    : error_set(err, -errno, "cannot create '%s': %s", to, strerror(errno));
-    return sync_path(dirname(path), err);
+    return path_sync(dirname(path), err);
 }
+
+/* Fills an empty file with a copy of a store. */
+typedef int fill_fn(const char *from, const char *to, struct error *err);
 
 /* The copy gets its name when it is whole: a process that is killed leaves only
  * a file that nobody takes for a backup.
  */
 static int
-copy(sqlite3 *db, const char *to, struct error *err)
+copy(fill_fn *fill, const char *from, const char *to, struct error *err)
 {
     CLEANUP_FREE char *unfinished = xasprintf("%s.new", to);
     CLEANUP_FD int fd = -1;
@@ -125,18 +82,30 @@ copy(sqlite3 *db, const char *to, struct error *err)
     r = begin_file(unfinished, &fd, err);
     if (r < 0)
         return r;
-    r = fill(db, unfinished, err);
+    r = fill(from, unfinished, err);
     if (r < 0)
         (void)unlink(unfinished);
     return r < 0 ? r : give_name(unfinished, to, err);
 }
 
+/* The rows of a database as a file of SQLite: every engine's backup has one form. */
 static int
-open_there(const char *path, sqlite3 **ret_db, struct error *err)
+fill_from_database(const char *url, const char *to, struct error *err)
 {
-    if (access(path, R_OK) < 0)
-        return error_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-    return sql_open(path, ret_db, err);
+    const struct engine_sqlite_settings settings = {.path = to};
+    struct engine_counters from_counters, to_counters;
+    struct engine *from = NULL, *file = NULL;
+    int r = engine_postgres_attach(url, &from, &from_counters, err);
+
+    if (r == 0)
+        r = engine_sqlite_open(&settings, &file, &to_counters, err);
+    if (r == 0)
+        r = engine_copy(from, &from_counters, file, &to_counters, err);
+    if (file != NULL)
+        file->ops->close(file);
+    if (from != NULL)
+        from->ops->close(from);
+    return r == 0 ? path_sync(to, err) : r;
 }
 
 /* A backup is as good without this file, so its failure is only reported. */
@@ -179,46 +148,29 @@ store_file_bytes(const char *directory)
 }
 
 int
-store_backup(const char *directory, const char *file, struct error *err)
+store_backup(const struct store_location *location, const char *file, struct error *err)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", directory);
-    sqlite3 *db = NULL;
-    int r = open_there(path, &db, err);
+    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", location->directory);
+    int r;
 
+    if (location->database != NULL) {
+        r = copy(fill_from_database, location->database, file, err);
+    } else {
+        r = sqlite_file_check(path, err);
+        if (r == 0)
+            r = copy(sqlite_file_copy, path, file, err);
+    }
     if (r == 0)
-        r = schema_check(db, err);
-    if (r == 0)
-        r = copy(db, file, err);
-    sql_close(db);
-    if (r == 0)
-        note_backup(directory);
+        note_backup(location->directory);
     return r;
-}
-
-static int
-go_beyond(const char *path, struct error *err)
-{
-    sqlite3 *db = NULL;
-    int r = sql_open(path, &db, err);
-
-    if (r == 0)
-        r = schema_migrate(db, err);
-    if (r == 0)
-        r = sql_exec(db, rise, err);
-    sql_close(db);
-    return r == 0 ? sync_path(path, err) : r;
 }
 
 int
 store_copy_database(const char *from, const char *to, struct error *err)
 {
     CLEANUP_FREE char *path = xstrdup(to);
-    sqlite3 *db = NULL;
-    int r = open_there(from, &db, err);
+    int r = copy(sqlite_file_copy, from, to, err);
 
-    if (r == 0)
-        r = copy(db, to, err);
-    sql_close(db);
     return r == 0 ? statedir_give_away(dirname(path), to, err) : r;
 }
 
@@ -267,33 +219,81 @@ take_place(const char *directory, const char *from, struct error *err)
 
     if (r == 0 && rename(from, path) < 0)
         r = error_set(err, -errno, "cannot make '%s' of '%s': %s", path, from, strerror(errno));
-    return r == 0 ? sync_path(directory, err) : r;
+    return r == 0 ? path_sync(directory, err) : r;
+}
+
+/* A database of a cluster that has run is left as it is: its administrator drops
+ * it, or names another one.
+ */
+static int
+fill_database(const char *url, const char *from, struct error *err)
+{
+    const struct engine_sqlite_settings settings = {.path = from, .must_exist = true};
+    const struct engine_postgres_settings database = {.url = url, .place = "restore"};
+    struct engine_counters from_counters, to_counters;
+    struct engine *file = NULL, *to = NULL;
+    bool was_there;
+    int r = engine_sqlite_open(&settings, &file, &from_counters, err);
+
+    if (r == 0)
+        r = engine_postgres_create(url, &was_there, err);
+    if (r == 0)
+        r = engine_postgres_open(&database, &to, &to_counters, err);
+    if (r == 0)
+        r = engine_copy(file, &from_counters, to, &to_counters, err);
+    if (to != NULL)
+        to->ops->close(to);
+    if (file != NULL)
+        file->ops->close(file);
+    return r;
 }
 
 /* Every step that can fail comes before any file is moved. */
 int
-store_restore(const char *directory, const char *file, struct error *err)
+store_restore(const struct store_location *location, const char *file, struct error *err)
 {
+    const char *directory = location->directory;
     CLEANUP_FREE char *fresh = xasprintf("%s/kiln.db.restoring", directory);
     struct statedir *lock = NULL;
-    sqlite3 *db = NULL;
-    int r = open_there(file, &db, err);
+    int r = sqlite_file_check(file, err);
 
-    if (r == 0)
-        r = schema_check(db, err);
     if (r == 0)
         r = statedir_open(directory, &lock, err);
     if (r == 0) {
         (void)unlink(fresh);
-        r = copy(db, fresh, err);
+        r = copy(sqlite_file_copy, file, fresh, err);
     }
-    sql_close(db);
     if (r == 0)
-        r = go_beyond(fresh, err);
+        r = sqlite_file_raise(fresh, STORE_LOST_REVISIONS, STORE_RESTORED_AT, err);
     if (r == 0)
         r = statedir_give_away(directory, fresh, err);
-    if (r == 0)
+    if (r == 0 && location->database == NULL) {
         r = take_place(directory, fresh, err);
+    } else if (r == 0) {
+        r = fill_database(location->database, fresh, err);
+        (void)unlink(fresh);
+    }
+    statedir_close(lock);
+    return r;
+}
+
+/* The file stays, under a name that no controller opens. */
+int
+store_migrate(const struct store_location *location, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", location->directory);
+    CLEANUP_FREE char *aside = xasprintf("%s.migrated", path);
+    struct statedir *lock = NULL;
+    int r = sqlite_file_check(path, err);
+
+    if (r == 0 && access(aside, F_OK) == 0)
+        r = error_set(err, -EEXIST, "'%s' of an earlier migration is there: move it away", aside);
+    if (r == 0)
+        r = statedir_open(location->directory, &lock, err);
+    if (r == 0)
+        r = fill_database(location->database, path, err);
+    if (r == 0 && rename(path, aside) < 0)
+        r = error_set(err, -errno, "cannot rename '%s' to '%s': %s", path, aside, strerror(errno));
     statedir_close(lock);
     return r;
 }

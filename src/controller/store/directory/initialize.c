@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "controller/store/directory/location.h"
 #include "controller/store/directory/statedir.h"
 #include "controller/store/engine/engine.h"
-#include "controller/store/engine/sql.h"
+#include "controller/store/engine/sqlite_file.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
@@ -31,12 +32,13 @@ find_file(const char *directory, const char *name, bool *ret_found, struct error
 }
 
 int
-store_check_present(const char *directory, struct error *err)
+store_check_present(const struct store_location *location, struct error *err)
 {
+    const char *directory = location->directory;
     bool found;
-    int r = find_file(directory, "kiln.db", &found, err);
+    int r = location->database == NULL ? find_file(directory, "kiln.db", &found, err) : 0;
 
-    if (r < 0 || found)
+    if (r < 0 || location->database != NULL || found)
         return r;
     return error_set(err, -ENOENT,
                      "the state directory '%s' contains no cluster: for a new "
@@ -92,22 +94,6 @@ refuse_remains(const char *directory, struct error *err)
     return 0;
 }
 
-/* An initialization that was interrupted leaves a file without tables. */
-static int
-has_schema(const char *path, bool *ret_has, struct error *err)
-{
-    sqlite3 *db = NULL;
-    int64_t version = 0;
-    int r = sql_open(path, &db, err);
-
-    if (r == 0)
-        r = sql_number(db, "PRAGMA user_version", &version, err);
-    sql_close(db);
-    if (r == 0)
-        *ret_has = version != 0;
-    return r;
-}
-
 static int
 make_store(const char *directory, const char *path, struct error *err)
 {
@@ -125,20 +111,52 @@ make_store(const char *directory, const char *path, struct error *err)
     return r;
 }
 
-int
-store_initialize(const char *directory, bool *ret_was_there, struct error *err)
+static int
+initialize_file(const char *directory, bool *ret_was_there, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/kiln.db", directory);
     bool was_there = false;
-    int r = become_owner(directory, err);
+    int r = find_file(directory, "kiln.db", &was_there, err);
 
     if (r == 0)
-        r = find_file(directory, "kiln.db", &was_there, err);
-    if (r == 0)
-        r = was_there ? has_schema(path, &was_there, err) : refuse_remains(directory, err);
+        r = was_there ? sqlite_file_has_tables(path, &was_there, err)
+                      : refuse_remains(directory, err);
     if (r == 0 && !was_there)
         r = make_store(directory, path, err);
     if (r == 0)
         *ret_was_there = was_there;
     return r;
+}
+
+/* A file beside the name of a database is a mistake: jobs would be forgotten. */
+static int
+initialize_database(const struct store_location *location, bool *ret_was_there, struct error *err)
+{
+    struct statedir *lock = NULL;
+    bool has_file = false;
+    int r = find_file(location->directory, "kiln.db", &has_file, err);
+
+    if (r == 0 && has_file)
+        return error_set(err, -EEXIST,
+                         "the state directory '%s' has a store (kiln.db) already: copy it into "
+                         "the database with --migrate, or move it away",
+                         location->directory);
+    if (r == 0)
+        r = statedir_open(location->directory, &lock, err);
+    if (r == 0)
+        r = engine_postgres_create(location->database, ret_was_there, err);
+    statedir_close(lock);
+    return r;
+}
+
+int
+store_initialize(const struct store_location *location, bool *ret_was_there, struct error *err)
+{
+    int r = become_owner(location->directory, err);
+
+    if (r < 0)
+        return r;
+    return location->database != NULL
+               ? initialize_database(location, ret_was_there, err)
+               : initialize_file(location->directory, ret_was_there, err);
 }

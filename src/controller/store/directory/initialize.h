@@ -15,12 +15,15 @@
 #include "lib/base/macro.h"
 
 struct error;
+struct store_location;
 
 /* Creates the directory, if it is missing, and an empty store in it, which
  * belongs to the owner of the directory. An existing store is left as it is.
  * -EEXIST: the store is missing, but other files of a cluster exist.
  */
-int store_initialize(const char *directory, bool *ret_was_there, struct error *err);
+int store_initialize(const struct store_location *location, bool *ret_was_there, struct error *err);
 
-/* -ENOENT, with advice: the directory holds no store. Changes nothing. */
-int store_check_present(const char *directory, struct error *err);
+/* -ENOENT, with advice: the directory holds no store. Changes nothing. (A database
+ * is asked when it is opened.)
+ */
+int store_check_present(const struct store_location *location, struct error *err);

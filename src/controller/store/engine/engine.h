@@ -4,12 +4,13 @@
  *
  * An engine holds the keys and bodies of objects by row, their deltas, blobs,
  * secrets and the counters, and changes all of them in one transaction. It does
- * not interpret the objects. The only engine now is embedded SQLite; a
- * replicated one can take its place.
+ * not interpret the objects. There are two: embedded SQLite, and PostgreSQL,
+ * whose commits are on two disks where the server has a synchronous standby.
  *
  * Called by:  open, scan, visit and close: the store's thread, before and after
  *             the others run. apply, backlog, finish_checkpoint: the writer's.
  *             checkpoint: the checkpointer's. read_blob, verify: the reader's.
+ *             check: the store's. stop: any.
  * Thread:     of each call: see Called by.
  * Invariant:  after COMMITTED the batch survives a crash of the machine (or,
  *             when relaxed, of the process); otherwise it was applied as a
@@ -40,6 +41,7 @@ enum engine_verb {
     ENGINE_PUT_SECRET, /* name, bytes */
     ENGINE_DROP_SECRET /* name */
 };
+#define ENGINE_VERBS (ENGINE_DROP_SECRET + 1)
 
 /* All pointers are borrowed. */
 struct engine_op {
@@ -129,6 +131,8 @@ struct engine {
     const struct engine_ops *ops;
 };
 
+struct engine_lost_row;
+
 struct engine_ops {
     enum engine_outcome (*apply)(struct engine *engine, const struct engine_batch *batch,
                                  struct error *err);
@@ -155,7 +159,25 @@ struct engine_ops {
      */
     int (*verify)(struct engine *engine, struct engine_slice *slice, engine_wrong_fn *wrong,
                   void *context, struct error *err);
+
+    /* Deletes a row, or a delta without a row, and appends its texts to `out`. */
+    int (*drop_row)(struct engine *engine, const struct engine_lost_row *row, struct strbuf *out,
+                    struct error *err);
+
+    /* Check: 0 while this process leads and the database confirms that; -EAGAIN
+     * if it has not for a while; -ESTALE: another process leads. Stop: writes
+     * that wait for a database that is away fail from now on.
+     */
+    int (*check)(struct engine *engine, struct error *err);
+    void (*stop)(struct engine *engine);
     void (*close)(struct engine *engine);
+};
+
+/* A row whose texts cannot be read: that of an object, or a delta by its revision. */
+struct engine_lost_row {
+    int64_t row;
+    int64_t revision;
+    bool is_lone_change;
 };
 
 /* Embedded SQLite: a file in the state directory. Relaxed: commits are fast and
@@ -170,3 +192,31 @@ struct engine_sqlite_settings {
 };
 int engine_sqlite_open(const struct engine_sqlite_settings *settings, struct engine **ret_engine,
                        struct engine_counters *ret_counters, struct error *err);
+
+/* Called about once a second while another controller leads, or the database is
+ * away: true to go on waiting.
+ */
+struct engine_waits {
+    bool (*waits)(const struct error *why, void *context);
+    void *context;
+};
+
+/* A PostgreSQL server, "postgresql://USER@HOST,HOST/DATABASE". Create makes the
+ * tables. Open leads from then on: it waits while another controller does, unless
+ * `waits` is NULL (-EBUSY). `place` names the machine and its state directory:
+ * one that was killed is followed at once by another in its place. Attach reads
+ * one snapshot beside a leader; nothing can be applied. -ENOTSUP: this program
+ * was built without PostgreSQL, or the server cannot be used; see postgres.h for
+ * more codes.
+ */
+struct engine_postgres_settings {
+    const char *url;
+    const char *place;
+    const struct engine_waits *waits;
+};
+int engine_postgres_create(const char *url, bool *ret_was_there, struct error *err);
+int engine_postgres_open(const struct engine_postgres_settings *settings,
+                         struct engine **ret_engine, struct engine_counters *ret_counters,
+                         struct error *err);
+int engine_postgres_attach(const char *url, struct engine **ret_engine,
+                           struct engine_counters *ret_counters, struct error *err);

@@ -14,6 +14,7 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 
 #define PAGE_BYTES 4096
 
@@ -102,6 +103,62 @@ engine_sqlite_finish_checkpoint(struct engine *engine, struct error *err)
     return checkpoint(e->db, err);
 }
 
+static int
+add_texts(sqlite3 *db, const char *query, int64_t id, struct strbuf *out, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int step, r = sql_prepare(db, query, &s, err);
+
+    if (r < 0)
+        return r;
+    (void)sqlite3_bind_int64(s, 1, id);
+    while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+        strbuf_add(out, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+        strbuf_add_char(out, '\n');
+    }
+    if (step != SQLITE_DONE)
+        r = sql_error(db, err);
+    (void)sqlite3_finalize(s);
+    return r;
+}
+
+static int
+engine_sqlite_drop_row(struct engine *engine, const struct engine_lost_row *row,
+                       struct strbuf *out, struct error *err)
+{
+    sqlite3 *db = engine_sqlite_of(engine)->db;
+    int r = sql_exec(db, "BEGIN IMMEDIATE", err);
+
+    if (r == 0 && row->is_lone_change)
+        r = add_texts(db, "DELETE FROM deltas WHERE revision = ?1 RETURNING patch", row->revision,
+                      out, err);
+    if (r == 0 && !row->is_lone_change)
+        r = add_texts(db, "DELETE FROM objects WHERE id = ?1 RETURNING body", row->row, out, err);
+    if (r == 0 && !row->is_lone_change)
+        r = add_texts(db, "DELETE FROM deltas WHERE object = ?1 RETURNING patch", row->row, out,
+                      err);
+    if (r == 0)
+        return sql_exec(db, "COMMIT", err);
+    (void)sql_exec(db, "ROLLBACK", NULL);
+    return r;
+}
+
+/* The state directory's lock keeps other processes away. */
+static int
+engine_sqlite_check(struct engine *engine, struct error *err)
+{
+    (void)engine;
+    (void)err;
+    return 0;
+}
+
+/* No write waits for long. */
+static void
+engine_sqlite_stop(struct engine *engine)
+{
+    (void)engine;
+}
+
 static const struct engine_ops engine_sqlite_ops = {
     .apply = engine_sqlite_apply,
     .backlog = engine_sqlite_backlog,
@@ -113,6 +170,9 @@ static const struct engine_ops engine_sqlite_ops = {
     .visit = engine_sqlite_visit,
     .read_blob = engine_sqlite_read_blob,
     .verify = engine_sqlite_verify,
+    .drop_row = engine_sqlite_drop_row,
+    .check = engine_sqlite_check,
+    .stop = engine_sqlite_stop,
     .close = engine_sqlite_close,
 };
 

@@ -16,7 +16,6 @@
 
 #include "controller/store/engine/engine.h"
 
-#define ENGINE_VERBS (ENGINE_DROP_SECRET + 1)
 
 struct engine_sqlite {
     struct engine base;

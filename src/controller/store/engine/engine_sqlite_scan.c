@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/store/engine/engine_sqlite.h"
+#include "controller/store/engine/row_join.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -10,16 +11,10 @@
 
 /* Reads bodies and deltas, both ordered by row, so that one pass joins them. */
 struct engine_scan {
-    struct engine_sqlite *engine;
+    struct row_join_source source;
+    struct row_join join;
     sqlite3_stmt *bodies;
     sqlite3_stmt *patches;
-    bool has_body;  /* `bodies` is at a row not yet returned */
-    bool has_patch; /* `patches` is at a row */
-    bool has_ended; /* another step would restart the statement */
-    struct engine_delta *deltas;
-    size_t n_deltas;
-    size_t capacity;
-    struct strbuf text; /* of the deltas */
 };
 
 static int
@@ -30,55 +25,6 @@ step(sqlite3_stmt *s, struct error *err)
     if (r == SQLITE_ROW)
         return 1;
     return r == SQLITE_DONE ? 0 : sql_error(sqlite3_db_handle(s), err);
-}
-
-static int
-next_patch(struct engine_scan *scan, struct error *err)
-{
-    int r = step(scan->patches, err);
-
-    scan->has_patch = r > 0;
-    return r < 0 ? r : 0;
-}
-
-void
-engine_sqlite_scan_close(struct engine_scan *scan)
-{
-    if (scan == NULL)
-        return;
-    (void)sqlite3_finalize(scan->bodies);
-    (void)sqlite3_finalize(scan->patches);
-    strbuf_fini(&scan->text);
-    free(scan->deltas);
-    free(scan);
-}
-
-int
-engine_sqlite_scan_open(struct engine *engine, struct engine_scan **ret_scan, struct error *err)
-{
-    struct engine_scan *scan = xnew(struct engine_scan);
-    int r;
-
-    scan->engine = engine_sqlite_of(engine);
-    strbuf_init(&scan->text);
-    r = sql_prepare(scan->engine->db,
-                    "SELECT id, kind, revision, body, namespace, name,"
-                    " checksum"
-                    " FROM objects ORDER BY id",
-                    &scan->bodies, err);
-    if (r == 0)
-        r = sql_prepare(scan->engine->db,
-                        "SELECT object, revision, patch, checksum FROM deltas"
-                        " ORDER BY object, revision",
-                        &scan->patches, err);
-    if (r == 0)
-        r = next_patch(scan, err);
-    if (r < 0) {
-        engine_sqlite_scan_close(scan);
-        return r;
-    }
-    *ret_scan = scan;
-    return 0;
 }
 
 static const char *
@@ -99,117 +45,85 @@ sum_at(sqlite3_stmt *s, int column)
     };
 }
 
-static void
-keep_patch(struct engine_scan *scan)
-{
-    struct engine_delta *delta;
-    const char *text;
-
-    xgrow(scan->deltas, scan->n_deltas, scan->capacity);
-    delta = &scan->deltas[scan->n_deltas++];
-    delta->revision = sqlite3_column_int64(scan->patches, 1);
-    delta->sum = sum_at(scan->patches, 3);
-    text = text_at(scan->patches, 2, &delta->length);
-    strbuf_add(&scan->text, text, delta->length);
-    strbuf_add_char(&scan->text, '\0');
-}
-
-/* The text may have been moved while it grew, so the pointers are set here. */
-static void
-point_patches(struct engine_scan *scan)
-{
-    const char *text = scan->text.text;
-
-    for (size_t i = 0; i < scan->n_deltas; i++) {
-        scan->deltas[i].patch = text;
-        text += scan->deltas[i].length + 1;
-    }
-}
-
-static int64_t
-patch_object(const struct engine_scan *scan)
-{
-    return sqlite3_column_int64(scan->patches, 0);
-}
-
 static int
-gather_patches(struct engine_scan *scan, int64_t row, struct error *err)
+next_body(void *context, struct engine_row *ret_row, struct error *err)
 {
-    int r = 0;
+    sqlite3_stmt *s = ((struct engine_scan *)context)->bodies;
+    size_t length;
+    int r = step(s, err);
 
-    scan->n_deltas = 0;
-    strbuf_truncate(&scan->text, 0);
-    while (r == 0 && scan->has_patch && patch_object(scan) == row) {
-        keep_patch(scan);
-        r = next_patch(scan, err);
-    }
-    point_patches(scan);
-    return r;
-}
-
-/* Steps to the next body unless there is one that was not returned yet. */
-static int
-peek_body(struct engine_scan *scan, struct error *err)
-{
-    int r;
-
-    if (scan->has_body || scan->has_ended)
-        return 0;
-    r = step(scan->bodies, err);
-    scan->has_body = r > 0;
-    scan->has_ended = r <= 0;
-    return r < 0 ? r : 0;
-}
-
-static int
-lone_change(struct engine_scan *scan, struct engine_row *ret_row, struct error *err)
-{
-    int r;
-
+    if (r <= 0)
+        return r;
     *ret_row = (struct engine_row){
-        .row = patch_object(scan),
-        .revision = sqlite3_column_int64(scan->patches, 1),
-        .is_lone_change = true,
-        .kind = "",
-        .namespace = "",
-        .name = "",
+        .row = sqlite3_column_int64(s, 0),
+        .revision = sqlite3_column_int64(s, 2),
+        .sum = sum_at(s, 6),
+        .kind = text_at(s, 1, &length),
+        .namespace = text_at(s, 4, &length),
+        .name = text_at(s, 5, &length),
     };
-    scan->n_deltas = 0;
-    strbuf_truncate(&scan->text, 0);
-    keep_patch(scan);
-    ret_row->body = scan->text.text;
-    ret_row->length = scan->deltas[0].length;
-    r = next_patch(scan, err);
-    return r < 0 ? r : 1;
+    ret_row->body = text_at(s, 3, &ret_row->length);
+    return 1;
+}
+
+static int
+next_patch(void *context, int64_t *ret_row, struct engine_delta *ret_delta, struct error *err)
+{
+    sqlite3_stmt *s = ((struct engine_scan *)context)->patches;
+    int r = step(s, err);
+
+    if (r <= 0)
+        return r;
+    *ret_row = sqlite3_column_int64(s, 0);
+    ret_delta->revision = sqlite3_column_int64(s, 1);
+    ret_delta->sum = sum_at(s, 3);
+    ret_delta->patch = text_at(s, 2, &ret_delta->length);
+    return 1;
+}
+
+void
+engine_sqlite_scan_close(struct engine_scan *scan)
+{
+    if (scan == NULL)
+        return;
+    (void)sqlite3_finalize(scan->bodies);
+    (void)sqlite3_finalize(scan->patches);
+    row_join_fini(&scan->join);
+    free(scan);
+}
+
+int
+engine_sqlite_scan_open(struct engine *engine, struct engine_scan **ret_scan, struct error *err)
+{
+    struct engine_scan *scan = xnew(struct engine_scan);
+    sqlite3 *db = engine_sqlite_of(engine)->db;
+    int r;
+
+    scan->source = (struct row_join_source){next_body, next_patch, scan};
+    r = sql_prepare(db,
+                    "SELECT id, kind, revision, body, namespace, name,"
+                    " checksum"
+                    " FROM objects ORDER BY id",
+                    &scan->bodies, err);
+    if (r == 0)
+        r = sql_prepare(db,
+                        "SELECT object, revision, patch, checksum FROM deltas"
+                        " ORDER BY object, revision",
+                        &scan->patches, err);
+    if (r == 0)
+        r = row_join_init(&scan->join, &scan->source, err);
+    if (r < 0) {
+        engine_sqlite_scan_close(scan);
+        return r;
+    }
+    *ret_scan = scan;
+    return 0;
 }
 
 int
 engine_sqlite_scan_next(struct engine_scan *scan, struct engine_row *ret_row, struct error *err)
 {
-    size_t length;
-    int r = peek_body(scan, err);
-
-    if (r < 0)
-        return r;
-    if (scan->has_patch
-        && (scan->has_ended || patch_object(scan) < sqlite3_column_int64(scan->bodies, 0)))
-        return lone_change(scan, ret_row, err);
-    if (scan->has_ended)
-        return 0;
-    scan->has_body = false;
-    *ret_row = (struct engine_row){
-        .row = sqlite3_column_int64(scan->bodies, 0),
-        .revision = sqlite3_column_int64(scan->bodies, 2),
-        .sum = sum_at(scan->bodies, 6),
-        .kind = text_at(scan->bodies, 1, &length),
-        .namespace = text_at(scan->bodies, 4, &length),
-        .name = text_at(scan->bodies, 5, &length),
-    };
-    ret_row->body = text_at(scan->bodies, 3, &ret_row->length);
-    r = gather_patches(scan, ret_row->row, err);
-    ret_row->deltas = scan->deltas;
-    ret_row->n_deltas = scan->n_deltas;
-    return r < 0 ? r : 1;
+    return row_join_next(&scan->join, ret_row, err);
 }
 
 typedef void visit_row_fn(sqlite3_stmt *s, const struct engine_visitor *v);

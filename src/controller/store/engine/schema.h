@@ -9,16 +9,10 @@
 
 #include <sqlite3.h>
 
+#include "controller/store/engine/schema_version.h"
 #include "lib/base/macro.h"
 
 struct error;
-
-/* The version of the tables, and the least version of a controller that may read
- * what is in them: an older one refuses the file. So raise it also, by a step that
- * only says why, when stored objects get a form that a controller of the former
- * version would misread, without an error, as something else.
- */
-#define SCHEMA_VERSION 5
 
 /* -ENOTSUP: of a later version, or not Kiln's. */
 int schema_migrate(sqlite3 *db, struct error *err);

@@ -119,7 +119,7 @@ world_open(struct world *w)
     w->classes = node_classes_new();
     if (store_open(&(struct store_settings){.loop = w->loop,
                                             .clock = &w->time.clock,
-                                            .directory = w->directory,
+                                            .location.directory = w->directory,
                                             .moved = world_moved,
                                             .failed = world_failed,
                                             .context = w},

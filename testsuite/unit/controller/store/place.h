@@ -58,7 +58,7 @@ place_try_open(struct place *p, struct error *err)
     const struct store_settings settings = {
         .loop = p->loop,
         .clock = &p->clock,
-        .directory = p->directory,
+        .location.directory = p->directory,
         .reserve_bytes = 64 << 10,
         .log_age_s = p->log_age_s,
         .log_bytes = p->log_bytes,

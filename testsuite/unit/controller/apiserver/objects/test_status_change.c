@@ -64,7 +64,7 @@ restart(struct world *w)
     loop_drain(w->loop);
     ck_assert_int_eq(store_open(&(struct store_settings){.loop = w->loop,
                                                          .clock = &w->time.clock,
-                                                         .directory = w->directory,
+                                                         .location.directory = w->directory,
                                                          .moved = world_moved,
                                                          .failed = world_failed,
                                                          .context = w},

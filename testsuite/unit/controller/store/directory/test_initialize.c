@@ -36,7 +36,7 @@ try_to_start(const char *directory, struct error *err)
         &(struct store_settings){
             .loop = loop,
             .clock = &clock_system,
-            .directory = directory,
+            .location.directory = directory,
             .must_exist = true,
         },
         &store, err);
@@ -67,7 +67,7 @@ START_TEST(an_initialized_directory_is_started)
     struct error err = {0};
     bool was_there = true;
 
-    ck_assert_int_eq(store_initialize(directory, &was_there, &err), 0);
+    ck_assert_int_eq(store_initialize(&(struct store_location){directory, NULL}, &was_there, &err), 0);
 
     ck_assert(!was_there);
     ck_assert_msg(try_to_start(directory, &err) == 0, "%s", err.text);
@@ -80,8 +80,8 @@ START_TEST(a_store_that_is_there_stays)
     struct error err = {0};
     bool was_there = false;
 
-    ck_assert_int_eq(store_initialize(place, &was_there, &err), 0);
-    ck_assert_int_eq(store_initialize(place, &was_there, &err), 0);
+    ck_assert_int_eq(store_initialize(&(struct store_location){place, NULL}, &was_there, &err), 0);
+    ck_assert_int_eq(store_initialize(&(struct store_location){place, NULL}, &was_there, &err), 0);
 
     ck_assert(was_there);
 }
@@ -97,7 +97,7 @@ START_TEST(a_store_without_tables_is_none)
     write_file(place, "kiln.db", "");
     ck_assert_int_eq(try_to_start(place, &err), -ENOENT);
 
-    ck_assert_int_eq(store_initialize(place, &was_there, &err), 0);
+    ck_assert_int_eq(store_initialize(&(struct store_location){place, NULL}, &was_there, &err), 0);
     ck_assert(!was_there);
     ck_assert_int_eq(try_to_start(place, &err), 0);
 }
@@ -119,7 +119,7 @@ START_TEST(no_store_is_made_beside_the_rest_of_another)
 
         write_file(place, rests[i], "what was");
 
-        ck_assert_int_eq(store_initialize(place, &was_there, &err), -EEXIST);
+        ck_assert_int_eq(store_initialize(&(struct store_location){place, NULL}, &was_there, &err), -EEXIST);
         ck_assert_ptr_nonnull(strstr(err.text, rests[i]));
         ck_assert_int_eq(access(store, F_OK), -1);
     }

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_postgres.h - the engine of a PostgreSQL server, for its own files
+ *
+ * There are three sessions: `writer` commits, `reader` reads blobs and verifies
+ * rows, and `beat` tells other controllers that this one is there. A session that
+ * is lost is replaced: a failover of the database is a pause.
+ *
+ * The row of table `leader` has the controller that leads (`holder`, a random
+ * number of this opening) and a count that rises while it lives; the row of
+ * `counters` has the same holder, the epoch, and the number of batches that were
+ * committed.
+ *
+ * Thread:  one for each session; `stop`, `fenced` and the times are atomic.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/store/engine/engine.h"
+#include "controller/store/engine/postgres/postgres.h"
+#include "lib/base/random.h"
+
+struct engine_postgres {
+    struct engine base;
+    char *url;
+    char *where;
+    char *place;             /* the machine and its state directory */
+    char holder[UUID_SIZE];
+    bool only_reads;         /* attached: it does not lead */
+    bool leads;
+    struct postgres *writer; /* NULL while it is lost */
+    struct postgres *reader;
+    int64_t epoch;
+    int64_t batches; /* committed, of all openings */
+
+    atomic_bool stops;
+    atomic_bool is_fenced;
+    _Atomic int64_t confirmed_us; /* boot time of the last beat that was committed */
+    atomic_int copies;            /* 1: no synchronous standby has the commits; 0: not known */
+    bool has_thread;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of `wakes` */
+    pthread_cond_t wakes;
+};
+
+struct engine_postgres *engine_postgres_of(struct engine *engine);
+
+/* engine_postgres.c. Take: -ESTALE, another controller leads. */
+int engine_postgres_retake(struct engine_postgres *e, struct error *err);
+
+/* engine_postgres_leader.c: waits until no other controller leads; and the
+ * thread that tells that this one does.
+ */
+int engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits *waits,
+                               struct error *err);
+int engine_postgres_start_beat(struct engine_postgres *e, struct error *err);
+void engine_postgres_stop_beat(struct engine_postgres *e);
+
+/* Waits so long, or until the engine is told to stop. */
+void engine_postgres_pause(struct engine_postgres *e, int64_t milliseconds);
+
+/* engine_postgres_apply.c */
+int engine_postgres_prepare(struct postgres *writer, struct error *err);
+enum engine_outcome engine_postgres_apply(struct engine *engine, const struct engine_batch *batch,
+                                          struct error *err);
+
+/* engine_postgres_scan.c */
+int engine_postgres_scan_open(struct engine *engine, struct engine_scan **ret_scan,
+                              struct error *err);
+int engine_postgres_scan_next(struct engine_scan *scan, struct engine_row *ret_row,
+                              struct error *err);
+void engine_postgres_scan_close(struct engine_scan *scan);
+int engine_postgres_visit(struct engine *engine, const struct engine_visitor *visitor,
+                          struct error *err);
+int engine_postgres_read_blob(struct engine *engine, int64_t row, struct strbuf *out,
+                              struct error *err);
+int engine_postgres_verify(struct engine *engine, struct engine_slice *slice,
+                           engine_wrong_fn *wrong, void *context, struct error *err);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A leader raises a count every two seconds; a candidate takes its place when the
+ * count has stood still for ten by the candidate's own clock. Clocks of two
+ * machines are never compared.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/store/engine/postgres/engine_postgres.h"
+#include "controller/store/engine/postgres/tables.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
+
+#define BEAT_MS    2000
+#define ASK_MS     500
+#define STANDS_US  10000000
+#define NOTE_EVERY 150 /* beats between two looks at the standbys */
+
+struct lead {
+    char *holder;
+    char *place;
+    int64_t beat;
+};
+
+static void
+lead_fini(struct lead *l)
+{
+    free(l->holder);
+    free(l->place);
+    *l = (struct lead){0};
+}
+
+static int
+read_lead(struct postgres *p, struct lead *ret, struct error *err)
+{
+    PGresult *result = NULL;
+    int r = postgres_query(p, "SELECT holder, place, beat FROM kiln.leader WHERE id = 1", NULL,
+                           &result, err);
+
+    if (r == 0 && PQntuples(result) == 0)
+        r = error_set(err, -EUCLEAN,
+                      "database '%s' has lost its row of kiln.leader: restore a backup", p->where);
+    if (r == 0)
+        *ret = (struct lead){
+            .holder = xstrdup(postgres_text(result, 0, 0, NULL)),
+            .place = xstrdup(postgres_text(result, 0, 1, NULL)),
+            .beat = postgres_int64(result, 0, 2),
+        };
+    PQclear(result);
+    return r;
+}
+
+/* 1 if this controller has taken the place of that leader, 0 if another one was
+ * quicker, or the leader is there again.
+ */
+static int
+take(struct engine_postgres *e, const struct lead *from, struct error *err)
+{
+    struct postgres_values v = {0};
+    PGresult *result = NULL;
+    int n, r;
+
+    postgres_add_text(&v, e->holder);
+    postgres_add_text(&v, e->place);
+    postgres_add_text(&v, from->holder);
+    postgres_add_int64(&v, from->beat);
+    r = postgres_query(e->writer,
+                       "UPDATE kiln.leader SET holder = $1::text, place = $2::text,"
+                       " beat = beat + 1 WHERE id = 1"
+                       " AND (holder = $1::text OR (holder = $3::text AND beat = $4::int8))"
+                       " RETURNING 1::int8",
+                       &v, &result, err);
+    n = r == 0 ? PQntuples(result) : 0;
+    postgres_values_fini(&v);
+    PQclear(result);
+    return r < 0 ? r : n;
+}
+
+static bool
+is_same(const struct lead *a, const struct lead *b)
+{
+    return a->holder != NULL && strcmp(a->holder, b->holder) == 0 && a->beat == b->beat;
+}
+
+/* Nobody leads, or a controller that was killed did, whose state directory this
+ * one has locked.
+ */
+static bool
+is_free(const struct engine_postgres *e, const struct lead *l)
+{
+    return l->holder[0] == '\0' || strcmp(l->holder, e->holder) == 0
+           || strcmp(l->place, e->place) == 0;
+}
+
+static int
+try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, struct error *err)
+{
+    struct lead now = {0};
+    int r = e->writer != NULL ? 0
+                              : postgres_connect(e->url, "kiln-controller writer", &e->writer, err);
+
+    if (r == 0)
+        r = tables_check(e->writer, err);
+    if (r == 0)
+        r = read_lead(e->writer, &now, err);
+    if (r < 0)
+        return r;
+    if (!is_same(seen, &now)) {
+        lead_fini(seen);
+        *seen = now;
+        *since_us = clock_boottime_us();
+    } else {
+        lead_fini(&now);
+    }
+    if (is_free(e, seen) || clock_boottime_us() - *since_us > STANDS_US)
+        r = take(e, seen, err);
+    if (r == 0)
+        error_set(err, -EBUSY, "database '%s': the controller of %s leads", e->where, seen->place);
+    return r;
+}
+
+int
+engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits *waits,
+                           struct error *err)
+{
+    struct lead seen = {0};
+    struct error why = {0};
+    int64_t since_us = 0;
+    int r;
+
+    while ((r = try_to_lead(e, &seen, &since_us, &why)) == 0 || r == -EAGAIN) {
+        if (r == -EAGAIN) {
+            postgres_close(e->writer);
+            e->writer = NULL;
+        }
+        if (waits == NULL || !waits->waits(&why, waits->context)) {
+            r = why.code;
+            break;
+        }
+        engine_postgres_pause(e, ASK_MS);
+    }
+    lead_fini(&seen);
+    e->leads = r > 0;
+    return r > 0 ? 0 : error_set(err, r, "%s", why.text);
+}
+
+/* --- the beat -------------------------------------------------------------------- */
+
+/* 1 if this controller leads still, 0 if not. */
+static int
+beat(struct engine_postgres *e, struct postgres *p, struct error *err)
+{
+    struct postgres_values v = {0};
+    PGresult *result = NULL;
+    int n, r;
+
+    postgres_add_text(&v, e->holder);
+    p->is_doubted = false;
+    r = postgres_query(p,
+                       "UPDATE kiln.leader SET beat = beat + 1 WHERE id = 1 AND holder = $1::text"
+                       " RETURNING 1::int8",
+                       &v, &result, err);
+    n = r == 0 ? PQntuples(result) : 0;
+    postgres_values_fini(&v);
+    PQclear(result);
+    return r < 0 ? r : n > 0 && p->is_doubted ? -EAGAIN : n;
+}
+
+/* Tells when commits are on one disk only, and when they no longer are. */
+static void
+note_copies(struct engine_postgres *e, struct postgres *p)
+{
+    PGresult *result = NULL;
+    int copies;
+
+    if (postgres_query(p,
+                       "SELECT (current_setting('synchronous_standby_names') <> '')::int::int8",
+                       NULL, &result, NULL)
+        < 0)
+        return;
+    copies = postgres_int64(result, 0, 0) != 0 ? 2 : 1;
+    PQclear(result);
+    if (copies == 1 && atomic_load(&e->copies) != 1)
+        log_warning("The database '%s' has no synchronous standby: what is acknowledged is on one "
+                    "disk only (synchronous_standby_names)",
+                    e->where);
+    else if (copies == 2 && atomic_load(&e->copies) == 1)
+        log_info("The database '%s' has a synchronous standby again", e->where);
+    atomic_store(&e->copies, copies);
+}
+
+/* The session's life: one beat, and now and then a look at the standbys. */
+static void
+beat_once(struct engine_postgres *e, struct postgres **p, unsigned count)
+{
+    int r = *p != NULL ? 0 : postgres_connect(e->url, "kiln-controller beat", p, NULL);
+
+    if (r == 0)
+        r = beat(e, *p, NULL);
+    if (r > 0) {
+        atomic_store(&e->confirmed_us, clock_boottime_us());
+        if (count % NOTE_EVERY == 0)
+            note_copies(e, *p);
+        return;
+    }
+    if (r == 0)
+        atomic_store(&e->is_fenced, true);
+    postgres_close(*p);
+    *p = NULL;
+}
+
+static void *
+beat_main(void *arg)
+{
+    struct engine_postgres *e = arg;
+    struct postgres *p = NULL;
+
+    for (unsigned i = 0; !atomic_load(&e->stops) && !atomic_load(&e->is_fenced); i++) {
+        beat_once(e, &p, i);
+        engine_postgres_pause(e, BEAT_MS);
+    }
+    postgres_close(p);
+    return NULL;
+}
+
+int
+engine_postgres_start_beat(struct engine_postgres *e, struct error *err)
+{
+    int r = thread_start(&e->thread, "kiln-lead", beat_main, e);
+
+    e->has_thread = r == 0;
+    return r == 0 ? 0 : error_set(err, -r, "cannot start a thread: %s", strerror(r));
+}
+
+void
+engine_postgres_stop_beat(struct engine_postgres *e)
+{
+    e->base.ops->stop(&e->base);
+    if (e->has_thread)
+        pthread_join(e->thread, NULL);
+    e->has_thread = false;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tables.h - the tables of a store in a PostgreSQL database
+ *
+ * They are in a schema of their own, "kiln". Their version is that of the SQLite
+ * file with the same content (engine/schema.h), since it says which forms of
+ * objects a controller must know.
+ *
+ * Thread:  any; blocks.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct error;
+struct postgres;
+
+/* Creates the tables; *ret_was_there if there were tables already. */
+int tables_create(struct postgres *p, bool *ret_was_there, struct error *err);
+
+/* -ENOENT: there are no tables. -ENOTSUP: they are of a later release. */
+int tables_check(struct postgres *p, struct error *err);
+
+/* Notes the version of this program. */
+int tables_upgrade(struct postgres *p, struct error *err);
