@@ -236,7 +236,7 @@ initialize(const struct controller_settings *s)
         printf(was_there ? "'%s' already contains a cluster; nothing was "
                            "changed\n"
                          : "'%s' contains a new cluster now\n",
-               s->state_dir);
+               s->database != NULL ? s->database : s->state_dir);
     exit((int)program_end(options.name, r, &err));
 }
 

@@ -24,6 +24,7 @@
 
 cluster=
 cluster_daemons= # "name pid start" lines, newest first; start is that of /proc/PID/stat
+cluster_store=      # the URL of a database with the store; empty: kiln.db
 cluster_patience=20 # how many seconds a controller may take to start
 
 # Makes $cluster with copies of the programs that every user can reach, and
@@ -268,6 +269,7 @@ cluster_controller() {
         cluster_before=$cluster_argument
     done
     start controller kiln-controller --state-dir "$cluster/state" \
+        ${cluster_store:+--store "$cluster_store"} \
         --listen "$cluster_address" --cluster test \
         --munge-socket "$munge_socket" "$@"
     wait_for "$cluster_patience" cluster_is_ready ||
@@ -276,7 +278,8 @@ cluster_controller() {
 
 # Creates the store of a new cluster.
 cluster_init() {
-    kiln-controller --state-dir "$cluster/state" --init >/dev/null ||
+    kiln-controller --state-dir "$cluster/state" ${cluster_store:+--store "$cluster_store"} \
+        --init >/dev/null ||
         bail_out "no new store can be made"
 }
 

@@ -1,0 +1,138 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Two controllers with one replicated store: the one that leads dies in several
+# ways, and so does the database. Both listen at one address, as with an address
+# that moves from machine to machine.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/postgres.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+postgres_primary pg1
+postgres_standby pg2 pg1
+postgres_synchronous pg1 pg2
+cluster_store=$postgres_url
+cluster_munge
+cluster_controller --node-grace 60s
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s
+admin() { kctl --server "$cluster_url" "$@"; }
+on() { KILN_SERVER=$cluster/$1/socket kctl "$@"; }
+
+# head NAME: a controller on another machine, which is a state directory here.
+head_start() {
+    directory "$cluster/$1" 700
+    start "$1" kiln-controller --state-dir "$cluster/$1" --store "$cluster_store" \
+        --listen "$cluster_address" --cluster test --munge-socket "$munge_socket" \
+        --socket "$cluster/$1/socket" --node-grace 60s
+}
+leads() { KILN_SERVER=$cluster/$1/socket kctl get nodes --no-wait; }
+log_says() { grep -qE "$2" "$cluster/log/$1"; }
+state_is() { as kilntest1 kctl get job "$1" --no-headers 2>/dev/null | grep -qw "$2"; }
+wait_for 20 kctl --server "$cluster/state/socket" wait --for condition=Ready node n1
+for key in $(KILN_SERVER=$cluster/state/socket kctl get node n1 -o json |
+    jq -r '.spec.taints[]?.key'); do
+    KILN_SERVER=$cluster/state/socket kctl taint node n1 "$key-" >/dev/null
+done
+
+# Submits job after job, each once, and notes the ids that were acknowledged. A
+# request that gets no answer is repeated with its key by ksub itself.
+storm() { # FILE
+    while [ -e "$cluster/storm" ]; do
+        as kilntest1 ksub --parsable -J "s" --wrap "echo \$KILN_JOB_ID >>ran" 2>>"$cluster/log/ksub" \
+            >>"$1" || sleep 0.2
+    done
+}
+storm_begin() {
+    : >"$cluster/ids"
+    touch "$cluster/storm"
+    storm "$cluster/ids" &
+    storm_pid=$!
+    sleep 1
+}
+storm_end() {
+    rm "$cluster/storm"
+    wait "$storm_pid"
+}
+acknowledged() { wc -l <"$cluster/ids"; }
+grows() { [ "$(acknowledged)" -gt "$acknowledged_before" ]; }
+goes_on() { # SECONDS
+    acknowledged_before=$(acknowledged)
+    wait_for "$1" grows
+}
+all_ran() { [ "$(sort -n "$cluster/home/kilntest1/ran" | uniq | wc -l)" -ge "$(acknowledged)" ]; }
+check_storm() { # NAME
+    wait_for 60 all_ran
+    empty "$1: every acknowledged job has run" \
+        "$(sort -u "$cluster/ids" >"$cluster/ids.sorted"
+            sort -u "$cluster/home/kilntest1/ran" | comm -23 "$cluster/ids.sorted" -)"
+    empty "$1: no job has run twice" "$(sort "$cluster/home/kilntest1/ran" | uniq -d)"
+    empty "$1: no id was given twice" "$(sort "$cluster/ids" | uniq -d)"
+    : >"$cluster/home/kilntest1/ran"
+}
+
+# --- a standby ------------------------------------------------------------------
+head_start b
+ok "a second controller waits, and says who leads" \
+    wait_for 20 log_says b "Waiting to lead.*state directory '$cluster/state'"
+long=$(as kilntest1 ksub --parsable --wrap 'sleep 45; echo done >>long')
+wait_for 20 state_is "$long" Running
+stop b
+is "a standby ends in good order" "$stopped_with" 0
+head_start b
+wait_for 20 log_says b "Waiting to lead"
+
+# --- kill -9 of the leader ----------------------------------------------------------
+storm_begin
+signal controller KILL
+await_end controller
+ok "after a kill of the leader the standby leads" wait_for 30 leads b
+ok "submissions go on" goes_on 30
+storm_end
+check_storm "kill -9"
+ok "a job that ran runs still" state_is "$long" Running
+
+# --- handover ------------------------------------------------------------------------
+head_start c
+wait_for 20 log_says c "Waiting to lead"
+storm_begin
+stop b
+is "the leader ends in good order" "$stopped_with" 0
+ok "the next one leads soon" wait_for 8 leads c
+ok "submissions go on after a handover" goes_on 20
+storm_end
+check_storm "handover"
+
+# --- a leader that stands still ----------------------------------------------------------
+head_start b
+wait_for 20 log_says b "Waiting to lead.*$cluster/c"
+storm_begin
+signal c STOP
+ok "when the leader stands still, the standby leads" wait_for 40 leads b
+signal c CONT
+await_end c
+ok "the old leader ends with an error" test "$stopped_with" -ne 0
+ok "it says that it was taken over" log_says c "taken over by another controller"
+ok "submissions go on after that" goes_on 30
+storm_end
+check_storm "SIGSTOP"
+
+# --- the database ------------------------------------------------------------------------
+storm_begin
+signal pg1 KILL
+await_end pg1
+ok "writes wait for the database" wait_for 20 log_says b "Writes wait for the database"
+postgres_promote pg2
+ok "after a failover of the database writes go on" wait_for 30 log_says b "writes go on"
+ok "submissions go on after the failover" goes_on 40
+storm_end
+check_storm "failover"
+ok "the leader is the same process" is_running b
+ok "the job that has run all the time is complete" wait_for 60 state_is "$long" Completed
+is "it has run once" "$(cat "$cluster/home/kilntest1/long")" done
+
+finish
