@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Two controllers with one replicated store: the one that leads dies in several
-# ways, and so does the database. Both listen at one address, as with an address
-# that moves from machine to machine.
+# ways, and so does the database. Agents and users know the addresses of both.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -18,16 +17,23 @@ postgres_standby pg2 pg1
 postgres_synchronous pg1 pg2
 cluster_store=$postgres_url
 cluster_munge
+for head in controller b; do # two ports, of which clients know both
+    find_free_port
+    eval "address_$head=127.0.0.1:$free_port"
+done
+cluster_address=$address_controller
+cluster_url=http://$address_controller,$address_b
+cluster_clients
 cluster_controller --node-grace 60s
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s
 admin() { kctl --server "$cluster_url" "$@"; }
 on() { KILN_SERVER=$cluster/$1/socket kctl "$@"; }
 
-# head NAME: a controller on another machine, which is a state directory here.
+# head_start NAME ADDRESS: a controller on another machine, which is a state directory here.
 head_start() {
     directory "$cluster/$1" 700
     start "$1" kiln-controller --state-dir "$cluster/$1" --store "$cluster_store" \
-        --listen "$cluster_address" --cluster test --munge-socket "$munge_socket" \
+        --listen "$2" --cluster test --munge-socket "$munge_socket" \
         --socket "$cluster/$1/socket" --node-grace 60s
 }
 leads() { KILN_SERVER=$cluster/$1/socket kctl get nodes --no-wait; }
@@ -76,14 +82,14 @@ check_storm() { # NAME
 }
 
 # --- a standby ------------------------------------------------------------------
-head_start b
+head_start b "$address_b"
 ok "a second controller waits, and says who leads" \
     wait_for 20 log_says b "Waiting to lead.*state directory '$cluster/state'"
 long=$(as kilntest1 ksub --parsable --wrap 'sleep 45; echo done >>long')
 wait_for 20 state_is "$long" Running
 stop b
 is "a standby ends in good order" "$stopped_with" 0
-head_start b
+head_start b "$address_b"
 wait_for 20 log_says b "Waiting to lead"
 
 # --- kill -9 of the leader ----------------------------------------------------------
@@ -97,7 +103,7 @@ check_storm "kill -9"
 ok "a job that ran runs still" state_is "$long" Running
 
 # --- handover ------------------------------------------------------------------------
-head_start c
+head_start c "$address_controller"
 wait_for 20 log_says c "Waiting to lead"
 storm_begin
 stop b
@@ -108,7 +114,7 @@ storm_end
 check_storm "handover"
 
 # --- a leader that stands still ----------------------------------------------------------
-head_start b
+head_start b "$address_b"
 wait_for 20 log_says b "Waiting to lead.*$cluster/c"
 storm_begin
 signal c STOP

@@ -285,7 +285,7 @@ cluster_init() {
 
 cluster_is_ready() {
     is_running controller || return 0
-    curl -fsS "$cluster_url/readyz"
+    curl -fsS "http://$cluster_address/readyz"
 }
 
 # cluster_agent NAME [OPTION...]: starts the agent of a node with that name.

@@ -24,8 +24,11 @@ http_address_fini(struct http_address *a)
 {
     free(a->url);
     free(a->path);
-    free(a->host);
-    free(a->port);
+    for (unsigned i = 0; i < a->n_hosts; i++) {
+        free(a->hosts[i].name);
+        free(a->hosts[i].port);
+    }
+    free(a->hosts);
     free(a->host_header);
     *a = (struct http_address){0};
 }
@@ -40,8 +43,8 @@ static int
 bad_url(const char *url, const char *why, struct error *err)
 {
     return error_set(err, -EINVAL,
-                     "controller URL '%s': %s (expected 'http://HOST:PORT' or "
-                     "'http+unix:///PATH')",
+                     "controller URL '%s': %s (expected 'http://HOST:PORT', "
+                     "'http://HOST:PORT,HOST:PORT' or 'http+unix:///PATH')",
                      url, why);
 }
 
@@ -60,35 +63,73 @@ parse_unix(const char *url, struct http_address *a, struct error *err)
     return 0;
 }
 
+/* One "HOST:PORT" of so many bytes. */
 static int
-parse_tcp(const char *url, const char *host, struct http_address *a, struct error *err)
+add_host(const char *url, const char *host, size_t length, struct http_address *a,
+         struct error *err)
 {
-    size_t length = strcspn(host, "/?#");
-    const char *rest = host + length;
     const char *colon = memrchr(host, ':', length);
     size_t host_length, port_length;
 
-    if (rest[0] != '\0' && strcmp(rest, "/") != 0)
-        return bad_url(url, "a path is not allowed", err);
-    if (memchr(host, '@', length) != NULL)
-        return bad_url(url, "a user is not allowed", err);
     if (colon == NULL || (host[0] == '[' && colon[-1] != ']'))
         return bad_url(url, "no port", err);
     host_length = (size_t)(colon - host);
     port_length = length - host_length - 1;
-    if (port_length == 0 || port_length > 5 || strspn(colon + 1, "0123456789") != port_length
+    if (port_length == 0 || port_length > 5 || strspn(colon + 1, "0123456789") < port_length
         || strtoul(colon + 1, NULL, 10) > 65535)
         return bad_url(url, "a malformed port", err);
-    a->host_header = xstrndup(host, length);
-    a->port = xstrndup(colon + 1, port_length);
+    if (a->host_header == NULL)
+        a->host_header = xstrndup(host, length);
     if (host[0] == '[') {
         host++;
         host_length -= 2;
     }
     if (host_length == 0)
         return bad_url(url, "no host", err);
-    a->host = xstrndup(host, host_length);
+    a->hosts = xrealloc(a->hosts, (a->n_hosts + 1) * sizeof(*a->hosts));
+    a->hosts[a->n_hosts++] = (struct http_host){
+        .name = xstrndup(host, host_length),
+        .port = xstrndup(colon + 1, port_length),
+    };
     return 0;
+}
+
+static int
+parse_tcp(const char *url, const char *hosts, struct http_address *a, struct error *err)
+{
+    size_t length = strcspn(hosts, "/?#");
+    const char *rest = hosts + length;
+    int r = 0;
+
+    if (rest[0] != '\0' && strcmp(rest, "/") != 0)
+        return bad_url(url, "a path is not allowed", err);
+    if (memchr(hosts, '@', length) != NULL)
+        return bad_url(url, "a user is not allowed", err);
+    for (const char *at = hosts; r == 0 && at <= rest;) {
+        size_t n = strcspn(at, ",/?#");
+
+        r = add_host(url, at, n, a, err);
+        at += n + 1;
+    }
+    if (r == 0 && a->is_secure && a->n_hosts > 1)
+        return bad_url(url, "with TLS only one host is allowed", err);
+    return r;
+}
+
+void
+http_address_copy(const struct http_address *a, unsigned first, struct http_address *ret)
+{
+    *ret = (struct http_address){
+        .path = a->path != NULL ? xstrdup(a->path) : NULL,
+        .hosts = xnew_array(struct http_host, a->n_hosts + 1),
+        .n_hosts = a->n_hosts,
+        .is_secure = a->is_secure,
+    };
+    for (unsigned i = 0; i < a->n_hosts; i++) {
+        const struct http_host *host = &a->hosts[(first + i) % a->n_hosts];
+
+        ret->hosts[i] = (struct http_host){xstrdup(host->name), xstrdup(host->port)};
+    }
 }
 
 int
@@ -118,23 +159,42 @@ http_address_parse(const char *url, bool knows_tls, struct http_address *ret_add
     return 0;
 }
 
-int
-http_address_resolve(const struct http_address *a, http_resolve_fn *resolve,
-                     struct http_endpoints *places, struct error *err)
+static int
+resolve_host(const struct http_address *a, unsigned number, http_resolve_fn *resolve,
+             struct http_endpoints *places, struct error *err)
 {
-    in_port_t port = htons((uint16_t)strtoul(a->port, NULL, 10));
+    const struct http_host *host = &a->hosts[number];
+    in_port_t port = htons((uint16_t)strtoul(host->port, NULL, 10));
+    size_t before = places->count;
     int r = 0;
 
-    if (!http_endpoints_add(places, a->host))
+    if (!http_endpoints_add(places, host->name))
         r = resolve != NULL
-                ? resolve(a->host, places, err)
-                : error_set(err, -EHOSTUNREACH, "host '%s': not a numeric address", a->host);
-    for (size_t i = 0; i < places->count; i++)
+                ? resolve(host->name, places, err)
+                : error_set(err, -EHOSTUNREACH, "host '%s': not a numeric address", host->name);
+    for (size_t i = before; i < places->count; i++) {
+        places->items[i].n_host = number;
         if (places->items[i].at.any.sa_family == AF_INET6)
             places->items[i].at.v6.sin6_port = port;
         else
             places->items[i].at.v4.sin_port = port;
+    }
     return r;
+}
+
+/* A host without an address is no hindrance while another one has some. */
+int
+http_address_resolve(const struct http_address *a, http_resolve_fn *resolve,
+                     struct http_endpoints *places, struct error *err)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < a->n_hosts; i++) {
+        int one = resolve_host(a, i, resolve, places, err);
+
+        r = one < 0 ? one : r;
+    }
+    return places->count > 0 ? 0 : r;
 }
 
 static int

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_address.h - the server of a client: a parsed URL, and sockets to it
  *
- * Only this module looks at the scheme.
+ * A server may have several places, of which one answers at a time:
+ * "http://HOST:PORT,HOST:PORT". Only this module looks at the scheme.
  *
  * Called by: http_client.c and http_client_connection.c.
  * Thread:    any.
@@ -17,12 +18,17 @@ struct error;
 struct http_endpoint;
 struct http_endpoints;
 
+struct http_host {
+    char *name;
+    char *port;
+};
+
 struct http_address {
     char *url;  /* as the caller gave it */
     char *path; /* of a Unix socket, or NULL */
-    char *host;
-    char *port;
-    char *host_header;
+    struct http_host *hosts;
+    unsigned n_hosts;
+    char *host_header; /* of the first host */
     bool is_secure; /* "https://" */
 };
 
@@ -31,9 +37,12 @@ void http_address_fini(struct http_address *a);
 int http_address_parse(const char *url, bool knows_tls, struct http_address *ret_address,
                        struct error *err);
 
+/* A copy, of which the hosts begin with number `first`, modulo their count. */
+void http_address_copy(const struct http_address *a, unsigned first, struct http_address *ret);
+
 /* Resolve appends the endpoints to try in turn. It may block and may run on any
- * thread; 0 or a negative errno with a text. Not for a Unix socket. Without
- * `resolve` only numeric addresses are accepted. Connect starts connecting and
+ * thread; 0 or a negative errno with a text if there is no endpoint at all. Not
+ * for a Unix socket. Without `resolve` only numeric addresses are accepted. Connect starts connecting and
  * returns the socket, or a negative errno.
  */
 int http_address_resolve(const struct http_address *a, http_resolve_fn *resolve,

@@ -74,6 +74,7 @@ fail_connect(struct http_client_connection *l, int r, const char *why)
     struct http_client *client = l->client;
     struct error err = {0};
 
+    client->first_host = http_dial_host(l->dial) + 1;
     /* `why` may belong to the dial, which is freed with the link. */
     (void)http_client_unreachable(client, r, why, &err);
     http_client_connection_free(l);
@@ -345,6 +346,7 @@ on_time(evutil_socket_t fd, short events, void *arg)
         fail_connect(l, -ETIMEDOUT, "it does not answer");
         return;
     }
+    l->client->first_host++; /* it may no longer be the one that leads */
     error_set(&err, -ETIMEDOUT, "the %s at '%s' has not answered within %" PRId64 " seconds",
               l->client->settings.server, l->client->address.url,
               l->client->settings.answer_ms / 1000);
@@ -498,6 +500,7 @@ dialled(struct bufferevent *bev, int r, const char *why, void *arg)
         fail_connect(l, r, why);
         return;
     }
+    l->client->first_host = http_dial_host(l->dial);
     http_dial_free(l->dial);
     l->dial = NULL;
     l->bev = bev;
@@ -523,7 +526,8 @@ http_client_connection_open(struct http_client *client)
         l->login = connection_login_new(client->settings.login, login_ready, l);
     event_assign(&l->timer, loop_base(client->loop), -1, 0, on_time, l);
     allow(l, client->settings.connect_ms);
-    l->dial = http_dial_new(client->loop, &client->settings, &client->address, dialled, l);
+    l->dial = http_dial_new(client->loop, &client->settings, &client->address, client->first_host,
+                            dialled, l);
 }
 
 void

@@ -8,6 +8,7 @@
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+#include <event2/event_struct.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -16,6 +17,8 @@
 #include "lib/loop/base.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
+
+#define PATIENCE_S 2
 
 /* Work that runs elsewhere and may outlive the dial: a name lookup on a worker
  * or, for a Unix socket, the first step itself.
@@ -39,6 +42,9 @@ struct http_dial {
     const struct http_client_layer *layer; /* or NULL */
     char *host;                            /* the name to verify, for the
                                             * layer */
+    unsigned first_host;
+    unsigned n_hosts;
+    struct event patience; /* with the endpoint that is tried now */
     struct bufferevent *bev;
 };
 
@@ -46,6 +52,8 @@ static void
 finish(struct http_dial *d, int r, const char *why)
 {
     struct bufferevent *bev = d->bev;
+
+    event_del(&d->patience);
 
     d->bev = NULL;
     if (bev != NULL)
@@ -102,6 +110,7 @@ on_event(struct bufferevent *bev, short what, void *arg)
     int r = errno != 0 ? -errno : -ECONNREFUSED;
 
     (void)bev;
+    event_del(&d->patience);
     if ((what & BEV_EVENT_CONNECTED) == 0)
         try_next(d, r);
     else if (d->layer != NULL)
@@ -122,9 +131,20 @@ watch(struct http_dial *d, int fd)
     bufferevent_socket_connect(d->bev, NULL, 0);
 }
 
+/* A machine that is off answers nothing. */
+static void
+on_patience(evutil_socket_t fd, short events, void *arg)
+{
+    (void)fd;
+    (void)events;
+    try_next(arg, -ETIMEDOUT);
+}
+
 static void
 try_next(struct http_dial *d, int failed)
 {
+    static const struct timeval patience = {.tv_sec = PATIENCE_S};
+
     int fd = -1;
     int r = failed;
 
@@ -133,10 +153,13 @@ try_next(struct http_dial *d, int failed)
     d->bev = NULL;
     while (d->next < d->found.count && fd < 0)
         r = http_address_connect_tcp(&d->found.items[d->next++], &fd);
-    if (fd >= 0)
-        watch(d, fd);
-    else
+    if (fd < 0) {
         finish(d, r, strerror(-r));
+        return;
+    }
+    if (d->next < d->found.count)
+        event_add(&d->patience, &patience);
+    watch(d, fd);
 }
 
 static void
@@ -183,7 +206,7 @@ looked_up(void *arg)
 
 struct http_dial *
 http_dial_new(struct loop *loop, const struct http_client_settings *settings,
-              const struct http_address *address, http_dial_fn fn, void *arg)
+              const struct http_address *address, unsigned first_host, http_dial_fn fn, void *arg)
 {
     struct http_dial *d = xnew(struct http_dial);
     struct host_lookup *l = xnew(struct host_lookup);
@@ -197,14 +220,12 @@ http_dial_new(struct loop *loop, const struct http_client_settings *settings,
     l->resolve = settings->resolve;
     if (address->is_secure) {
         d->layer = settings->layer;
-        d->host = xstrdup(address->host);
+        d->host = xstrdup(address->hosts[0].name);
     }
-    if (is_unix) {
-        l->address.path = xstrdup(address->path);
-    } else {
-        l->address.host = xstrdup(address->host);
-        l->address.port = xstrdup(address->port);
-    }
+    event_assign(&d->patience, loop_base(loop), -1, 0, on_patience, d);
+    d->first_host = first_host;
+    d->n_hosts = address->n_hosts;
+    http_address_copy(address, first_host, &l->address);
     if (settings->workers != NULL && !is_unix) {
         workers_submit(settings->workers, loop, look_up, looked_up, l);
         return d;
@@ -215,11 +236,20 @@ http_dial_new(struct loop *loop, const struct http_client_settings *settings,
     return d;
 }
 
+unsigned
+http_dial_host(const struct http_dial *d)
+{
+    unsigned n = d->next > 0 ? d->found.items[d->next - 1].n_host : 0;
+
+    return d->n_hosts > 0 ? (d->first_host + n) % d->n_hosts : 0;
+}
+
 void
 http_dial_free(struct http_dial *d)
 {
     if (d == NULL)
         return;
+    event_del(&d->patience);
     if (d->lookup != NULL)
         d->lookup->dial = NULL;
     http_endpoints_fini(&d->found);

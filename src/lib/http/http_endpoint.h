@@ -21,6 +21,7 @@ struct http_endpoint {
         struct sockaddr_in6 v6;
     } at;
     socklen_t length;
+    unsigned n_host; /* of the address: http_address.h */
 };
 
 struct http_endpoints {

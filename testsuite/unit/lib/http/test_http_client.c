@@ -262,6 +262,79 @@ START_TEST(a_name_is_looked_up_by_a_worker)
 }
 END_TEST
 
+/* Port 1 refuses, a name is not known, and one server never answers. */
+START_TEST(of_several_hosts_the_one_that_answers_is_asked)
+{
+    static const struct {
+        const char *before, *after;
+    } forms[] = {
+        {"127.0.0.1:1,", ""},
+        {"", ",127.0.0.1:1"},
+        {"nowhere.invalid:1,", ""},
+        {"[::1]:1,127.0.0.1:1,", "/"},
+    };
+    const struct http_client_settings settings = {.resolve = http_resolve};
+    struct server_fixture s;
+
+    server_fixture_start(&s, NULL, handle, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        struct caller c;
+        char url[128];
+
+        snprintf(url, sizeof(url), "http://%s127.0.0.1:%d%s", forms[i].before, s.port,
+                 forms[i].after);
+        caller_init(&c, url, &settings);
+        ask(&c, HTTP_GET, "/x");
+        ck_assert_msg(c.error.code == 0, "%s: %s", url, c.error.text);
+        ask(&c, HTTP_GET, "/bye");
+        ask(&c, HTTP_GET, "/again");
+        ck_assert_int_eq(c.error.code, 0);
+        caller_fini(&c);
+    }
+    server_fixture_stop(&s);
+}
+END_TEST
+
+/* A socket that the kernel connects, and nobody answers: a stopped process. */
+static int
+listen_mutely(int *ret_fd)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t length = sizeof(at);
+
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(*ret_fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    ck_assert_int_eq(listen(*ret_fd, 8), 0);
+    ck_assert_int_eq(getsockname(*ret_fd, (struct sockaddr *)&at, &length), 0);
+    return ntohs(at.sin_port);
+}
+
+START_TEST(a_host_that_does_not_answer_is_not_asked_again_first)
+{
+    const struct http_client_settings settings = {.answer_ms = 200};
+    struct server_fixture s;
+    struct caller c;
+    char url[128];
+    int mute;
+
+    server_fixture_start(&s, NULL, handle, NULL);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d,127.0.0.1:%d", listen_mutely(&mute), s.port);
+    caller_init(&c, url, &settings);
+    ask(&c, HTTP_GET, "/x");
+    ck_assert_int_eq(c.error.code, -ETIMEDOUT);
+    c.error.code = 0;
+
+    ask(&c, HTTP_GET, "/x");
+
+    ck_assert_int_eq(c.error.code, 0);
+    ck_assert_str_eq(c.body.text, "GET /x 0: 1");
+    caller_fini(&c);
+    server_fixture_stop(&s);
+    close(mute);
+}
+END_TEST
+
 START_TEST(the_pool_keeps_to_its_size)
 {
     struct http_client_settings settings = {.connections = 3};
@@ -437,6 +510,10 @@ START_TEST(a_url_that_is_none_is_refused)
         "http://user@controller:6820",
         "http://controller:6820/path",
         "http+unix://socket",
+        "http://controller:6820,",
+        "http://,controller:6820",
+        "http://controller:6820,,other:6820",
+        "http://controller:6820,other",
     };
     struct loop *loop = loop_new();
 
@@ -645,6 +722,8 @@ main(void)
     tcase_add_test(tcase, a_request_goes_out_and_its_answer_comes_back);
     tcase_add_test(tcase, a_unix_socket_serves_as_well);
     tcase_add_test(tcase, a_name_is_looked_up_by_a_worker);
+    tcase_add_test(tcase, of_several_hosts_the_one_that_answers_is_asked);
+    tcase_add_test(tcase, a_host_that_does_not_answer_is_not_asked_again_first);
     tcase_add_test(tcase, the_pool_keeps_to_its_size);
     tcase_add_test(tcase, a_connection_that_its_server_ends_is_replaced);
     tcase_add_test(tcase, a_stream_comes_as_it_is_sent);
