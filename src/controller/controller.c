@@ -45,9 +45,9 @@
 #include "lib/program/process_metrics.h"
 #include "lib/program/readiness.h"
 
-#define WORKERS   4
-#define FLUSH_MS  50 /* so that the last replies are sent */
-#define SECOND_US 1000000
+#define WORKERS    4
+#define FLUSH_MS   50 /* so that the last replies are sent */
+#define SECOND_US  1000000
 #define STANDBY_MS 400
 
 struct controller {

@@ -84,7 +84,8 @@ find(const struct store *store, const char *which, struct error *err)
 }
 
 static int
-drop_found(struct store **store, const struct store_location *location, const char *which, struct error *err)
+drop_found(struct store **store, const struct store_location *location, const char *which,
+           struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct store_damaged *found = find(*store, which, err);
@@ -104,7 +105,8 @@ drop_found(struct store **store, const struct store_location *location, const ch
 }
 
 int
-store_inspect(const struct store_location *location, int64_t reserve_bytes, const char *drop, struct error *err)
+store_inspect(const struct store_location *location, int64_t reserve_bytes, const char *drop,
+              struct error *err)
 {
     struct loop *loop = loop_new();
     struct store *store = NULL;

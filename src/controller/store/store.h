@@ -53,13 +53,13 @@ struct store_settings {
     struct clock *clock;
     struct store_location location;
     const struct engine_waits *waits; /* while another controller leads; NULL: it is an error */
-    bool must_exist;                 /* otherwise a new store is made: see initialize.h */
-    size_t log_bytes;                /* of objects that only the log holds; 0: 64 MiB */
-    int64_t log_age_s;               /* 0: 300 */
-    int64_t event_age_s;             /* objects of transient kinds expire then; 0: 3600 */
-    size_t event_limit;              /* the oldest expire if there are more; 0: 50000 */
-    int64_t reserve_bytes;           /* kept free for when the disk is full */
-    struct metric_registry *metrics; /* or NULL */
+    bool must_exist;                  /* otherwise a new store is made: see initialize.h */
+    size_t log_bytes;                 /* of objects that only the log holds; 0: 64 MiB */
+    int64_t log_age_s;                /* 0: 300 */
+    int64_t event_age_s;              /* objects of transient kinds expire then; 0: 3600 */
+    size_t event_limit;               /* the oldest expire if there are more; 0: 50000 */
+    int64_t reserve_bytes;            /* kept free for when the disk is full */
+    struct metric_registry *metrics;  /* or NULL */
 
     /* Called for every move of the pending head, forward or back, and for each
      * loaded object (before NULL); after NULL: a removal. It must not change
@@ -105,7 +105,7 @@ const struct run_chain *store_runs(const struct store *store);
 void store_durable(const struct store *store, int64_t *ret_revision, int64_t *ret_job_id);
 int64_t store_oldest_revision(const struct store *store); /* in the log */
 bool store_is_read_only(const struct store *store);       /* the disk is full */
-bool store_waits(const struct store *store); /* the database is away, writes wait */
+bool store_waits(const struct store *store);              /* the database is away, writes wait */
 size_t store_count(const struct store *store, const struct kind *kind);
 
 /* Visitors must not change the store.

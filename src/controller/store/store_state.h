@@ -84,9 +84,9 @@ struct store {
     struct store_txn *txn; /* the open one, or NULL */
     struct timer *flush;
     struct timer *trim;
-    struct timer *checks;      /* whether this process still leads */
+    struct timer *checks;    /* whether this process still leads */
     bool waits_for_database; /* which has confirmed nothing for a while */
-    bool is_flushing; /* the flush timer runs */
+    bool is_flushing;        /* the flush timer runs */
     bool has_failed;
     bool is_read_only; /* the disk is full */
     uint64_t n_refused;

@@ -29,7 +29,7 @@ struct http_address {
     struct http_host *hosts;
     unsigned n_hosts;
     char *host_header; /* of the first host */
-    bool is_secure; /* "https://" */
+    bool is_secure;    /* "https://" */
 };
 
 /* Life. Parse: 0, or -EINVAL with a text. */

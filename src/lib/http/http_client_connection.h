@@ -33,7 +33,7 @@ struct http_client {
     struct http_client_settings settings;
     char *server_program;
     struct http_address address;
-    unsigned first_host; /* of the address: that which answered last, or the next one */
+    unsigned first_host;   /* of the address: that which answered last, or the next one */
     struct event deferred; /* assigns waiting calls to links */
     struct list links;
     struct list waiting;

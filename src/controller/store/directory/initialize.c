@@ -156,7 +156,6 @@ store_initialize(const struct store_location *location, bool *ret_was_there, str
 
     if (r < 0)
         return r;
-    return location->database != NULL
-               ? initialize_database(location, ret_was_there, err)
-               : initialize_file(location->directory, ret_was_there, err);
+    return location->database != NULL ? initialize_database(location, ret_was_there, err)
+                                      : initialize_file(location->directory, ret_was_there, err);
 }

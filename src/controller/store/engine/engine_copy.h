@@ -13,5 +13,5 @@ struct error;
  * -EEXIST: `to` has counters, so a cluster has run there. -EUCLEAN: a row's
  * checksum differs; nothing that cannot be read is copied.
  */
-int engine_copy(struct engine *from, const struct engine_counters *from_counters,
-                struct engine *to, const struct engine_counters *to_counters, struct error *err);
+int engine_copy(struct engine *from, const struct engine_counters *from_counters, struct engine *to,
+                const struct engine_counters *to_counters, struct error *err);

@@ -123,8 +123,8 @@ add_texts(sqlite3 *db, const char *query, int64_t id, struct strbuf *out, struct
 }
 
 static int
-engine_sqlite_drop_row(struct engine *engine, const struct engine_lost_row *row,
-                       struct strbuf *out, struct error *err)
+engine_sqlite_drop_row(struct engine *engine, const struct engine_lost_row *row, struct strbuf *out,
+                       struct error *err)
 {
     sqlite3 *db = engine_sqlite_of(engine)->db;
     int r = sql_exec(db, "BEGIN IMMEDIATE", err);

@@ -16,7 +16,6 @@
 
 #include "controller/store/engine/engine.h"
 
-
 struct engine_sqlite {
     struct engine base;
     sqlite3 *db;

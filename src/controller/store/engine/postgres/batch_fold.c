@@ -64,9 +64,9 @@ compare(const void *left, const void *right)
 /* The sum of the operations on one thing so far. */
 struct sum {
     struct engine_op op;
-    bool is_there; /* otherwise nothing remains to be done */
+    bool is_there;  /* otherwise nothing remains to be done */
     bool has_ended; /* it was there only within the batch */
-    bool was_put;  /* a secret that the batch has put */
+    bool was_put;   /* a secret that the batch has put */
 };
 
 static bool

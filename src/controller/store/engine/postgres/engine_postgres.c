@@ -358,9 +358,8 @@ bring_up(struct engine_postgres *e, const struct engine_waits *waits,
 }
 
 int
-engine_postgres_open(const struct engine_postgres_settings *settings,
-                     struct engine **ret_engine, struct engine_counters *ret_counters,
-                     struct error *err)
+engine_postgres_open(const struct engine_postgres_settings *settings, struct engine **ret_engine,
+                     struct engine_counters *ret_counters, struct error *err)
 {
     struct engine_postgres *e = make(settings->url, settings->place);
     int r = bring_up(e, settings->waits, ret_counters, err);

@@ -27,9 +27,9 @@ struct engine_postgres {
     struct engine base;
     char *url;
     char *where;
-    char *place;             /* the machine and its state directory */
+    char *place; /* the machine and its state directory */
     char holder[UUID_SIZE];
-    bool only_reads;         /* attached: it does not lead */
+    bool only_reads; /* attached: it does not lead */
     bool leads;
     struct postgres *writer; /* NULL while it is lost */
     struct postgres *reader;

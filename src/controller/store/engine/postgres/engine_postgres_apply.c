@@ -23,7 +23,7 @@
 #define PAUSE_MS 500
 
 /* True if the number of rows is the last parameter's. */
-#define COUNTED(statement, expected) \
+#define COUNTED(statement, expected)           \
     "WITH done AS (" statement " RETURNING 1)" \
     " SELECT 1 / (count(*) = " expected ")::int FROM done"
 

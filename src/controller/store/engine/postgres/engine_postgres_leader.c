@@ -100,8 +100,8 @@ static int
 try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, struct error *err)
 {
     struct lead now = {0};
-    int r = e->writer != NULL ? 0
-                              : postgres_connect(e->url, "kiln-controller writer", &e->writer, err);
+    int r =
+        e->writer != NULL ? 0 : postgres_connect(e->url, "kiln-controller writer", &e->writer, err);
 
     if (r == 0)
         r = tables_check(e->writer, err);
@@ -177,8 +177,7 @@ note_copies(struct engine_postgres *e, struct postgres *p)
     PGresult *result = NULL;
     int copies;
 
-    if (postgres_query(p,
-                       "SELECT (current_setting('synchronous_standby_names') <> '')::int::int8",
+    if (postgres_query(p, "SELECT (current_setting('synchronous_standby_names') <> '')::int::int8",
                        NULL, &result, NULL)
         < 0)
         return;

@@ -127,10 +127,9 @@ engine_postgres_scan_close(struct engine_scan *scan)
     PQclear(scan->bodies.result);
     PQclear(scan->patches.result);
     if (scan->is_open)
-        (void)postgres_exec(session_of(scan->engine),
-                            scan->engine->only_reads ? "CLOSE kiln_bodies; CLOSE kiln_patches"
-                                                     : "COMMIT",
-                            NULL);
+        (void)postgres_exec(
+            session_of(scan->engine),
+            scan->engine->only_reads ? "CLOSE kiln_bodies; CLOSE kiln_patches" : "COMMIT", NULL);
     row_join_fini(&scan->join);
     free(scan);
 }
@@ -170,10 +169,9 @@ engine_postgres_visit(struct engine *engine, const struct engine_visitor *visito
 {
     struct engine_postgres *e = engine_postgres_of(engine);
     PGresult *result = NULL;
-    int r = session_of(e) != NULL
-                ? postgres_query(session_of(e), "SELECT id, digest, count FROM kiln.blobs", NULL,
-                                 &result, err)
-                : lacks_session(e, err);
+    int r = session_of(e) != NULL ? postgres_query(
+                session_of(e), "SELECT id, digest, count FROM kiln.blobs", NULL, &result, err)
+                                  : lacks_session(e, err);
 
     for (int i = 0; r == 0 && i < PQntuples(result); i++)
         visitor->blob(postgres_int64(result, i, 0), postgres_text(result, i, 1, NULL),
@@ -211,8 +209,7 @@ ask_reader(struct engine_postgres *e, const char *text, const struct postgres_va
 }
 
 int
-engine_postgres_read_blob(struct engine *engine, int64_t row, struct strbuf *out,
-                          struct error *err)
+engine_postgres_read_blob(struct engine *engine, int64_t row, struct strbuf *out, struct error *err)
 {
     struct postgres_values v = {0};
     PGresult *result = NULL;

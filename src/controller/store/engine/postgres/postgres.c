@@ -209,9 +209,9 @@ static PGconn *
 dial(const char *url, const char *role)
 {
     /* Keywords before "dbname" are defaults that the URL may replace. */
-    const char *keywords[] = {"connect_timeout", "keepalives_idle", "keepalives_interval",
+    const char *keywords[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",
                               "keepalives_count", "tcp_user_timeout", "target_session_attrs",
-                              "dbname", "application_name", NULL};
+                              "dbname",           "application_name", NULL};
     const char *values[] = {"5", "5", "2", "3", "10000", "read-write", url, role, NULL};
 
     return PQconnectdbParams(keywords, values, 1);
@@ -401,7 +401,8 @@ static int
 wait_for(struct postgres *p, int64_t until_us, bool sends, struct error *err)
 {
     int64_t left_ms = (until_us - clock_monotonic_us(&clock_system)) / 1000;
-    struct pollfd fd = {.fd = PQsocket(p->db), .events = (short)(sends ? POLLIN | POLLOUT : POLLIN)};
+    struct pollfd fd = {.fd = PQsocket(p->db),
+                        .events = (short)(sends ? POLLIN | POLLOUT : POLLIN)};
     int n;
 
     if (fd.fd < 0)
