@@ -26,8 +26,8 @@
 #include "controller/settings.h"
 #include "controller/site_audit.h"
 #include "controller/site_policy.h"
+#include "controller/standby.h"
 #include "controller/store/directory/initialize.h"
-#include "controller/store/engine/engine.h"
 #include "controller/store/store.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/credential_backend.h"
@@ -45,10 +45,9 @@
 #include "lib/program/process_metrics.h"
 #include "lib/program/readiness.h"
 
-#define WORKERS    4
-#define FLUSH_MS   50 /* so that the last replies are sent */
-#define SECOND_US  1000000
-#define STANDBY_MS 400
+#define WORKERS   4
+#define FLUSH_MS  50 /* so that the last replies are sent */
+#define SECOND_US 1000000
 
 struct controller {
     const struct controller_settings *settings;
@@ -79,7 +78,6 @@ struct controller {
     atomic_bool is_scheduling_paused;
     atomic_bool is_failing[2]; /* to renew the lease: scheduler, lifecycle */
     bool is_stopping;
-    bool is_standby; /* it has waited for another controller, or a database */
     unsigned n_started;
     struct error failure; /* of the store */
 };
@@ -338,27 +336,12 @@ object_moved(const struct object *before, const struct object *after, void *cont
         node_classes_moved(c->node_classes, before, after);
 }
 
-/* A standby: its unit counts as started, and a signal ends it. */
-static bool
-wait_for_lead(const struct error *why, void *context)
-{
-    struct controller *c = context;
-
-    if (!c->is_standby)
-        log_info("Waiting to lead: %s", why->text);
-    c->is_standby = true;
-    readiness_ready();
-    readiness_status("waiting to lead: %s", why->text);
-    timer_start(c->flush, STANDBY_MS);
-    loop_run(c->loop);
-    return !c->is_stopping;
-}
-
 static int
 start_store(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
-    const struct engine_waits waits = {wait_for_lead, c};
+    struct standby standby = {.loop = c->loop, .is_stopping = &c->is_stopping};
+    const struct engine_waits waits = standby_waits(&standby);
     int r;
 
     c->counts = user_counts_new(&clock_system);
@@ -382,7 +365,7 @@ start_store(struct controller *c, struct error *err)
             .context = c,
         },
         &c->store, err);
-    if (r == 0 && c->is_standby)
+    if (r == 0 && standby.has_waited)
         log_info("This controller leads now");
     return r < 0 && c->is_stopping ? -ECANCELED : r;
 }

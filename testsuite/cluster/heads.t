@@ -139,6 +139,6 @@ storm_end
 check_storm "failover"
 ok "the leader is the same process" is_running b
 ok "the job that has run all the time is complete" wait_for 60 state_is "$long" Completed
-is "it has run once" "$(cat "$cluster/home/kilntest1/long")" done
+is "it has run once" "$(cat "$cluster/home/kilntest1/long")" "done"
 
 finish

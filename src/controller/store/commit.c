@@ -249,6 +249,18 @@ store_on_events_committed(struct batch *batch, enum engine_outcome outcome, cons
     hand_over_events(s);
 }
 
+int
+store_copies(const struct store *s)
+{
+    return s->engine->ops->copies(s->engine);
+}
+
+bool
+store_is_in_database(const struct store *s)
+{
+    return s->settings.location.database != NULL;
+}
+
 bool
 store_waits(const struct store *s)
 {

@@ -106,6 +106,12 @@ void store_durable(const struct store *store, int64_t *ret_revision, int64_t *re
 int64_t store_oldest_revision(const struct store *store); /* in the log */
 bool store_is_read_only(const struct store *store);       /* the disk is full */
 bool store_waits(const struct store *store);              /* the database is away, writes wait */
+
+/* Disks that have what is acknowledged; 0: not known. A store in the state
+ * directory has one by its nature.
+ */
+int store_copies(const struct store *store);
+bool store_is_in_database(const struct store *store);
 size_t store_count(const struct store *store, const struct kind *kind);
 
 /* Visitors must not change the store.

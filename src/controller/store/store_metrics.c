@@ -88,6 +88,22 @@ ask_objects(void *context)
     return (double)store_count(q->store, kinds[q->kind]);
 }
 
+static double
+ask_waiting(void *context)
+{
+    const struct store_gauge *q = context;
+
+    return store_waits(q->store) ? 1 : 0;
+}
+
+static double
+ask_copies(void *context)
+{
+    const struct store_gauge *q = context;
+
+    return store_copies(q->store);
+}
+
 static const struct {
     const char *name;
     const char *help;
@@ -103,6 +119,9 @@ static const struct {
      "Rows on disk whose checksum no longer matches, although the objects in "
      "memory are intact.",
      ask_damaged_since},
+    {"kiln_store_waiting", "1 while the database does not answer and writes wait for it.",
+     ask_waiting},
+    {"kiln_store_copies", "Disks that have what is acknowledged; 0: not known.", ask_copies},
     {"kiln_store_free_bytes", "Free space of the file system of the state directory.", ask_free},
 };
 #define N_PLAIN ARRAY_SIZE(plain)

@@ -35,7 +35,7 @@ int file_read(const char *path, size_t limit, struct strbuf *out, struct error *
 int file_write_atomic(const char *path, mode_t mode, const void *bytes, size_t length,
                       struct error *err);
 
-/* What was written to the file or directory is on the disk afterwards. */
+/* Afterwards all that was written to the file or directory is on the disk. */
 int path_sync(const char *path, struct error *err);
 
 /* Makes the directory and its parents; a directory that exists is no error. */

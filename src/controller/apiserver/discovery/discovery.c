@@ -121,6 +121,12 @@ reply_health(struct request *q, const char *path)
         reply_text(&q->reply, 500, TEXT, text, strlen(text));
         return;
     }
+    if (strcmp(path, "/readyz") == 0 && store_waits(q->server->store)) {
+        text = "[-]store failed: the database does not answer, and changes wait for it: see the "
+               "log\nreadyz check failed\n";
+        reply_text(&q->reply, 500, TEXT, text, strlen(text));
+        return;
+    }
     if (strcmp(path, "/readyz") == 0 && has_audit_trouble(q, &is_passing) && !is_passing) {
         text = "[-]audit failed: the audit log cannot be written: 'kctl status' says why\n"
                "readyz check failed\n";

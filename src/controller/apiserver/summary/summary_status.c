@@ -148,6 +148,12 @@ add_warnings(struct request *q, struct json *tree)
 
     if (store_is_read_only(server->store))
         warn(q, warnings, "the controller's disk is full: nothing can be changed");
+    if (store_waits(server->store))
+        warn(q, warnings,
+             "the database does not answer: changes wait for it, and what is shown may be old");
+    if (store_is_in_database(server->store) && store_copies(server->store) == 1)
+        warn(q, warnings,
+             "the database has no synchronous standby: what is acknowledged is on one disk only");
     if (server->is_munge_dead != NULL && atomic_load(server->is_munge_dead))
         warn(q, warnings, "MUNGE does not answer on the controller's machine");
     if (node_reports_are_awaited(server->node_reports))

@@ -160,16 +160,22 @@ struct engine_ops {
     int (*verify)(struct engine *engine, struct engine_slice *slice, engine_wrong_fn *wrong,
                   void *context, struct error *err);
 
+    /* Raises the epoch to that of a store whose content this one takes over. */
+    int (*raise_epoch)(struct engine *engine, int64_t epoch, struct error *err);
+
     /* Deletes a row, or a delta without a row, and appends its texts to `out`. */
     int (*drop_row)(struct engine *engine, const struct engine_lost_row *row, struct strbuf *out,
                     struct error *err);
 
     /* Check: 0 while this process leads and the database confirms that; -EAGAIN
      * if it has not for a while; -ESTALE: another process leads. Stop: writes
-     * that wait for a database that is away fail from now on.
+     * that wait for a database that is away fail from now on. Copies: disks that
+     * have a batch when it counts as committed, as the database is set up; 0: not
+     * known.
      */
     int (*check)(struct engine *engine, struct error *err);
     void (*stop)(struct engine *engine);
+    int (*copies)(struct engine *engine);
     void (*close)(struct engine *engine);
 };
 

@@ -18,13 +18,13 @@
 #define BATCH_OPS   2000
 #define BATCH_BYTES (4u << 20)
 
-struct blob {
+struct copied_blob {
     int64_t row;
     char *digest;
     int64_t count;
 };
 
-struct copy {
+struct store_copy {
     struct engine *from;
     struct engine *to;
     struct engine_counters counters; /* those of `to`, which stay until the end */
@@ -33,7 +33,7 @@ struct copy {
     struct engine_op ops[BATCH_OPS];
     size_t n_ops;
     size_t bytes;
-    struct blob *blobs;
+    struct copied_blob *blobs;
     size_t n_blobs;
     size_t capacity;
     struct error *err;
@@ -41,7 +41,7 @@ struct copy {
 };
 
 static int
-apply(struct copy *c, const struct engine_counters *after)
+apply(struct store_copy *c, const struct engine_counters *after)
 {
     const struct engine_batch batch = {
         .expected_revision = c->counters.revision,
@@ -59,7 +59,7 @@ apply(struct copy *c, const struct engine_counters *after)
 
 /* Keeps a copy of the bytes; the other texts are kept already. */
 static int
-add(struct copy *c, const struct engine_op *op)
+add(struct store_copy *c, const struct engine_op *op)
 {
     struct engine_op *kept = &c->ops[c->n_ops++];
 
@@ -70,7 +70,7 @@ add(struct copy *c, const struct engine_op *op)
 }
 
 static int
-add_deltas(struct copy *c, const struct engine_row *row)
+add_deltas(struct store_copy *c, const struct engine_row *row)
 {
     int r = 0;
 
@@ -86,7 +86,7 @@ add_deltas(struct copy *c, const struct engine_row *row)
 }
 
 static int
-add_row(struct copy *c, const struct engine_row *row)
+add_row(struct store_copy *c, const struct engine_row *row)
 {
     int r = checksum_verify(row, c->err);
 
@@ -107,7 +107,7 @@ add_row(struct copy *c, const struct engine_row *row)
 }
 
 static int
-copy_rows(struct copy *c)
+copy_rows(struct store_copy *c)
 {
     struct engine_scan *scan = NULL;
     struct engine_row row;
@@ -125,16 +125,16 @@ copy_rows(struct copy *c)
 static void
 keep_blob(int64_t row, const char *digest, int64_t count, void *context)
 {
-    struct copy *c = context;
+    struct store_copy *c = context;
 
     xgrow(c->blobs, c->n_blobs, c->capacity);
-    c->blobs[c->n_blobs++] = (struct blob){row, xstrdup(digest), count};
+    c->blobs[c->n_blobs++] = (struct copied_blob){row, xstrdup(digest), count};
 }
 
 static void
 copy_secret(const char *name, const char *value, void *context)
 {
-    struct copy *c = context;
+    struct store_copy *c = context;
 
     if (c->result == 0)
         c->result = add(c, &(struct engine_op){
@@ -146,7 +146,7 @@ copy_secret(const char *name, const char *value, void *context)
 }
 
 static int
-copy_blob(struct copy *c, const struct blob *blob)
+copy_blob(struct store_copy *c, const struct copied_blob *blob)
 {
     CLEANUP_STRBUF struct strbuf content = STRBUF_INIT;
     int r = c->from->ops->read_blob(c->from, blob->row, &content, c->err);
@@ -165,7 +165,7 @@ copy_blob(struct copy *c, const struct blob *blob)
 }
 
 static int
-copy_blobs_and_secrets(struct copy *c)
+copy_blobs_and_secrets(struct store_copy *c)
 {
     const struct engine_visitor visitor = {keep_blob, copy_secret, c};
     int r = c->from->ops->visit(c->from, &visitor, c->err);
@@ -178,7 +178,7 @@ copy_blobs_and_secrets(struct copy *c)
 }
 
 static void
-fini(struct copy *c)
+fini(struct store_copy *c)
 {
     for (size_t i = 0; i < c->n_blobs; i++)
         free(c->blobs[i].digest);
@@ -192,14 +192,14 @@ engine_copy(struct engine *from, const struct engine_counters *from_counters, st
             const struct engine_counters *to_counters, struct error *err)
 {
     struct engine_counters after = *from_counters;
-    struct copy *c;
+    struct store_copy *c;
     int r;
 
     if (to_counters->revision != 0 || to_counters->job_id != 0)
         return error_set(err, -EEXIST,
                          "a cluster has run there already: name another database, or drop this "
                          "one's schema (DROP SCHEMA kiln CASCADE)");
-    c = xnew(struct copy);
+    c = xnew(struct store_copy);
     c->from = from;
     c->to = to;
     c->counters = *to_counters;
@@ -209,6 +209,8 @@ engine_copy(struct engine *from, const struct engine_counters *from_counters, st
     r = copy_rows(c);
     if (r == 0)
         r = copy_blobs_and_secrets(c);
+    if (r == 0)
+        r = to->ops->raise_epoch(to, from_counters->epoch, err);
     if (r == 0)
         r = apply(c, &after);
     fini(c);

@@ -143,6 +143,23 @@ engine_sqlite_drop_row(struct engine *engine, const struct engine_lost_row *row,
     return r;
 }
 
+static int
+engine_sqlite_raise_epoch(struct engine *engine, int64_t epoch, struct error *err)
+{
+    struct engine_sqlite *e = engine_sqlite_of(engine);
+    char text[96];
+    int r;
+
+    if (epoch <= e->epoch)
+        return 0;
+    (void)sqlite3_snprintf(sizeof(text), text, "UPDATE counters SET epoch = %lld",
+                           (long long)epoch);
+    r = sql_exec(e->db, text, err);
+    if (r == 0)
+        e->epoch = epoch;
+    return r;
+}
+
 /* The state directory's lock keeps other processes away. */
 static int
 engine_sqlite_check(struct engine *engine, struct error *err)
@@ -159,6 +176,13 @@ engine_sqlite_stop(struct engine *engine)
     (void)engine;
 }
 
+static int
+engine_sqlite_copies(struct engine *engine)
+{
+    (void)engine;
+    return 1;
+}
+
 static const struct engine_ops engine_sqlite_ops = {
     .apply = engine_sqlite_apply,
     .backlog = engine_sqlite_backlog,
@@ -170,9 +194,11 @@ static const struct engine_ops engine_sqlite_ops = {
     .visit = engine_sqlite_visit,
     .read_blob = engine_sqlite_read_blob,
     .verify = engine_sqlite_verify,
+    .raise_epoch = engine_sqlite_raise_epoch,
     .drop_row = engine_sqlite_drop_row,
     .check = engine_sqlite_check,
     .stop = engine_sqlite_stop,
+    .copies = engine_sqlite_copies,
     .close = engine_sqlite_close,
 };
 

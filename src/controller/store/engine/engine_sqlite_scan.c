@@ -10,9 +10,8 @@
 #include "lib/base/strbuf.h"
 
 /* Reads bodies and deltas, both ordered by row, so that one pass joins them. */
-struct engine_scan {
-    struct row_join_source source;
-    struct row_join join;
+struct sqlite_scan {
+    struct engine_scan base;
     sqlite3_stmt *bodies;
     sqlite3_stmt *patches;
 };
@@ -48,7 +47,7 @@ sum_at(sqlite3_stmt *s, int column)
 static int
 next_body(void *context, struct engine_row *ret_row, struct error *err)
 {
-    sqlite3_stmt *s = ((struct engine_scan *)context)->bodies;
+    sqlite3_stmt *s = ((struct sqlite_scan *)context)->bodies;
     size_t length;
     int r = step(s, err);
 
@@ -69,7 +68,7 @@ next_body(void *context, struct engine_row *ret_row, struct error *err)
 static int
 next_patch(void *context, int64_t *ret_row, struct engine_delta *ret_delta, struct error *err)
 {
-    sqlite3_stmt *s = ((struct engine_scan *)context)->patches;
+    sqlite3_stmt *s = ((struct sqlite_scan *)context)->patches;
     int r = step(s, err);
 
     if (r <= 0)
@@ -82,24 +81,27 @@ next_patch(void *context, int64_t *ret_row, struct engine_delta *ret_delta, stru
 }
 
 void
-engine_sqlite_scan_close(struct engine_scan *scan)
+engine_sqlite_scan_close(struct engine_scan *base)
 {
-    if (scan == NULL)
+    struct sqlite_scan *scan;
+
+    if (base == NULL)
         return;
+    scan = container_of(base, struct sqlite_scan, base);
     (void)sqlite3_finalize(scan->bodies);
     (void)sqlite3_finalize(scan->patches);
-    row_join_fini(&scan->join);
+    row_join_fini(&base->join);
     free(scan);
 }
 
 int
 engine_sqlite_scan_open(struct engine *engine, struct engine_scan **ret_scan, struct error *err)
 {
-    struct engine_scan *scan = xnew(struct engine_scan);
+    struct sqlite_scan *scan = xnew(struct sqlite_scan);
     sqlite3 *db = engine_sqlite_of(engine)->db;
     int r;
 
-    scan->source = (struct row_join_source){next_body, next_patch, scan};
+    scan->base.source = (struct row_join_source){next_body, next_patch, scan};
     r = sql_prepare(db,
                     "SELECT id, kind, revision, body, namespace, name,"
                     " checksum"
@@ -111,12 +113,12 @@ engine_sqlite_scan_open(struct engine *engine, struct engine_scan **ret_scan, st
                         " ORDER BY object, revision",
                         &scan->patches, err);
     if (r == 0)
-        r = row_join_init(&scan->join, &scan->source, err);
+        r = row_join_init(&scan->base.join, &scan->base.source, err);
     if (r < 0) {
-        engine_sqlite_scan_close(scan);
+        engine_sqlite_scan_close(&scan->base);
         return r;
     }
-    *ret_scan = scan;
+    *ret_scan = &scan->base;
     return 0;
 }
 

@@ -16,8 +16,8 @@
 struct error;
 
 /* Next_body: 1 with all of a row but its deltas, next_patch: 1 with a delta and
- * the row that it changes; both 0 at the end, or a negative errno. What they
- * return is borrowed until the next call.
+ * the row that it changes; both 0 at the end, or a negative errno. Both
+ * are borrowed until the next call.
  */
 struct row_join_source {
     int (*next_body)(void *context, struct engine_row *ret_row, struct error *err);
@@ -38,6 +38,12 @@ struct row_join {
     size_t n_deltas;
     size_t capacity;
     struct strbuf text;
+};
+
+/* A scan of an engine, which its own struct of a scan contains. */
+struct engine_scan {
+    struct row_join_source source;
+    struct row_join join;
 };
 
 /* Life. Init reads the first delta. Fini in any case. */

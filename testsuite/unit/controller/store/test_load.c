@@ -105,7 +105,9 @@ START_TEST(a_row_kept_aside_answers_for_its_key_and_uids_until_it_is_dropped)
     d = *store_damaged(p.store, 0);
     store_close(p.store);
 
-    ck_assert_msg(store_drop_damaged(&(struct store_location){p.directory, NULL}, &d, &text, &err) == 0, "%s", err.text);
+    ck_assert_msg(store_drop_damaged(&(struct store_location){p.directory, NULL}, &d, &text, &err)
+                      == 0,
+                  "%s", err.text);
 
     ck_assert_str_eq(text.text, "{\"uid\":\"" UID "\"!\n");
     place_open(&p);

@@ -67,7 +67,8 @@ START_TEST(an_initialized_directory_is_started)
     struct error err = {0};
     bool was_there = true;
 
-    ck_assert_int_eq(store_initialize(&(struct store_location){directory, NULL}, &was_there, &err), 0);
+    ck_assert_int_eq(store_initialize(&(struct store_location){directory, NULL}, &was_there, &err),
+                     0);
 
     ck_assert(!was_there);
     ck_assert_msg(try_to_start(directory, &err) == 0, "%s", err.text);
@@ -119,7 +120,8 @@ START_TEST(no_store_is_made_beside_the_rest_of_another)
 
         write_file(place, rests[i], "what was");
 
-        ck_assert_int_eq(store_initialize(&(struct store_location){place, NULL}, &was_there, &err), -EEXIST);
+        ck_assert_int_eq(store_initialize(&(struct store_location){place, NULL}, &was_there, &err),
+                         -EEXIST);
         ck_assert_ptr_nonnull(strstr(err.text, rests[i]));
         ck_assert_int_eq(access(store, F_OK), -1);
     }

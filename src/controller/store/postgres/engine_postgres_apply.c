@@ -15,12 +15,17 @@
 #include <string.h>
 
 #include "controller/store/engine/checksum.h"
-#include "controller/store/engine/postgres/batch_fold.h"
-#include "controller/store/engine/postgres/engine_postgres.h"
+#include "controller/store/postgres/batch_fold.h"
+#include "controller/store/postgres/engine_postgres.h"
+#include "lib/base/backoff.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 
-#define PAUSE_MS 500
+/* The first new session is tried at once: most are lost in a restart of the
+ * server, or with an idle connection.
+ */
+#define PAUSE_LEAST_MS 20
+#define PAUSE_MOST_MS  1000
 
 /* True if the number of rows is the last parameter's. */
 #define COUNTED(statement, expected)           \
@@ -279,7 +284,7 @@ fenced(struct engine_postgres *e, struct error *err)
 
 /* Tells once that writes wait, and once that they go on. */
 static void
-tell(struct engine_postgres *e, bool *waits, const struct error *why)
+note_waiting(struct engine_postgres *e, bool *waits, const struct error *why)
 {
     if (!*waits && why != NULL)
         log_warning("Writes wait for the database: %s", why->text);
@@ -294,6 +299,7 @@ apply(struct engine_postgres *e, const struct engine_batch *batch, const struct 
       struct error *err)
 {
     int64_t before = e->batches;
+    int64_t pause_ms = 0;
     bool waits = false;
     int r = -EAGAIN;
 
@@ -307,12 +313,14 @@ apply(struct engine_postgres *e, const struct engine_batch *batch, const struct 
             break;
         postgres_close(e->writer);
         e->writer = NULL;
-        tell(e, &waits, err);
+        note_waiting(e, &waits, err);
         if (atomic_load(&e->stops))
             return error_wrap(err, -EIO, "stopping while writes wait");
-        engine_postgres_pause(e, PAUSE_MS);
+        pause_ms = backoff_next(pause_ms, PAUSE_LEAST_MS, PAUSE_MOST_MS);
+        engine_postgres_pause(e, pause_ms);
     }
-    tell(e, &waits, NULL);
+    if (r == 0)
+        note_waiting(e, &waits, NULL);
     return r == -ESTALE ? fenced(e, err) : r;
 }
 

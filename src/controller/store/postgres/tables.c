@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/store/engine/postgres/tables.h"
+#include "controller/store/postgres/tables.h"
 
 #include <errno.h>
 
-#include "controller/store/engine/postgres/postgres.h"
 #include "controller/store/engine/schema_version.h"
+#include "controller/store/postgres/postgres.h"
 #include "lib/base/error.h"
 #include "lib/base/version/version.h"
 

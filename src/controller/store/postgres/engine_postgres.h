@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "controller/store/engine/engine.h"
-#include "controller/store/engine/postgres/postgres.h"
+#include "controller/store/postgres/postgres.h"
 #include "lib/base/random.h"
 
 struct engine_postgres {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/store/engine/postgres/batch_fold.h"
+#include "controller/store/postgres/batch_fold.h"
 
 #include <check.h>
 #include <errno.h>

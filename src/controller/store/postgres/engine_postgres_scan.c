@@ -7,25 +7,24 @@
 #include <stdlib.h>
 
 #include "controller/store/engine/checksum.h"
-#include "controller/store/engine/postgres/engine_postgres.h"
 #include "controller/store/engine/row_join.h"
+#include "controller/store/postgres/engine_postgres.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
 /* A part of a cursor's rows, and how far it was read. */
-struct portion {
+struct cursor_rows {
     const char *fetch;
     PGresult *result;
     int at;
     bool has_ended;
 };
 
-struct engine_scan {
+struct postgres_scan {
+    struct engine_scan base;
     struct engine_postgres *engine;
-    struct row_join_source source;
-    struct row_join join;
-    struct portion bodies;
-    struct portion patches;
+    struct cursor_rows bodies;
+    struct cursor_rows patches;
     bool is_open;
 };
 
@@ -43,7 +42,7 @@ lacks_session(const struct engine_postgres *e, struct error *err)
 
 /* 1 if the portion is at a row, 0 at the end. */
 static int
-next_row(struct engine_scan *scan, struct portion *p, struct error *err)
+next_row(struct postgres_scan *scan, struct cursor_rows *p, struct error *err)
 {
     int r = 0;
 
@@ -59,7 +58,7 @@ next_row(struct engine_scan *scan, struct portion *p, struct error *err)
 }
 
 static struct engine_sum
-sum_at(const struct portion *p, int column)
+sum_at(const struct cursor_rows *p, int column)
 {
     return (struct engine_sum){
         .value = postgres_int64(p->result, p->at, column),
@@ -70,8 +69,8 @@ sum_at(const struct portion *p, int column)
 static int
 next_body(void *context, struct engine_row *ret_row, struct error *err)
 {
-    struct engine_scan *scan = context;
-    struct portion *p = &scan->bodies;
+    struct postgres_scan *scan = context;
+    struct cursor_rows *p = &scan->bodies;
     int r = next_row(scan, p, err);
 
     if (r <= 0)
@@ -91,8 +90,8 @@ next_body(void *context, struct engine_row *ret_row, struct error *err)
 static int
 next_patch(void *context, int64_t *ret_row, struct engine_delta *ret_delta, struct error *err)
 {
-    struct engine_scan *scan = context;
-    struct portion *p = &scan->patches;
+    struct postgres_scan *scan = context;
+    struct cursor_rows *p = &scan->patches;
     int r = next_row(scan, p, err);
 
     if (r <= 0)
@@ -120,40 +119,43 @@ open_cursors(struct engine_postgres *e, struct error *err)
 }
 
 void
-engine_postgres_scan_close(struct engine_scan *scan)
+engine_postgres_scan_close(struct engine_scan *base)
 {
-    if (scan == NULL)
+    struct postgres_scan *scan;
+
+    if (base == NULL)
         return;
+    scan = container_of(base, struct postgres_scan, base);
     PQclear(scan->bodies.result);
     PQclear(scan->patches.result);
     if (scan->is_open)
         (void)postgres_exec(
             session_of(scan->engine),
             scan->engine->only_reads ? "CLOSE kiln_bodies; CLOSE kiln_patches" : "COMMIT", NULL);
-    row_join_fini(&scan->join);
+    row_join_fini(&base->join);
     free(scan);
 }
 
 int
 engine_postgres_scan_open(struct engine *engine, struct engine_scan **ret_scan, struct error *err)
 {
-    struct engine_scan *scan = xnew(struct engine_scan);
+    struct postgres_scan *scan = xnew(struct postgres_scan);
     int r;
 
     scan->engine = engine_postgres_of(engine);
-    scan->source = (struct row_join_source){next_body, next_patch, scan};
+    scan->base.source = (struct row_join_source){next_body, next_patch, scan};
     scan->bodies.fetch = "FETCH 500 FROM kiln_bodies";
     scan->patches.fetch = "FETCH 2000 FROM kiln_patches";
     r = session_of(scan->engine) != NULL ? open_cursors(scan->engine, err)
                                          : lacks_session(scan->engine, err);
     scan->is_open = r == 0;
     if (r == 0)
-        r = row_join_init(&scan->join, &scan->source, err);
+        r = row_join_init(&scan->base.join, &scan->base.source, err);
     if (r < 0) {
-        engine_postgres_scan_close(scan);
+        engine_postgres_scan_close(&scan->base);
         return r;
     }
-    *ret_scan = scan;
+    *ret_scan = &scan->base;
     return 0;
 }
 

@@ -3,14 +3,14 @@
  * one before first: a process that was stopped holds locks in half a pipeline,
  * and no timeout of the server ends that.
  */
-#include "controller/store/engine/postgres/engine_postgres.h"
+#include "controller/store/postgres/engine_postgres.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/store/engine/postgres/tables.h"
+#include "controller/store/postgres/tables.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -210,6 +210,12 @@ engine_postgres_stop(struct engine *engine)
     pthread_mutex_unlock(&e->lock);
 }
 
+static int
+engine_postgres_copies(struct engine *engine)
+{
+    return atomic_load(&engine_postgres_of(engine)->copies);
+}
+
 /* The server has its own log and checkpoints. */
 static size_t
 engine_postgres_backlog(struct engine *engine)
@@ -270,6 +276,27 @@ engine_postgres_drop_row(struct engine *engine, const struct engine_lost_row *ro
     return r;
 }
 
+static int
+engine_postgres_raise_epoch(struct engine *engine, int64_t epoch, struct error *err)
+{
+    struct engine_postgres *e = engine_postgres_of(engine);
+    struct postgres_values v = {0};
+    int r;
+
+    if (epoch <= e->epoch)
+        return 0;
+    postgres_add_text(&v, e->holder);
+    postgres_add_int64(&v, epoch);
+    r = postgres_query(e->writer,
+                       "UPDATE kiln.counters SET epoch = $2::int8"
+                       " WHERE id = 1 AND holder = $1::text",
+                       &v, NULL, err);
+    postgres_values_fini(&v);
+    if (r == 0)
+        e->epoch = epoch;
+    return r;
+}
+
 static const struct engine_ops engine_postgres_ops = {
     .apply = engine_postgres_apply,
     .backlog = engine_postgres_backlog,
@@ -281,9 +308,11 @@ static const struct engine_ops engine_postgres_ops = {
     .visit = engine_postgres_visit,
     .read_blob = engine_postgres_read_blob,
     .verify = engine_postgres_verify,
+    .raise_epoch = engine_postgres_raise_epoch,
     .drop_row = engine_postgres_drop_row,
     .check = engine_postgres_check,
     .stop = engine_postgres_stop,
+    .copies = engine_postgres_copies,
     .close = engine_postgres_close,
 };
 

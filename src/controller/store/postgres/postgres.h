@@ -51,7 +51,6 @@ struct postgres_values {
 
 void postgres_values_fini(struct postgres_values *v);
 void postgres_add_int64(struct postgres_values *v, int64_t value);
-void postgres_add_bytes(struct postgres_values *v, const void *bytes, size_t length);
 void postgres_add_text(struct postgres_values *v, const char *text);
 
 /* Begin an array of n elements, and add each of them. */

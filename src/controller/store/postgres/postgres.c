@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libpq waits for ever, so every wait here has an end: a server that is stopped,
- * or cut off, answers nothing, and its TCP connection may look alive. What such
- * a session has done is then unknown; the callers find out with another one.
+ * or cut off, answers nothing, and its TCP connection may look alive. Nobody
+ * knows then which statements of the session were carried out; the callers find
+ * out with another session.
  */
-#include "controller/store/engine/postgres/postgres.h"
+#include "controller/store/postgres/postgres.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -148,7 +149,7 @@ postgres_where(const char *url)
     return strbuf_take(&out);
 }
 
-/* What the session depends on is set by the session itself: the server's own
+/* The session itself sets all that it depends on: the server's own
  * settings may be others. Plans never depend on how many rows a table had when
  * a statement was prepared: they always use the keys.
  */
@@ -205,6 +206,27 @@ check_server(struct postgres *p, struct error *err)
     return r;
 }
 
+/* A refused login has no SQLSTATE, only words; those of other languages count as
+ * a server that is away.
+ */
+static int
+refused(struct postgres *p, struct error *err)
+{
+    static const struct {
+        const char *words, *state;
+    } refusals[] = {
+        {"database \"", "3D000"},           {"role \"", "28000"},
+        {"authentication failed", "28P01"}, {"no password supplied", "28P01"},
+        {"pg_hba.conf", "28000"},           {"invalid", "28000"}, /* of the URL */
+    };
+    const char *words = PQerrorMessage(p->db);
+
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+        if (strstr(words, refusals[i].words) != NULL)
+            return set_error(p, refusals[i].state, words, err);
+    return lost(p, err);
+}
+
 static PGconn *
 dial(const char *url, const char *role)
 {
@@ -226,7 +248,7 @@ postgres_connect(const char *url, const char *role, struct postgres **ret, struc
     p->where = postgres_where(url);
     p->db = dial(url, role);
     if (p->db == NULL || PQstatus(p->db) != CONNECTION_OK)
-        r = p->db == NULL ? -ENOMEM : lost(p, err);
+        r = p->db == NULL ? -ENOMEM : refused(p, err);
     if (r == 0) {
         (void)PQsetNoticeReceiver(p->db, on_notice, p);
         r = postgres_exec(p, session, err);
@@ -297,15 +319,9 @@ postgres_add_int64(struct postgres_values *v, int64_t value)
 }
 
 void
-postgres_add_bytes(struct postgres_values *v, const void *bytes, size_t length)
-{
-    strbuf_add(next_value(v), bytes, length);
-}
-
-void
 postgres_add_text(struct postgres_values *v, const char *text)
 {
-    postgres_add_bytes(v, text, strlen(text));
+    strbuf_add(next_value(v), text, strlen(text));
 }
 
 /* Dimensions, whether there are NULLs, type, length, lower bound. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/store/engine/postgres/engine_postgres.h"
-#include "controller/store/engine/postgres/tables.h"
+#include "controller/store/postgres/engine_postgres.h"
+#include "controller/store/postgres/tables.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/store/engine/postgres/batch_fold.h"
+#include "controller/store/postgres/batch_fold.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
-/* What an operation changes. Operations on the same thing are folded. */
+/* The things that operations change. Operations on the same thing are folded. */
 enum thing { THING_OBJECT, THING_DELTA, THING_BLOB, THING_SECRET };
 
 static enum thing
@@ -62,7 +62,7 @@ compare(const void *left, const void *right)
 }
 
 /* The sum of the operations on one thing so far. */
-struct sum {
+struct net_change {
     struct engine_op op;
     bool is_there;  /* otherwise nothing remains to be done */
     bool has_ended; /* it was there only within the batch */
@@ -83,11 +83,11 @@ is_last(enum engine_verb verb)
 
 /* Secrets have no beginning and no end: they are named anew at any time. */
 static void
-add_secret(struct sum *sum, const struct engine_op *op)
+add_secret(struct net_change *net, const struct engine_op *op)
 {
-    sum->was_put |= op->verb == ENGINE_PUT_SECRET;
-    sum->op = *op;
-    sum->is_there = true;
+    net->was_put |= op->verb == ENGINE_PUT_SECRET;
+    net->op = *op;
+    net->is_there = true;
 }
 
 static int
@@ -100,26 +100,26 @@ refuse(const struct engine_op *op, struct error *err)
 }
 
 static int
-add(struct sum *sum, const struct engine_op *op, struct error *err)
+add(struct net_change *net, const struct engine_op *op, struct error *err)
 {
     if (thing_of(op) == THING_SECRET) {
-        add_secret(sum, op);
+        add_secret(net, op);
         return 0;
     }
-    if (sum->has_ended || (sum->is_there && (is_first(op->verb) || is_last(sum->op.verb))))
+    if (net->has_ended || (net->is_there && (is_first(op->verb) || is_last(net->op.verb))))
         return refuse(op, err);
-    if (is_last(op->verb) && sum->is_there && is_first(sum->op.verb)) {
-        sum->is_there = false;
-        sum->has_ended = true;
-    } else if (!sum->is_there || is_last(op->verb)) {
-        sum->op = *op;
-        sum->is_there = true;
+    if (is_last(op->verb) && net->is_there && is_first(net->op.verb)) {
+        net->is_there = false;
+        net->has_ended = true;
+    } else if (!net->is_there || is_last(op->verb)) {
+        net->op = *op;
+        net->is_there = true;
     } else if (op->verb == ENGINE_COUNT_BLOB) {
-        sum->op.count = op->count;
+        net->op.count = op->count;
     } else {
-        sum->op.revision = op->revision;
-        sum->op.bytes = op->bytes;
-        sum->op.length = op->length;
+        net->op.revision = op->revision;
+        net->op.bytes = op->bytes;
+        net->op.length = op->length;
     }
     return 0;
 }
@@ -160,17 +160,17 @@ batch_fold_init(struct batch_fold *fold, const struct engine_op *ops, size_t n_o
     qsort(sorted, n_ops, sizeof(*sorted), compare);
     for (size_t i = 0; i < n_ops;) {
         const struct engine_op *first = sorted[i];
-        struct sum sum = {0};
+        struct net_change net = {0};
 
         for (; i < n_ops && compare_things(first, sorted[i]) == 0; i++) {
-            int r = add(&sum, sorted[i], err);
+            int r = add(&net, sorted[i], err);
 
             if (r < 0)
                 return r;
         }
-        if (sum.is_there)
-            fold->ops[n++] = sum.op;
-        fold->unsure_drops += sum.is_there && sum.op.verb == ENGINE_DROP_SECRET && sum.was_put;
+        if (net.is_there)
+            fold->ops[n++] = net.op;
+        fold->unsure_drops += net.is_there && net.op.verb == ENGINE_DROP_SECRET && net.was_put;
     }
     sort_by_verb(fold, n);
     return 0;

@@ -1,0 +1,158 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The store in a PostgreSQL database: the contract of engines, answers that are
+# lost, a standby that is away, moving a cluster there and back, and mistakes.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/postgres.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq python3
+cluster_user kilntest1 || skip_all "only root can make users"
+postgres_primary pg1
+
+# --- the contract -----------------------------------------------------------------
+postgres_admin pg1 'CREATE DATABASE contract OWNER kiln'
+contract=$top_builddir/testsuite/unit/controller/store/engine/test_engine_contract
+if [ -x "$contract" ]; then
+    KILN_TEST_POSTGRES=postgresql://kiln@$postgres_hosts/contract CK_VERBOSITY=silent \
+        CK_TAP_LOG_FILE_NAME=- "$contract" >"$cluster/contract" 2>"$cluster/log/contract"
+    empty "PostgreSQL's engine does what every engine does" "$(grep '^not ok' "$cluster/contract")"
+    ok "all points of the contract were tried" test "$(grep -c '^ok' "$cluster/contract")" -ge 9
+else
+    skip "PostgreSQL's engine does what every engine does" "test_engine_contract is not built"
+    skip "all points of the contract were tried" "test_engine_contract is not built"
+fi
+
+# --- mistakes -----------------------------------------------------------------------
+init() { # URL
+    said=$(kiln-controller --state-dir "$cluster/none" --store "$1" --init 2>&1)
+    code=$?
+}
+directory "$cluster/none" 700
+init http://127.0.0.1/x
+ok "a URL that is none is refused" test "$code" -eq 64
+init postgresql://kiln@127.0.0.1:1/kiln
+like "a server that is not there is said" "$said" "127.0.0.1:1/kiln.*Connection refused.*runs and can"
+init "postgresql://kiln@$postgres_hosts/nowhere"
+like "a database that is not there is said" "$said" 'nowhere.*does not exist.*createdb'
+postgres_admin pg1 "CREATE USER other" "CREATE DATABASE narrow"
+init "postgresql://other@$postgres_hosts/narrow"
+like "a user who may make no schema is said" "$said" 'permission denied.*create a schema'
+start=$(kiln-controller --state-dir "$cluster/none" --store "$postgres_url" --cluster test 2>&1)
+like "a database without a cluster is said" "$start" 'contains no cluster.*--init once'
+
+# --- moving there --------------------------------------------------------------------
+cluster_munge
+cluster_controller
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s
+admin() { KILN_SERVER=$cluster/state/socket kctl "$@"; }
+state_is() { as kilntest1 kctl get job "$1" --no-headers 2>/dev/null | grep -qw "$2"; }
+log_says() { grep -qE "$2" "$cluster/log/$1"; }
+wait_for 20 admin wait --for condition=Ready node n1
+for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    admin taint node n1 "$key-" >/dev/null
+done
+first=$(as kilntest1 ksub --parsable --wrap 'echo first')
+held=$(as kilntest1 ksub --parsable --hold --wrap "echo held >>held")
+long=$(as kilntest1 ksub --parsable --wrap 'sleep 20; echo done >>long')
+wait_for 20 state_is "$first" Completed
+wait_for 20 state_is "$long" Running
+like "a running cluster is not moved" \
+    "$(kiln-controller --state-dir "$cluster/state" --store "$postgres_url" --migrate 2>&1)" \
+    'in use|process'
+stop controller
+like "--init beside a store in the directory is refused" \
+    "$(kiln-controller --state-dir "$cluster/state" --store "$postgres_url" --init 2>&1)" \
+    'has a store.*--migrate'
+ok "a cluster is moved into a database" \
+    kiln-controller --state-dir "$cluster/state" --store "$postgres_url" --migrate
+ok "the file is kept under another name" test -s "$cluster/state/kiln.db.migrated"
+mkdir "$cluster/state/kiln.db" # no other file may take its place
+cluster_init() { :; }
+
+# --- answers that are lost --------------------------------------------------------------
+find_free_port
+proxy_port=$free_port
+start proxy python3 "$top_srcdir/testsuite/lib/flaky_proxy.py" "$proxy_port" \
+    "$(postgres_port_of pg1)" 300 7
+cluster_store=postgresql://kiln@127.0.0.1:$proxy_port/kiln
+wait_for 10 sh -c "psql -qAtX '$cluster_store' -c 'SELECT 1'"
+cluster_patience=60
+cluster_controller
+ok "jobs are there after the move" state_is "$first" Completed
+as kilntest1 kctl release "$held" >/dev/null 2>&1
+unlike "history has every row of the store that was moved" \
+    "$(sed -n '/stopping on/,$p' "$cluster/log/controller")" 'History is ahead'
+: >"$cluster/ids"
+for _ in $(seq 120); do
+    as kilntest1 ksub --parsable --wrap "echo \$KILN_JOB_ID >>ran" >>"$cluster/ids" \
+        2>>"$cluster/log/ksub"
+done
+is "each submission was acknowledged" "$(wc -l <"$cluster/ids")" 120
+empty "no id was given twice" "$(sort "$cluster/ids" | uniq -d)"
+all_ran() { [ "$(wc -l <"$cluster/home/kilntest1/ran")" -ge 120 ]; }
+wait_for 90 all_ran
+is "each job has run, and once" "$(sort "$cluster/home/kilntest1/ran")" "$(sort "$cluster/ids")"
+ok "answers were lost meanwhile" log_says controller 'Writes wait for the database'
+ok "the controller was not restarted" is_running controller
+unlike "it never took itself for another" "$(cat "$cluster/log/controller")" 'taken over'
+ok "the job that ran during the move is complete" wait_for 60 state_is "$long" Completed
+is "it ran once" "$(cat "$cluster/home/kilntest1/long")" "done"
+stop controller
+stop proxy
+cluster_store=$postgres_url
+
+# --- a standby that is away ---------------------------------------------------------------
+cluster_controller
+ok "a store on one disk is warned of" log_says controller 'no synchronous standby'
+like "and kctl status says so" "$(admin status)" 'on one disk only'
+postgres_standby pg2 pg1
+postgres_synchronous pg1 pg2
+stop pg2 INT
+as kilntest1 ksub --parsable --wrap 'echo late >>late' >"$cluster/late.id" 2>"$cluster/log/late" &
+late=$!
+is_waiting() { ! curl -fsS "http://$cluster_address/readyz"; }
+ok "while the standby is away the controller is not ready" wait_for 40 is_waiting
+empty "and acknowledges nothing" "$(cat "$cluster/late.id")"
+ok "what is there can be read" admin get nodes --no-wait
+postgres_serve pg2
+wait "$late"
+is "when the standby is back the submission is acknowledged" "$?" 0
+ok "and its job runs" wait_for 40 test -s "$cluster/home/kilntest1/late"
+postgres_synchronous pg1 ''
+
+# --- there and back ----------------------------------------------------------------------
+ok "a running cluster is saved into one file" kiln-controller --state-dir "$cluster/state" \
+    --store "$cluster_store" --backup "$cluster/backup"
+stop controller
+postgres_admin pg1 'CREATE DATABASE again OWNER kiln'
+again=postgresql://kiln@127.0.0.1:$(postgres_port_of pg1)/again
+ok "it is restored into another database" kiln-controller --state-dir "$cluster/state" \
+    --store "$again" --restore "$cluster/backup"
+like "a database of a cluster is not written over" "$(kiln-controller --state-dir \
+    "$cluster/state" --store "$cluster_store" --restore "$cluster/backup" 2>&1)" 'has run there'
+cluster_store=$again
+cluster_controller
+ok "its jobs are there" state_is "$first" Completed
+new=$(as kilntest1 ksub --parsable --wrap true)
+ok "its ids go on" test "$new" -gt "$(cat "$cluster/late.id")"
+stop controller
+postgres_admin pg1 'DROP DATABASE again'
+rmdir "$cluster/state/kiln.db"
+ok "it is restored into the state directory" kiln-controller --state-dir "$cluster/state" \
+    --restore "$cluster/backup"
+cluster_store=
+cluster_controller
+ok "its jobs are there, too" state_is "$first" Completed
+stop controller
+
+# --- another release, another program -------------------------------------------------------
+psql -qAtX "$postgres_url" -c "UPDATE kiln.version SET version = 99, writer = 'v9'" >/dev/null
+like "a database of a later release is refused" "$(kiln-controller --state-dir "$cluster/none" \
+    --store "$postgres_url" --cluster test 2>&1)" 'later release of Kiln \(version v9'
+
+finish
