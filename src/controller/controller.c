@@ -219,9 +219,10 @@ check_state(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
 
-    const struct store_location location = {s->state_dir, s->database};
 
-    return s->is_conformance ? 0 : store_check_present(&location, err);
+    return s->is_conformance
+               ? 0
+               : store_check_present(&(struct store_location){s->state_dir, s->database}, err);
 }
 
 static int
@@ -341,7 +342,7 @@ start_store(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
     struct standby standby = {.loop = c->loop, .is_stopping = &c->is_stopping};
-    const struct engine_waits waits = standby_waits(&standby);
+    struct engine_waits waits = standby_waits(&standby);
     int r;
 
     c->counts = user_counts_new(&clock_system);
@@ -365,8 +366,6 @@ start_store(struct controller *c, struct error *err)
             .context = c,
         },
         &c->store, err);
-    if (r == 0 && standby.has_waited)
-        log_info("This controller leads now");
     return r < 0 && c->is_stopping ? -ECANCELED : r;
 }
 

@@ -383,6 +383,8 @@ bring_up(struct engine_postgres *e, const struct engine_waits *waits,
         r = postgres_connect(e->url, READER, &e->reader, err);
     if (r == 0)
         r = engine_postgres_start_beat(e, err);
+    if (r == 0)
+        log_info("This controller leads now, in the database '%s'", e->where);
     return r;
 }
 
