@@ -219,7 +219,6 @@ check_state(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
 
-
     return s->is_conformance
                ? 0
                : store_check_present(&(struct store_location){s->state_dir, s->database}, err);
