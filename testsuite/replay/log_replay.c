@@ -115,18 +115,21 @@ make_pod(const struct log_replay *r, const struct live_job *l, unsigned member, 
 {
     const struct log_job *j = l->job;
     unsigned cores = r->settings->cores_per_node;
+    unsigned rest = j->procs - (l->count - 1) * cores;
+    unsigned equal = (j->procs + l->count - 1) / l->count; /* as ksub -n divides them */
 
-    return pod_maker_make(
-        r->pod_maker, &(struct pod_words){
-                          .job = (uint64_t)(l - r->jobs),
-                          .member = member,
-                          .cpus = member + 1 < l->count ? cores : j->procs - (l->count - 1) * cores,
-                          .created_us = FAKE_BEGIN + j->submit_s * FAKE_SECOND,
-                          .started_us = FAKE_BEGIN + r->now_s * FAKE_SECOND,
-                          .limit_s = j->limit_s,
-                          .user = j->user >= 0 ? 1000 + j->user : 999,
-                          .node = node,
-                      });
+    return pod_maker_make(r->pod_maker, &(struct pod_words){
+                                            .job = (uint64_t)(l - r->jobs),
+                                            .member = member,
+                                            .cpus = r->settings->has_equal_members ? equal
+                                                    : member + 1 < l->count        ? cores
+                                                                                   : rest,
+                                            .created_us = FAKE_BEGIN + j->submit_s * FAKE_SECOND,
+                                            .started_us = FAKE_BEGIN + r->now_s * FAKE_SECOND,
+                                            .limit_s = j->limit_s,
+                                            .user = j->user >= 0 ? 1000 + j->user : 999,
+                                            .node = node,
+                                        });
 }
 
 static bool

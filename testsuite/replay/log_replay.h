@@ -21,6 +21,7 @@ struct kube_configuration;
 
 struct log_replay_settings {
     unsigned nodes, cores_per_node;
+    bool has_equal_members; /* of a job wider than a node; else the last has the rest */
     uint64_t seed;
     const struct kube_configuration *configuration; /* NULL: the default */
     bool predicts;                                  /* asks for the start of each waiting job */

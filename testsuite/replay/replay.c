@@ -30,6 +30,8 @@ static const char usage[] =
     "\n"
     "  --nodes N             nodes of the machine\n"
     "  --cores-per-node C    cores of each\n"
+    "  --equal-members       divide a job wider than a node equally, as ksub -n\n"
+    "                        does; otherwise its last node has fewer cores\n"
     "  --config FILE         the scheduler's KubeSchedulerConfiguration\n"
     "  --out FILE            write the schedule, id,submit,start,end,procs\n"
     "  --no-start            do not ask when waiting jobs will start\n"
@@ -71,17 +73,12 @@ static struct arguments
 parse_arguments(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"nodes", required_argument, NULL, 'n'},
-        {"cores-per-node", required_argument, NULL, 'c'},
-        {"config", required_argument, NULL, 'f'},
-        {"out", required_argument, NULL, 'o'},
-        {"no-start", no_argument, NULL, 'q'},
-        {"seed", required_argument, NULL, 's'},
-        {"looks", required_argument, NULL, 'l'},
-        {"true-limits", no_argument, NULL, 't'},
-        {"fixed", required_argument, NULL, 'x'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
+        {"nodes", required_argument, NULL, 'n'},   {"cores-per-node", required_argument, NULL, 'c'},
+        {"equal-members", no_argument, NULL, 'e'}, {"config", required_argument, NULL, 'f'},
+        {"out", required_argument, NULL, 'o'},     {"no-start", no_argument, NULL, 'q'},
+        {"seed", required_argument, NULL, 's'},    {"looks", required_argument, NULL, 'l'},
+        {"true-limits", no_argument, NULL, 't'},   {"fixed", required_argument, NULL, 'x'},
+        {"help", no_argument, NULL, 'h'},          {0},
     };
     struct arguments a = {.settings = {.seed = 1, .predicts = true}};
     int option;
@@ -93,6 +90,9 @@ parse_arguments(int argc, char **argv)
             break;
         case 'c':
             a.settings.cores_per_node = parse_count("--cores-per-node", optarg, MAX_CORES);
+            break;
+        case 'e':
+            a.settings.has_equal_members = true;
             break;
         case 'f':
             a.config = optarg;
