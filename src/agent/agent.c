@@ -29,6 +29,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pods.h"
 #include "agent/settings.h"
+#include "agent/steps/step_port.h"
 #include "agent/steps/steps.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "agent/volumes/volumes.h"
@@ -300,6 +301,11 @@ fill_context(struct agent *a)
         free(a->slurm_commands);
         a->slurm_commands = NULL;
     }
+    a->krsh = xasprintf("%.*skrsh", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    if (access(a->krsh, X_OK) < 0) {
+        free(a->krsh);
+        a->krsh = NULL;
+    }
 
     a->context = (struct agent_context){
         .ask_if_forgotten = on_forgotten_pod,
@@ -309,6 +315,7 @@ fill_context(struct agent *a)
         .find_label = agent_find_label,
         .cluster = s->cluster,
         .slurm_commands = a->slurm_commands,
+        .krsh = a->krsh,
         .loop = a->loop,
         .workers = a->workers,
         .client = a->connection.client,
@@ -502,6 +509,7 @@ agent_new(const struct agent_settings *settings, enum agent_next mode, struct ag
     });
     a->pods = pods_new(&a->context, on_left, a);
     agent_open_steps(a);
+    agent_open_port(a);
     if (settings->metrics_file != NULL)
         a->metrics = metrics_file_new(&a->context, a->pods, settings->metrics_file);
     if (settings->usage_interval_us > 0)
@@ -555,6 +563,7 @@ agent_free(struct agent *a)
     log_requests_free(a->requests);
     usage_reporter_free(a->usage_reporter);
     metrics_file_stop(a->metrics);
+    agent_close_port(a);
     steps_stop(a->steps);
     is_idle = a->pods == NULL || pods_count_running(a->pods) == 0;
     pods_free(a->pods);
@@ -571,6 +580,7 @@ agent_free(struct agent *a)
         workers_free(a->workers);
         loop_drain(a->loop);
     }
+    step_port_free(a->step_port);
     steps_free(a->steps);
     free(a->step_program);
     free(a->step_socket);
@@ -585,5 +595,6 @@ agent_free(struct agent *a)
     loop_free(a->loop);
     free(a->output_program);
     free(a->slurm_commands);
+    free(a->krsh);
     free(a);
 }

@@ -167,6 +167,7 @@ agent_open_steps(struct agent *a)
                 .pods = a->pods,
                 .program = a->step_program,
                 .socket = a->step_socket,
+                .munge_socket = a->settings->munge_socket,
             },
             &a->steps, &err)
         < 0) {

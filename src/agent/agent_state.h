@@ -31,6 +31,8 @@ struct health_check;
 struct self_check;
 struct steps;
 struct sigwatch;
+struct step_port;
+struct timer;
 struct tmp_dirs;
 struct topology;
 struct usage_reporter;
@@ -48,7 +50,10 @@ struct agent {
     char *output_program; /* path of kiln-output, beside the shepherd */
     char *step_program;   /* path of kiln-step, beside it too */
     char *step_socket;
-    struct steps *steps;  /* NULL: the socket could not be made */
+    struct steps *steps;         /* NULL: the socket could not be made */
+    struct step_port *step_port; /* NULL: nothing listens, now or at all */
+    struct timer *step_port_again;
+    char *krsh;           /* the program beside it; NULL: not installed */
     char *slurm_commands; /* the folder of Slurm's commands beside it; NULL: not installed */
     struct volumes *volumes;
 
@@ -90,3 +95,9 @@ void agent_watch_node(struct agent *a);
 
 /* The step manager; jobs also run without one. */
 void agent_open_steps(struct agent *a);
+
+/* The port for steps of jobs of several nodes (agent_port.c). If its address is taken, it is
+ * tried again. Close stops listening; free it after the workers.
+ */
+void agent_open_port(struct agent *a);
+void agent_close_port(struct agent *a);

@@ -18,6 +18,7 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/http/http_address.h"
+#include "lib/http/http_listener.h"
 #include "lib/program/configuration.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
@@ -49,6 +50,12 @@ check_url(const char *url, struct error *err)
         return -EINVAL;
     http_address_fini(&address);
     return 0;
+}
+
+static int
+check_listen(const char *address, struct error *err)
+{
+    return strcmp(address, SETTINGS_NO_PORT) == 0 ? 0 : http_listener_check(address, err);
 }
 
 static int
@@ -142,6 +149,11 @@ static const struct setting settings[] = {
              "lower case."},
     {"address", SETTING_TEXT, AT(address), .option = "address", .argument = "ADDRESS",
      .help = "The node's address, published for others."},
+    {"listen", SETTING_TEXT, AT(listen), .check = check_listen, .initial = "*:6822",
+     .option = "listen", .argument = "HOST:PORT",
+     .help = "Where krun on the other nodes of a job asks for its tasks here; "
+             "the port must be the same on all nodes. none: nowhere, so that "
+             "steps and mpirun do not reach this node from others."},
     {"labels", SETTING_PAIRS, AT(labels), .check = check_label, .option = "label",
      .argument = "KEY=VALUE", .help = "Labels of the node; the option may be given again."},
     {"stateDir", SETTING_TEXT, AT(state_dir), .option = "state-dir", .argument = "DIR",

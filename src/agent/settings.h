@@ -26,6 +26,8 @@ enum isolated_cpus {
     ISOLATED_CPUS_OFFER,
 };
 
+#define SETTINGS_NO_PORT "none"
+
 struct agent_settings {
     struct arena *arena;    /* owns the texts */
     const char *controller; /* URL */
@@ -34,6 +36,7 @@ struct agent_settings {
     const char *munge_socket;
     const char *node_name; /* NULL: the host name */
     const char *address;   /* NULL: no address is published */
+    const char *listen;    /* for steps; or SETTINGS_NO_PORT */
     const char *state_dir;
     const char *run_dir;
     const char *tmp_dir;

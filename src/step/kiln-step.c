@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -77,17 +78,35 @@ read_input(struct step_reader *in)
     }
 }
 
+/* Keys are there for krun on another node. */
+static int
+open_channel(struct step *s, const struct step_frame *f)
+{
+    struct step_keys keys;
+
+    if (f->length == 0) {
+        step_channel_init(&s->link.channel, LINK_FD, NULL);
+        return 0;
+    }
+    if (f->length != sizeof(keys))
+        return -EBADMSG;
+    memcpy(&keys, f->payload, sizeof(keys));
+    step_channel_init(&s->link.channel, LINK_FD, &keys);
+    explicit_bzero(&keys, sizeof(keys));
+    return 0;
+}
+
 /* The user's words are read as the user. */
 static int
 take_orders(struct step *s, struct error *err)
 {
     struct step_reader in = {0};
-    struct step_frame order, grant, request;
+    struct step_frame order, keys, grant, request;
     int r = 0;
 
     read_input(&in);
-    if (read_frame(&in, STEP_FRAME_ORDER, &order) < 0
-        || read_frame(&in, STEP_FRAME_ACCEPT, &grant) < 0
+    if (read_frame(&in, STEP_FRAME_ORDER, &order) < 0 || read_frame(&in, STEP_FRAME_KEYS, &keys) < 0
+        || open_channel(s, &keys) < 0 || read_frame(&in, STEP_FRAME_ACCEPT, &grant) < 0
         || read_frame(&in, STEP_FRAME_HELLO, &request) < 0)
         r = error_set(err, -EBADMSG, "the agent's order is incomplete");
     if (r == 0)
@@ -231,6 +250,8 @@ refuse_step(struct step *s, const struct error *err)
 static int
 finish(struct step *s)
 {
+    if (!s->has_begun)
+        return -1;
     if (!s->is_over) {
         if (s->n_running > 0)
             return -1;
@@ -252,6 +273,29 @@ finish(struct step *s)
         step_link_flush(s);
     }
     return -1;
+}
+
+int
+step_begin(struct step *s)
+{
+    struct error err = {0};
+    int r;
+
+    if (s->has_begun)
+        return -EBADMSG;
+    s->has_begun = true;
+    r = step_tasks_start(s, &err);
+    if (r < 0)
+        refuse_step(s, &err);
+    return r;
+}
+
+/* The tasks of a step on several nodes begin when all nodes have accepted it. */
+static int
+accept_and_begin(struct step *s)
+{
+    accept_step(s);
+    return s->grant.layout.n_nodes > 1 ? 0 : step_begin(s);
 }
 
 static void
@@ -292,18 +336,16 @@ main(void)
     int r;
 
     s->arena = arena_new(0);
-    s->link.fd = LINK_FD;
+    step_channel_init(&s->link.channel, LINK_FD, NULL);
     strbuf_init(&s->link.out);
     r = take_orders(s, &err);
     if (r == 0)
         r = open_step(s, &err);
-    if (r == 0) {
-        accept_step(s);
-        r = step_tasks_start(s, &err);
-    }
     if (r < 0)
         refuse_step(s, &err);
     else
+        r = accept_and_begin(s);
+    if (r == 0)
         run_step(s);
     kill_rest(s);
     return r < 0 || s->link.is_lost ? EXIT_FAILURE : EXIT_SUCCESS;

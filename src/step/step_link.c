@@ -2,10 +2,8 @@
 /* step_link.c - the connection to krun */
 #include <errno.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "lib/base/fd.h"
+#include "lib/base/macro.h"
 #include "step/step_state.h"
 
 /* Bytes that wait to be sent, above which no more output is read from tasks. */
@@ -28,27 +26,29 @@ step_link_has_room(const struct step *s)
 bool
 step_link_is_flushed(const struct step *s)
 {
-    return s->link.out.length == s->link.sent;
+    return s->link.out.length == s->link.sent && step_channel_is_flushed(&s->link.channel);
 }
 
 void
 step_link_flush(struct step *s)
 {
     struct step_link *l = &s->link;
+    int r;
 
     while (!l->is_lost && l->sent < l->out.length) {
-        ssize_t n = send(l->fd, l->out.text + l->sent, l->out.length - l->sent,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = step_channel_send(&l->channel, l->out.text + l->sent, l->out.length - l->sent);
 
         if (n > 0)
             l->sent += (size_t)n;
-        else if (errno == EAGAIN)
+        else if (n == -EAGAIN)
             return;
-        else if (errno != EINTR)
+        else
             break_link(s);
     }
     strbuf_truncate(&l->out, 0);
     l->sent = 0;
+    if (!l->is_lost && (r = step_channel_flush(&l->channel)) < 0 && r != -EAGAIN)
+        break_link(s);
 }
 
 static int
@@ -70,6 +70,8 @@ take_frame(struct step *s, const struct step_frame *f)
         if (r == 0)
             step_tasks_signal(s, f->task, (int)number);
         return r;
+    case STEP_FRAME_START:
+        return step_begin(s);
     case STEP_FRAME_BEAT:
         return 0;
     default:
@@ -87,12 +89,10 @@ receive(struct step *s)
         struct step_frame f;
         size_t room;
         char *at = step_reader_space(&l->in, &room);
-        ssize_t n = recv(l->fd, at, room, MSG_DONTWAIT);
+        ssize_t n = step_channel_receive(&l->channel, at, room);
         int r;
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
+        if (n == -EAGAIN)
             return;
         if (n <= 0) {
             break_link(s);
@@ -120,5 +120,5 @@ void
 step_link_open(struct step *s)
 {
     s->link.watch.ready = on_link;
-    step_watch(s, s->link.fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &s->link.watch);
+    step_watch(s, s->link.channel.fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &s->link.watch);
 }

@@ -16,6 +16,7 @@
 #include "agent/shepherd/files/rlimit.h"
 #include "lib/base/list.h"
 #include "lib/base/strbuf.h"
+#include "lib/step/step_channel.h"
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
 #include "lib/step/step_request.h"
@@ -33,7 +34,7 @@ struct step_watch {
 
 struct step_link {
     struct step_watch watch;
-    int fd;
+    struct step_channel channel;
     struct step_reader in;
     struct strbuf out;
     size_t sent; /* of out */
@@ -81,6 +82,7 @@ struct step {
     struct step_input input;
     struct list ready[STEP_STREAMS];
     struct step_send_window windows[STEP_STREAMS];
+    bool has_begun;     /* the tasks were started: no other node can refuse the step */
     bool is_over;       /* all tasks have ended */
     bool has_ended;     /* END was sent */
     int64_t give_up_ms; /* on outputs that somebody else holds open; 0: not yet */
@@ -92,6 +94,7 @@ struct step {
 
 /* kiln-step.c */
 void step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w);
+int step_begin(struct step *s); /* starts the tasks; -EBADMSG for the second time */
 
 /* step_user.c: from an order of the agent (agent/shepherd/files/order.h). */
 int step_user_become(const char *text, size_t length, struct error *err);

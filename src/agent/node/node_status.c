@@ -290,6 +290,18 @@ scratch(struct arena *arena, const struct node_facts *f)
     return s;
 }
 
+/* Of upstream's form. */
+static struct json *
+endpoints(struct arena *arena, const struct node_facts *f)
+{
+    struct json *all = json_object(arena);
+    struct json *own = json_object(arena);
+
+    json_set_int(arena, own, "Port", f->step_port);
+    json_set(arena, all, "kubeletEndpoint", own);
+    return all;
+}
+
 struct json *
 node_status_status(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
@@ -304,6 +316,7 @@ node_status_status(struct arena *arena, const struct node_facts *f, int64_t now_
     json_set(arena, s, "allocatable", resources(arena, f, true));
     json_set(arena, s, "conditions", conditions(arena, f, now_us));
     json_set(arena, s, "addresses", addresses);
+    json_set(arena, s, "daemonEndpoints", endpoints(arena, f));
     json_set(arena, s, "nodeInfo", node_info(arena, f->machine));
     json_set(arena, s, "topology", topology_encode(f->topology, arena));
     json_set(arena, s, "scratch", scratch(arena, f));

@@ -71,6 +71,7 @@ struct agent_context {
     bool (*end_steps)(const char *uid, void *context);
     void *steps_context;
     const char *slurm_commands;      /* a folder for PATH of scripts for Slurm, or NULL */
+    const char *krsh;                /* the program that mpirun takes for ssh, or NULL */
     struct fork_server *fork_server; /* of the shepherd, or NULL */
 
     /* Programs of the site that run before and after each job, or NULL.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
+#include "agent/pods/files/mpi_variables.h"
 #include "agent/pods/files/task_layout.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/slurm_variables.h"
@@ -384,6 +385,26 @@ add_nodes(struct variables *v, const struct pod_order_input *in)
 }
 
 static void
+set_unless_set(const char *name, const char *value, void *variables)
+{
+    if (variables_find(variables, name) == NULL)
+        variables_set(variables, name, value);
+}
+
+static void
+add_mpi(struct variables *v, const struct pod_order_input *in)
+{
+    const struct mpi_variables m = {
+        .hostfile = in->hostfile,
+        .krsh = in->agent->krsh,
+        .is_unbound = in->agent->rootless || in->agent->is_virtual,
+    };
+
+    if (m.hostfile != NULL && m.krsh != NULL)
+        mpi_variables_visit(&m, set_unless_set, v);
+}
+
+static void
 add_own(struct variables *v, const struct pod_order_input *in)
 {
     const struct object *pod = in->pod;
@@ -407,6 +428,7 @@ add_own(struct variables *v, const struct pod_order_input *in)
     add_devices(v, in);
     add_volumes(v, in);
     add_nodes(v, in);
+    add_mpi(v, in);
     slurm_variables_add(v, in);
 }
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
@@ -20,6 +21,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/pod_group.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -191,6 +193,28 @@ bool
 pods_has(const struct pods *p, const char *uid)
 {
     return map_find(p->runs, uid) != NULL;
+}
+
+/* A node has at most one pod of a group of a job of several nodes, and few pods. */
+const char *
+pods_find_of_group(const struct pods *p, const char *group)
+{
+    const char *slash = strchr(group, '/');
+    const char *uid;
+    size_t at = 0;
+    void *value;
+
+    while (slash != NULL && map_next(p->runs, &at, &uid, &value)) {
+        const struct pod_run *run = value;
+        const struct object *pod = run->pod;
+        const char *own = run->phase <= POD_RUN_RUNNING ? pod_group_named_by(pod) : NULL;
+
+        if (own != NULL && strcmp(own, slash + 1) == 0
+            && strlen(pod->meta->namespace) == (size_t)(slash - group)
+            && strncmp(pod->meta->namespace, group, (size_t)(slash - group)) == 0)
+            return uid;
+    }
+    return NULL;
 }
 
 struct json *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/pods/pod_host.h"
+#include "agent/pods/files/mpi_variables.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -169,26 +170,39 @@ make_cgroup(struct pod_host_start *st, struct strbuf *ret_text, struct error *er
     return write_file(path, cgroup_name(st->cgroup), err);
 }
 
-/* For a job of several nodes or tasks: whom mpirun may start where. Everybody may
- * read it, as everybody may ask for the nodes of a job.
- */
+/* Everybody may read it, as everybody may ask for the nodes of a job. */
+static int
+write_public(const char *path, const char *text, struct error *err)
+{
+    int r;
+
+    unlink(path);
+    r = write_file(path, text, err);
+    if (r == 0 && chmod(path, 0444) < 0)
+        r = error_set(err, -errno, "'%s': %s", path, strerror(errno));
+    return r;
+}
+
+/* For a job of several nodes or tasks: how many tasks mpirun may start where. */
 static int
 make_hostfile(const struct pod_host_start *st, struct arena *arena, const char **ret_path,
               struct error *err)
 {
     CLEANUP_FREE char *path = pod_record_state_path(st->agent, st->pod->meta->uid, HOSTFILE);
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_FREE char *of_mpich = xasprintf("%s" HOSTFILE_OF_MPICH, path);
+    CLEANUP_STRBUF struct strbuf hosts = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf machines = STRBUF_INIT;
     struct task_layout nodes;
     int r;
 
     task_layout_init(&nodes, arena, st->pod, st->nodes, st->agent->node);
     if (nodes.count == 1 && nodes.total == 1)
         return 0;
-    task_layout_format_hostfile(&nodes, &text);
-    unlink(path);
-    r = write_file(path, text.text, err);
-    if (r == 0 && chmod(path, 0444) < 0)
-        r = error_set(err, -errno, "'%s': %s", path, strerror(errno));
+    task_layout_format_hostfile(&nodes, &hosts);
+    task_layout_format_machines(&nodes, &machines);
+    r = write_public(path, hosts.text, err);
+    if (r == 0)
+        r = write_public(of_mpich, machines.text, err);
     if (r == 0)
         *ret_path = arena_strdup(arena, path);
     return r;

@@ -2,6 +2,7 @@
 /* pod_removal_files.c - removes a finished pod's directories, records and
  * cgroup
  */
+#include "agent/pods/files/mpi_variables.h"
 #include "agent/pods/pod_host.h"
 
 #include <dirent.h>
@@ -90,10 +91,12 @@ pod_host_clean_up(const struct agent_context *g, const char *uid, const char *tm
     CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
     CLEANUP_FREE char *script = pod_record_state_path(g, uid, "script");
     CLEANUP_FREE char *hosts = pod_record_state_path(g, uid, HOSTFILE);
+    CLEANUP_FREE char *machines = pod_record_state_path(g, uid, HOSTFILE HOSTFILE_OF_MPICH);
     int r = remove_tmp_dir(g, uid, tmp_dir, ret_tmp_left, err);
 
     unlink(script);
     unlink(hosts);
+    unlink(machines);
     unlink(live);
     /* Another pod may soon be in the cgroup; a record that still names it would
      * end that pod's processes.
@@ -114,7 +117,8 @@ struct removal_call {
 static void
 remove_files(const char *path, struct spare_dirs *spare_dirs)
 {
-    static const char *const files[] = {"exit", "script", HOSTFILE, GPU_USE_FILE};
+    static const char *const files[] = {"exit", "script", HOSTFILE, HOSTFILE HOSTFILE_OF_MPICH,
+                                        GPU_USE_FILE};
 
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);

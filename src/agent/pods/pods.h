@@ -96,7 +96,9 @@ typedef void pods_visit_fn(const struct running_pod *running, void *context);
 void pods_visit_running(const struct pods *pods, pods_visit_fn *visit, void *context);
 
 /* pods_find_running: 1 and the pod; 0 if its process is about to be started; -ENOENT.
- * pods_has: a run of the pod is here, also an ended one.
+ * pods_has: a run of the pod is here, also an ended one. pods_find_of_group: the uid of
+ * the pod of a group ("NAMESPACE/NAME") that runs here, or NULL.
  */
 int pods_find_running(const struct pods *pods, const char *uid, struct running_pod *ret_running);
+const char *pods_find_of_group(const struct pods *pods, const char *group);
 bool pods_has(const struct pods *pods, const char *uid);

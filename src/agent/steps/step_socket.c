@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -20,6 +23,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
+#include "lib/step/step_channel.h"
 #include "lib/step/step_frames.h"
 
 #define BACKLOG      1024
@@ -44,27 +48,43 @@ struct step_socket {
 struct guest {
     struct list link;
     struct step_socket *door;
-    int fd;
+    struct step_channel *channel; /* NULL: handed over */
     struct step_peer caller;
+    char *pod; /* of the caller */
     struct step_reader in;
+    struct strbuf grant, places;
     struct fdwatch *watch;
     struct timer *timer;
 };
 
+/* A krun that is gone, or reads nothing, needs no answer. */
 void
-step_socket_answer(int connection, enum step_frame_type type, const char *words)
+step_socket_answer(struct step_channel *connection, enum step_frame_type type, const char *payload)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    ssize_t n;
+    ssize_t n = 1;
 
     step_frame_add(&out, &(struct step_frame){
                              .type = type,
                              .task = STEP_ALL_TASKS,
-                             .payload = words,
-                             .length = strnlen(words, STEP_FRAME_BYTES),
+                             .payload = payload,
+                             .length = strnlen(payload, step_frame_limit(type)),
                          });
-    n = send(connection, out.text, out.length, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)n; /* a krun that is gone needs no answer */
+    for (size_t at = 0; at < out.length && n > 0; at += (size_t)n) {
+        n = step_channel_send(connection, out.text + at, out.length - at);
+        if (n < 0)
+            return;
+    }
+}
+
+void
+step_socket_close(struct step_channel *connection)
+{
+    if (connection == NULL)
+        return;
+    close(connection->fd);
+    step_channel_fini(connection);
+    free(connection);
 }
 
 static void
@@ -73,8 +93,10 @@ free_guest(struct guest *g)
     fdwatch_free(g->watch);
     timer_free(g->timer);
     step_reader_fini(&g->in);
-    if (g->fd >= 0)
-        close(g->fd);
+    step_socket_close(g->channel);
+    strbuf_fini(&g->grant);
+    strbuf_fini(&g->places);
+    free(g->pod);
     list_remove(&g->link);
     g->door->n_guests--;
     free(g);
@@ -85,7 +107,7 @@ on_late(void *context)
 {
     struct guest *g = context;
 
-    step_socket_answer(g->fd, STEP_FRAME_REFUSE, "no request came within 10 seconds");
+    step_socket_answer(g->channel, STEP_FRAME_REFUSE, "no request came within 10 seconds");
     free_guest(g);
 }
 
@@ -93,42 +115,84 @@ static void
 hand_over(struct guest *g, const struct step_frame *f)
 {
     const struct step_socket *d = g->door;
-    const int fd = g->fd;
+    struct step_channel *channel = g->channel;
+    const struct step_asked asked = {
+        .peer = g->caller,
+        .is_question = f->type == STEP_FRAME_ASK,
+        .text = f->payload,
+        .length = f->length,
+        .grant = g->grant.length > 0 ? g->grant.text : NULL,
+        .grant_length = g->grant.length,
+        .places = g->places.length > 0 ? g->places.text : NULL,
+        .places_length = g->places.length,
+    };
 
     fdwatch_free(g->watch);
     g->watch = NULL;
-    g->fd = -1;
-    d->s.asked(fd, &g->caller, f->payload, f->length, d->s.context);
+    g->channel = NULL;
+    step_channel_rest(channel);
+    d->s.asked(channel, &asked, d->s.context);
     free_guest(g);
 }
 
+static bool
+keep(struct strbuf *to, const struct step_frame *f)
+{
+    if (to->length > 0 || f->length == 0)
+        return false;
+    strbuf_add(to, f->payload, f->length);
+    return true;
+}
+
+/* Whether the guest is still one. A grant and places come before a request, each at most
+ * once.
+ */
+static bool
+take_frame(struct guest *g, const struct step_frame *f)
+{
+    if ((f->type == STEP_FRAME_GRANT && keep(&g->grant, f))
+        || (f->type == STEP_FRAME_PLACES && keep(&g->places, f)))
+        return true;
+    if ((f->type == STEP_FRAME_HELLO || f->type == STEP_FRAME_ASK) && step_reader_left(&g->in) == 0
+        && !step_channel_has_bytes(g->channel)) {
+        hand_over(g, f);
+        return false;
+    }
+    step_socket_answer(g->channel, STEP_FRAME_REFUSE,
+                       "this is not the request of a krun of this release");
+    free_guest(g);
+    return false;
+}
+
 static void
-on_readable(int fd, UNUSED unsigned ready, void *context)
+on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
 {
     struct guest *g = context;
-    struct step_frame f;
-    size_t room;
-    char *at = step_reader_space(&g->in, &room);
-    ssize_t n = recv(fd, at, room, MSG_DONTWAIT);
-    int r;
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0) {
-        free_guest(g);
-        return;
-    }
-    step_reader_add(&g->in, (size_t)n);
-    r = step_reader_next(&g->in, &f);
-    if (r == 0)
-        return;
-    if (r < 0 || f.type != STEP_FRAME_HELLO || step_reader_left(&g->in) > 0) {
-        step_socket_answer(fd, STEP_FRAME_REFUSE,
-                           "this is not the request of a krun of this release");
-        free_guest(g);
-        return;
-    }
-    hand_over(g, &f);
+    do {
+        struct step_frame f;
+        size_t room;
+        char *at = step_reader_space(&g->in, &room);
+        ssize_t n = step_channel_receive(g->channel, at, room);
+        int r;
+
+        if (n == -EAGAIN)
+            return;
+        if (n <= 0) {
+            free_guest(g);
+            return;
+        }
+        step_reader_add(&g->in, (size_t)n);
+        while ((r = step_reader_next(&g->in, &f)) == 1)
+            if (!take_frame(g, &f))
+                return;
+        if (r < 0) {
+            step_socket_answer(g->channel, STEP_FRAME_REFUSE,
+                               "this is not the request of a krun of this release");
+            free_guest(g);
+            return;
+        }
+    } while (step_channel_has_bytes(g->channel));
 }
 
 static unsigned
@@ -141,25 +205,47 @@ count_guests(const struct step_socket *d, uid_t uid)
 }
 
 static void
-add_guest(struct step_socket *d, int fd, const struct step_peer *caller)
+add_guest(struct step_socket *d, int fd, const struct step_keys *keys,
+          const struct step_peer *caller)
 {
+    struct step_channel *channel = xnew(struct step_channel);
     struct guest *g;
 
+    step_channel_init(channel, fd, keys);
     if (d->n_guests >= ALL_MOST || count_guests(d, caller->uid) >= USER_MOST) {
-        step_socket_answer(fd, STEP_FRAME_REFUSE,
+        step_socket_answer(channel, STEP_FRAME_REFUSE,
                            "too many connections that have not sent their request; try again");
-        close(fd);
+        step_socket_close(channel);
         return;
     }
     g = xnew(struct guest);
     g->door = d;
-    g->fd = fd;
+    g->channel = channel;
     g->caller = *caller;
+    if (caller->pod != NULL)
+        g->caller.pod = g->pod = xstrdup(caller->pod);
+    strbuf_init(&g->grant);
+    strbuf_init(&g->places);
     g->watch = fdwatch_new(d->s.loop, fd, FDWATCH_READ, on_readable, g);
     g->timer = timer_new(d->s.loop, on_late, g);
     timer_start(g->timer, HELLO_MS);
     list_add_last(&d->guests, &g->link);
     d->n_guests++;
+}
+
+/* The agent says nothing while a step waits or runs, so the kernel asks whether the
+ * machine of its krun is still there.
+ */
+void
+step_socket_take(struct step_socket *d, int fd, const struct step_caller *caller)
+{
+    static const int on = 1, idle_s = 10, interval_s = 5, count = 4;
+
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+    add_guest(d, fd, &caller->keys, &(struct step_peer){.uid = caller->uid, .pod = caller->pod});
 }
 
 static void
@@ -183,7 +269,7 @@ on_connection(int fd, UNUSED unsigned ready, void *context)
             close(connection);
             continue;
         }
-        add_guest(d, connection, &(struct step_peer){.pid = peer.pid, .uid = peer.uid});
+        add_guest(d, connection, NULL, &(struct step_peer){.pid = peer.pid, .uid = peer.uid});
     }
 }
 

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -16,19 +17,31 @@
 
 struct error;
 struct loop;
+struct step_channel;
 struct step_socket;
 
-/* The process that has connected, as the kernel knows it. */
+/* The maker of a connection: from the kernel, or from a credential on another node. */
 struct step_peer {
-    pid_t pid;
+    pid_t pid; /* 0: on another node */
     uid_t uid;
+    const char *pod; /* that the credential names: a uid or a group; NULL: on this node */
 };
 
-/* A request is complete. The connection now belongs to the callee; the request is
- * borrowed for the call.
- */
-typedef void step_socket_asked_fn(int connection TAKES, const struct step_peer *caller,
-                                  const char *request, size_t length, void *context);
+/* All that it has sent; borrowed for the call. */
+struct step_asked {
+    struct step_peer peer;
+    bool is_question; /* for what the pod named by the text has here */
+    const char *text; /* the request, or the name of a pod */
+    size_t length;
+    const char *grant; /* of the step manager, for a step on several nodes; or NULL */
+    size_t grant_length;
+    const char *places; /* the nodes of the job, for the step manager; or NULL */
+    size_t places_length;
+};
+
+/* All of it is here. The connection now belongs to the callee. */
+typedef void step_socket_asked_fn(struct step_channel *connection TAKES,
+                                  const struct step_asked *asked, void *context);
 
 struct step_socket_settings {
     struct loop *loop;
@@ -43,6 +56,12 @@ int step_socket_open(const struct step_socket_settings *settings, struct step_so
                      struct error *err);
 DEFINE_CLEANUP(struct step_socket, step_socket_free)
 
-/* Sends a refusal, or why the step waits, without waiting for the receiver. */
+/* Takes a connection to the agent's port (step_port.h), whose user has been proved. */
+struct step_caller;
+void step_socket_take(struct step_socket *d, int fd TAKES, const struct step_caller *caller);
+
+/* Sends a frame without waiting for the receiver. Close ends a connection. */
 enum step_frame_type;
-void step_socket_answer(int connection, enum step_frame_type type, const char *words);
+void step_socket_answer(struct step_channel *connection, enum step_frame_type type,
+                        const char *payload);
+void step_socket_close(struct step_channel *connection TAKES);

@@ -17,16 +17,19 @@
 #include "agent/shepherd/files/live_record.h"
 #include "agent/shepherd/files/order.h"
 #include "agent/steps/step_log.h"
+#include "agent/steps/step_socket.h"
 #include "agent/steps/steps_state.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/child.h"
+#include "lib/step/step_channel.h"
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
 
@@ -76,9 +79,20 @@ add_order(struct strbuf *out, struct agent_step *e, const struct running_pod *ru
     add_frame(out, STEP_FRAME_ORDER, text.text, text.length);
 }
 
+/* A connection from another node is sealed. */
+static void
+add_keys(struct strbuf *out, const struct step_channel *connection)
+{
+    struct step_keys keys;
+    const bool has_keys = step_channel_keys(connection, &keys);
+
+    add_frame(out, STEP_FRAME_KEYS, (const char *)&keys, has_keys ? sizeof(keys) : 0);
+    explicit_bzero(&keys, sizeof(keys));
+}
+
 static int
 make_input(struct agent_step *e, const struct running_pod *running,
-           const struct step_layout *layout, struct error *err)
+           const struct step_layout *layout, unsigned node, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf grant = STRBUF_INIT;
@@ -91,11 +105,13 @@ make_input(struct agent_step *e, const struct running_pod *running,
     step_grant_encode(
         &(struct step_grant){
             .step_id = e->id,
+            .node = node,
             .is_bound = a != NULL && a->cpus != NULL && !e->job->steps->s.agent->is_virtual,
             .layout = *layout,
         },
         &grant);
     add_order(&text, e, running);
+    add_keys(&text, e->connection);
     add_frame(&text, STEP_FRAME_ACCEPT, grant.text, grant.length);
     add_frame(&text, STEP_FRAME_HELLO, e->text, e->length);
     r = fd_write_all(fd, text.text, text.length);
@@ -121,7 +137,7 @@ spawn(struct agent_step *e, int input, struct error *err)
         .path = s->program,
         .argv = argv,
         .envp = envp,
-        .fds = {e->connection, input, -1},
+        .fds = {e->connection->fd, input, -1},
     };
     int r = child_spawn(s->s.agent->loop, &plan, step_end_of_child, e, &e->child, err);
 
@@ -138,16 +154,16 @@ spawn(struct agent_step *e, int input, struct error *err)
  */
 int
 step_start(struct agent_step *e, const struct running_pod *running,
-           const struct step_layout *layout, struct error *err)
+           const struct step_layout *layout, unsigned node, struct error *err)
 {
     struct step_job *job = e->job;
     CLEANUP_FREE char *name = NULL;
     CLEANUP_FD int input = -1;
     int r;
 
-    e->id = job->next_id;
+    e->id = e->grant != NULL ? e->grant->step_id : job->next_id;
     e->overlaps = e->request.overlaps;
-    e->cpus = layout->nodes[0].cpus;
+    e->cpus = layout->nodes[node].cpus;
     name = xasprintf("step-%" PRId64, e->id);
     if (running->cgroup != NULL)
         e->cgroup = cgroup_new_inner(running->cgroup, name);
@@ -156,17 +172,19 @@ step_start(struct agent_step *e, const struct running_pod *running,
         &(struct step_log_entry){.id = e->id, .overlaps = e->overlaps, .cpus = e->cpus}, err);
     if (r < 0)
         return r;
-    job->next_id++;
-    input = make_input(e, running, layout, err);
+    if (e->id >= job->next_id)
+        job->next_id = e->id + 1;
+    input = make_input(e, running, layout, node, err);
     r = input < 0 ? input : spawn(e, input, err);
     if (r < 0) {
         step_log_end(job->steps->log_dir, job->uid, e->id);
         return r;
     }
-    close(e->connection);
-    e->connection = -1;
+    step_socket_close(e->connection);
+    e->connection = NULL;
     arena_free(e->arena);
     e->arena = NULL;
+    e->grant = NULL; /* the arena had it */
     free(e->text);
     e->text = NULL;
     e->phase = STEP_RUNNING;

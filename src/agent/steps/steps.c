@@ -31,7 +31,10 @@
 #include "lib/loop/child.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
+#include "lib/step/step_channel.h"
 #include "lib/step/step_frames.h"
+#include "lib/step/step_grant.h"
+#include "lib/step/step_info.h"
 #include "lib/step/step_layout.h"
 #include "lib/step/step_request.h"
 
@@ -58,6 +61,7 @@ get_job(struct steps *s, const char *uid)
     job->uid = xstrdup(uid);
     list_init(&job->waiting);
     list_init(&job->running);
+    list_init(&job->held);
     map_put(s->jobs, job->uid, job);
     return job;
 }
@@ -67,8 +71,7 @@ agent_step_free(struct agent_step *e)
 {
     list_remove(&e->link);
     fdwatch_free(e->watch);
-    if (e->connection >= 0)
-        close(e->connection);
+    step_socket_close(e->connection);
     if (e->pidfd >= 0)
         close(e->pidfd);
     child_free(e->child);
@@ -85,6 +88,8 @@ free_job(struct step_job *job)
 {
     list_foreach_safe(at, &job->waiting) agent_step_free(container_of(at, struct agent_step, link));
     list_foreach_safe(at, &job->running) agent_step_free(container_of(at, struct agent_step, link));
+    list_foreach_safe(at, &job->held) agent_step_free(container_of(at, struct agent_step, link));
+    step_nodes_fini(job);
     timer_free(job->look);
     free(job->uid);
     free(job);
@@ -96,13 +101,13 @@ add_step(struct step_job *job)
     struct agent_step *e = xnew(struct agent_step);
 
     e->job = job;
-    e->connection = e->pidfd = -1;
+    e->pidfd = -1;
     list_init(&e->link);
     return e;
 }
 
-static void
-stop_waiting(struct agent_step *e)
+void
+agent_step_leave_queue(struct agent_step *e)
 {
     struct step_job *job = e->job;
 
@@ -120,7 +125,7 @@ refuse(struct agent_step *e, const char *words)
 {
     step_socket_answer(e->connection, STEP_FRAME_REFUSE, words);
     if (!list_is_empty(&e->link))
-        stop_waiting(e);
+        agent_step_leave_queue(e);
     agent_step_free(e);
 }
 
@@ -141,8 +146,9 @@ fill_cpus(const struct pod *pod, struct bitset *cpus)
         bitset_add(cpus, i);
 }
 
-static void
-fill_place(const struct step_job *job, const struct running_pod *running, struct step_place *p)
+void
+steps_fill_place(const struct step_job *job, const struct running_pod *running,
+                 struct step_place *p)
 {
     p->name = job->steps->s.agent->node;
     fill_cpus(pod_of(running->pod), &p->cpus);
@@ -164,7 +170,7 @@ on_waiting_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
     struct agent_step *e = context;
     struct step_job *job = e->job;
 
-    stop_waiting(e);
+    agent_step_leave_queue(e);
     agent_step_free(e);
     steps_try_waiting(job);
 }
@@ -211,25 +217,50 @@ let_wait(struct agent_step *e, const char *words)
     timer_start(e->again, TELL_MS);
 }
 
+/* Where the step runs: 0 when it can start now, on that node of the layout; 1 when it has
+ * left the queue; -EBUSY when it has to wait.
+ */
+static int
+find_layout(struct agent_step *e, const struct running_pod *running, bool is_first,
+            struct arena *arena, struct step_layout *ret_layout, unsigned *ret_node,
+            struct error *err)
+{
+    struct step_place place = {0};
+    int r;
+
+    *ret_node = 0;
+    if (e->grant != NULL) {
+        *ret_layout = e->grant->layout;
+        *ret_node = e->grant->node;
+        return step_nodes_check_grant(e, running, err);
+    }
+    step_nodes_look(e->job);
+    if (e->job->n_nodes > 1)
+        return step_nodes_place(e, running, is_first, err);
+    steps_fill_place(e->job, running, &place);
+    r = step_layout_make(arena, &e->request, &place, 1, ret_layout, err);
+    if (r == 0 && !is_first && !e->request.overlaps)
+        r = error_set(err, -EBUSY, "other steps of the job wait for CPUs");
+    return r;
+}
+
 /* Whether the step has left the queue. */
 static bool
 try_step(struct agent_step *e, const struct running_pod *running, bool is_first)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct step_place place = {0};
     struct step_layout layout = {0};
     struct error err = {0};
-    int r;
+    unsigned node;
+    int r = find_layout(e, running, is_first, arena, &layout, &node, &err);
 
-    fill_place(e->job, running, &place);
-    r = step_layout_make(arena, &e->request, &place, 1, &layout, &err);
-    if (r == -EBUSY || (r == 0 && !is_first && !e->request.overlaps)) {
-        let_wait(e, r < 0 ? err.text : "other steps of the job wait for CPUs");
-        return false;
-    }
+    if (r == -EBUSY)
+        let_wait(e, err.text);
+    if (r == -EBUSY || r > 0)
+        return r > 0;
     if (r == 0) {
-        stop_waiting(e);
-        r = step_start(e, running, &layout, &err);
+        agent_step_leave_queue(e);
+        r = step_start(e, running, &layout, node, &err);
     }
     if (r < 0)
         refuse(e, err.text);
@@ -260,7 +291,7 @@ steps_try_waiting(struct step_job *job)
         if (r < 0 || job->is_ending)
             refuse(e, "the job is ending");
         else if (!try_step(e, &running, is_first))
-            is_first = false;
+            is_first = is_first && e->grant != NULL; /* the manager has let it pass others */
     }
 }
 
@@ -303,32 +334,113 @@ add_request(struct steps *s, struct agent_step *e)
     list_add_last(&job->waiting, &e->link);
     job->n_waiting++;
     job->waiting_bytes += e->length;
-    e->watch = fdwatch_new(s->s.agent->loop, e->connection, FDWATCH_READ, on_waiting_connection, e);
+    e->watch =
+        fdwatch_new(s->s.agent->loop, e->connection->fd, FDWATCH_READ, on_waiting_connection, e);
     steps_try_waiting(job);
 }
 
+static int
+take_request(struct steps *s, struct agent_step *e, const struct step_asked *asked,
+             struct error *err)
+{
+    int r = step_request_decode(e->arena, asked->text, asked->length, &e->request, err);
+
+    if (r == 0 && asked->grant != NULL) {
+        e->grant = arena_new_array(e->arena, struct step_grant, 1);
+        r = step_grant_decode(e->arena, asked->grant, asked->grant_length, e->grant, err);
+    }
+    if (r < 0)
+        return r;
+    if (asked->peer.pod != NULL) {
+        const char *uid = step_nodes_find_pod(s, asked->peer.pod);
+
+        e->request.pod_uid = uid != NULL ? arena_strdup(e->arena, uid) : "";
+    }
+    return check_pod(s, e->request.pod_uid, asked->peer.uid, err);
+}
+
+/* A krun that does not know what the nodes of its job have is asked by its manager. */
 static void
-on_asked(int connection, const struct step_peer *peer, const char *request, size_t length,
-         void *context)
+take_places(struct steps *s, const char *uid, const struct step_asked *asked)
+{
+    struct step_job *job = get_job(s, uid);
+    struct step_place *places;
+    unsigned n;
+
+    step_nodes_look(job);
+    if (asked->places == NULL || job->n_nodes < 2 || job->places != NULL)
+        return;
+    if (step_places_decode(job->nodes_arena, asked->places, asked->places_length, &places, &n, NULL)
+            == 0
+        && n == job->n_nodes)
+        job->places = places;
+}
+
+static void
+answer_question(struct steps *s, struct step_channel *connection, const struct step_asked *asked)
+{
+    CLEANUP_FREE char *name = xstrndup(asked->text, asked->length);
+    const char *uid = asked->peer.pod != NULL ? step_nodes_find_pod(s, asked->peer.pod) : name;
+    struct running_pod running;
+    struct error err = {0};
+    int r = check_pod(s, uid != NULL ? uid : "", asked->peer.uid, &err);
+
+    if (r == 0 && pods_find_running(s->s.pods, uid, &running) > 0) {
+        step_nodes_answer(s, connection, &running);
+        return;
+    }
+    /* While it starts, krun asks again. */
+    if (r < 0)
+        step_socket_answer(connection, STEP_FRAME_REFUSE, err.text);
+    step_socket_close(connection);
+}
+
+static void
+on_asked(struct step_channel *connection, const struct step_asked *asked, void *context)
 {
     struct steps *s = context;
-    struct agent_step *e = add_step(NULL);
+    struct agent_step *e;
     struct error err = {0};
-    int r;
 
+    if (asked->is_question) {
+        answer_question(s, connection, asked);
+        return;
+    }
+    e = add_step(NULL);
     e->connection = connection;
     e->arena = arena_new(0);
-    e->owner = peer->uid;
-    r = step_request_decode(e->arena, request, length, &e->request, &err);
-    if (r == 0)
-        r = check_pod(s, e->request.pod_uid, peer->uid, &err);
-    if (r < 0) {
+    e->owner = asked->peer.uid;
+    if (take_request(s, e, asked, &err) < 0) {
         refuse(e, err.text);
         return;
     }
-    e->text = xmemdup(request, length);
-    e->length = length;
+    e->text = xmemdup(asked->text, asked->length);
+    e->length = asked->length;
+    take_places(s, e->request.pod_uid, asked);
     add_request(s, e);
+}
+
+int
+steps_check_caller(struct steps *s, const char *pod, uid_t user, struct error *err)
+{
+    const char *uid = step_nodes_find_pod(s, pod);
+
+    return check_pod(s, uid != NULL ? uid : "", user, err);
+}
+
+void
+steps_take(struct steps *s, int fd, const struct step_caller *caller)
+{
+    if (s->is_stopping)
+        close(fd);
+    else
+        step_socket_take(s->door, fd, caller);
+}
+
+void
+steps_set_port(struct steps *s, unsigned port)
+{
+    s->port = port;
 }
 
 /* ---- After a restart ---- */

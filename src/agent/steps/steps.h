@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "lib/base/macro.h"
 
@@ -31,8 +32,9 @@ struct steps;
 struct steps_settings {
     const struct agent_context *agent;
     const struct pods *pods;
-    const char *program; /* kiln-step */
-    const char *socket;  /* where kruns connect */
+    const char *program;      /* kiln-step */
+    const char *socket;       /* where kruns connect */
+    const char *munge_socket; /* NULL: the usual one */
 };
 
 /* Life. Opening resumes the steps on the disk; call it before the pods are resumed, and
@@ -46,6 +48,14 @@ DEFINE_CLEANUP(struct steps, steps_free)
 
 /* Ends the steps of pods that are not here. */
 void steps_end_unknown(struct steps *steps);
+
+/* Connections from other nodes (step_port.h). Check: whether the user may have one to the
+ * pod, which a uid or a group names. Set_port: where they come in; 0: nowhere.
+ */
+struct step_caller;
+int steps_check_caller(struct steps *steps, const char *pod, uid_t user, struct error *err);
+void steps_take(struct steps *steps, int fd TAKES, const struct step_caller *caller);
+void steps_set_port(struct steps *steps, unsigned port);
 
 /* Ends the steps of a pod, and refuses others; true when none is left. */
 bool steps_end_pod(const char *uid, void *steps);

@@ -24,8 +24,11 @@ struct child;
 struct fdwatch;
 struct map;
 struct running_pod;
+struct step_channel;
+struct step_grant;
 struct step_layout;
 struct step_log_entry;
+struct step_place;
 struct step_socket;
 struct timer;
 
@@ -34,6 +37,7 @@ struct steps {
     char *program, *log_dir;
     struct step_socket *door;
     struct map *jobs; /* step_job, by the uid of the pod */
+    unsigned port;    /* of the agent; 0: none */
     bool is_stopping;
 };
 
@@ -43,14 +47,21 @@ struct step_job {
     char *uid;
     int64_t next_id;
     struct list waiting, running;
+    struct list held; /* steps on several nodes whose kruns have CPUs of this manager */
     unsigned n_waiting;
     size_t waiting_bytes;
     struct timer *look; /* while the pod starts */
     unsigned n_looks;
     bool is_ending;
+
+    /* Of a job of several nodes (step_nodes.c). */
+    struct arena *nodes_arena;
+    const char **nodes; /* their names, in the order of their ranks; NULL: not looked up */
+    unsigned n_nodes;
+    struct step_place *places; /* NULL: krun has not told them */
 };
 
-enum agent_step_phase { STEP_WAITING, STEP_RUNNING, STEP_ENDING };
+enum agent_step_phase { STEP_WAITING, STEP_HELD, STEP_RUNNING, STEP_ENDING };
 
 struct agent_step {
     struct list link; /* in the job's waiting or running */
@@ -61,13 +72,19 @@ struct agent_step {
     struct bitset cpus; /* that others may not take */
 
     /* While it waits. */
-    int connection;
+    struct step_channel *connection;
     struct fdwatch *watch; /* of the connection, or of the pidfd of a resumed step */
     struct arena *arena;
     struct step_request request;
     char *text; /* the request as krun sent it */
     size_t length;
     char *words; /* why it waits, which krun is told after a moment */
+
+    /* In a job of several nodes: what krun has got from the step manager; and, at the
+     * manager, what it has given (phase HELD).
+     */
+    struct step_grant *grant;   /* NULL: krun asks for one; borrowed from the arena */
+    struct step_layout *layout; /* of phase HELD; borrowed from the arena */
 
     struct child *child; /* NULL: resumed */
     int pidfd;           /* of a resumed step, or -1 */
@@ -77,15 +94,36 @@ struct agent_step {
     uid_t owner;
 };
 
-/* steps.c. Free takes the step out of its list. Try_waiting starts what can start. */
+/* steps.c. Free takes the step out of its list. Try_waiting starts what can start. Fill_place:
+ * what the pod has here, and what steps hold of it. Leave: out of the queue.
+ */
 void agent_step_free(struct agent_step *e);
+void agent_step_leave_queue(struct agent_step *e);
 void steps_try_waiting(struct step_job *job);
+void steps_fill_place(const struct step_job *job, const struct running_pod *running,
+                      struct step_place *p);
 
-/* step_start.c: gives the connection to a new kiln-step. The step gets its id, and
- * joins the running ones.
+/* step_nodes.c: jobs of several nodes. Find_pod returns the uid of the pod that a caller on
+ * another node means, or NULL. Answer says what a pod has here. Look finds the nodes of a
+ * job. Place is the step manager's decision: 0, or -EBUSY; or the step has left the
+ * queue, and the answer is 1. Check_grant: whether a grant is one for this node and pod; 0,
+ * -EBUSY while other steps have the CPUs, or -EINVAL.
+ */
+const char *step_nodes_find_pod(const struct steps *s, const char *name);
+void step_nodes_answer(const struct steps *s, struct step_channel *connection TAKES,
+                       const struct running_pod *running);
+void step_nodes_look(struct step_job *job);
+int step_nodes_place(struct agent_step *e, const struct running_pod *running, bool is_first,
+                     struct error *err);
+int step_nodes_check_grant(const struct agent_step *e, const struct running_pod *running,
+                           struct error *err);
+void step_nodes_fini(struct step_job *job);
+
+/* step_start.c: gives the connection to a new kiln-step, for that node of the layout. The
+ * step gets its id, unless its grant has one, and joins the running ones.
  */
 int step_start(struct agent_step *e, const struct running_pod *running,
-               const struct step_layout *layout, struct error *err);
+               const struct step_layout *layout, unsigned node, struct error *err);
 
 /* step_end.c. Watch: kiln-step is this agent's child, which calls step_end_of_child. Resume: a
  * step that an earlier agent has started, or was about to. Kill kills kiln-step; the

@@ -488,6 +488,15 @@ write_rest(struct krun_step *k)
     }
 }
 
+/* As the agent has told the job. */
+static bool
+has_several_nodes(void)
+{
+    const char *n = getenv("KILN_NNODES");
+
+    return n != NULL && atoi(n) > 1;
+}
+
 static int
 run(struct krun_step *k, const struct strbuf *request, struct error *err)
 {
@@ -500,6 +509,8 @@ run(struct krun_step *k, const struct strbuf *request, struct error *err)
     r = krun_stream_open(
         &(struct krun_stream_settings){
             .socket = getenv("KILN_STEP_SOCKET"),
+            .pod_uid = q->pod_uid,
+            .has_several_nodes = has_several_nodes(),
             .request = request->text,
             .length = request->length,
             .waiting = on_waiting,

@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/krun/krun_link.h"
+#include "cli/krun/krun_nodes.h"
+#include "cli/krun/krun_sink.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -22,37 +25,27 @@
 #include "lib/base/strbuf.h"
 #include "lib/step/step_grant.h"
 
-/* How long an agent may be away, and how often it is tried. */
-#define AGENT_AWAY_MS  60000
 #define AGENT_AGAIN_MS 100
 #define INPUT_BYTES    (32u << 10)
-/* A pipe that poll calls writable takes as many bytes at once. */
-#define SAFE_BYTES     4096u
 /* Less than this in the queue: the sender may send more. */
 #define QUEUE_LOW      (64u << 10)
+/* Signals, the three streams, the step manager; the links follow. */
+#define N_OWN_POLLS    5
 
-/* One of krun's descriptors, and the bytes that wait to be written to it. */
-struct krun_sink {
-    int fd;
-    bool may_block; /* a write of more than SAFE_BYTES */
-    bool is_broken; /* nobody reads it any more */
-    struct strbuf out;
-    size_t written;
-    size_t owed; /* bytes of the tasks that are in `out`, and not credited */
-    struct step_receive_window window;
-};
-
+/* In a job of several nodes, a step has a link to the step manager, which gives out its
+ * CPUs, and then one to each of its nodes; otherwise one to the agent of this node, which
+ * is both.
+ */
 struct krun_stream {
     struct krun_stream_settings s;
-    int fd;
-    struct step_reader in;
-    struct strbuf out;
-    size_t sent;
+    struct krun_nodes *nodes; /* NULL: the job has only this one */
+    struct krun_link manager; /* only with `nodes` */
+    struct krun_link *links;  /* of the step's nodes */
+    unsigned n_links, n_accepted, n_ended;
+    struct strbuf places; /* payload of PLACES; empty: the manager did not ask for it */
+    struct pollfd *polls;
     struct krun_sink sinks[STEP_STREAMS];
-    struct step_send_window input_window;
-    bool has_input;
-    bool is_accepted, has_ended, is_stopped, is_lost;
-    int64_t asked_ms; /* when the agent was first tried */
+    bool has_input, is_stopped;
     int signal_fd;
     int64_t late_ms; /* 0: no call is wanted */
     void (*late)(void *context);
@@ -67,102 +60,80 @@ now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- The connection ---- */
+/* ---- The connections ---- */
 
-/* A path may be longer than an address can hold, so its directory is opened first. */
-static int
-connect_once(const char *path)
+static void
+close_links(struct krun_stream *s)
 {
-    const char *slash = strrchr(path, '/');
-    CLEANUP_FREE char *folder = xstrndup(path, slash != NULL ? (size_t)(slash - path) : 0);
-    CLEANUP_FD int dir = open(slash != NULL ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int r;
-
-    if (fd < 0 || dir < 0) {
-        r = -errno;
-        if (fd >= 0)
-            close(fd);
-        return r;
-    }
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%.80s", dir,
-             slash != NULL ? slash + 1 : path);
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0) {
-        (void)fd_set_nonblocking(fd, true);
-        return fd;
-    }
-    r = -errno;
-    close(fd);
-    return r;
-}
-
-static int
-connect_agent(struct krun_stream *s, struct error *err)
-{
-    for (;;) {
-        int fd = connect_once(s->s.socket);
-
-        if (fd >= 0) {
-            s->fd = fd;
-            return 0;
-        }
-        if ((fd != -ECONNREFUSED && fd != -ENOENT && fd != -EAGAIN)
-            || now_ms() - s->asked_ms > AGENT_AWAY_MS)
-            return error_set(err, fd, "the agent of this node cannot be reached at '%s': %s",
-                             s->s.socket, strerror(-fd));
-        usleep(AGENT_AGAIN_MS * 1000);
-    }
-}
-
-static int
-ask(struct krun_stream *s, struct error *err)
-{
-    int r = connect_agent(s, err);
-
-    if (r < 0)
-        return r;
-    step_reader_fini(&s->in);
-    strbuf_truncate(&s->out, 0);
-    s->sent = 0;
-    step_frame_add(&s->out, &(struct step_frame){
-                                .type = STEP_FRAME_HELLO,
-                                .task = STEP_ALL_TASKS,
-                                .payload = s->s.request,
-                                .length = s->s.length,
-                            });
-    return 0;
+    krun_link_close(&s->manager);
+    for (unsigned i = 0; i < s->n_links; i++)
+        krun_link_close(&s->links[i]);
+    s->n_links = 0;
 }
 
 static void
-flush(struct krun_stream *s)
+set_links(struct krun_stream *s, unsigned n)
 {
-    while (!s->is_lost && s->sent < s->out.length) {
-        ssize_t n = send(s->fd, s->out.text + s->sent, s->out.length - s->sent, MSG_NOSIGNAL);
+    free(s->links);
+    free(s->polls);
+    s->links = xnew_array(struct krun_link, n);
+    s->polls = xnew_array(struct pollfd, n + N_OWN_POLLS);
+    s->n_links = n;
+}
 
-        if (n > 0)
-            s->sent += (size_t)n;
-        else if (errno == EAGAIN)
-            return;
-        else if (errno != EINTR)
-            return; /* what the other side has sent before is read first */
+/* Asks for the step. */
+static int
+ask(struct krun_stream *s, struct error *err)
+{
+    int fd;
+    int r;
+
+    close_links(s);
+    s->n_accepted = s->n_ended = 0;
+    set_links(s, s->nodes != NULL ? 0 : 1);
+    if (s->nodes != NULL) {
+        r = krun_nodes_dial_manager(s->nodes, &s->manager, err);
+        if (r < 0)
+            return r;
+        if (s->places.length > 0)
+            krun_link_add(&s->manager, STEP_FRAME_PLACES, s->places.text, s->places.length);
+        krun_link_add(&s->manager, STEP_FRAME_HELLO, s->s.request, s->s.length);
+        return 0;
     }
-    strbuf_truncate(&s->out, 0);
-    s->sent = 0;
+    r = krun_link_dial_own(s->s.socket, &fd, err);
+    if (r < 0) {
+        s->n_links = 0;
+        return r;
+    }
+    krun_link_open(&s->links[0], fd, NULL);
+    krun_link_add(&s->links[0], STEP_FRAME_HELLO, s->s.request, s->s.length);
+    return 0;
+}
+
+static bool
+is_running(const struct krun_stream *s)
+{
+    return s->n_links > 0 && s->n_accepted == s->n_links;
 }
 
 static void
 credit(struct krun_stream *s, enum step_stream stream)
 {
-    struct krun_sink *k = &s->sinks[stream];
-    uint32_t n;
+    const struct krun_sink *k = &s->sinks[stream];
 
-    if (k->owed == 0 || k->out.length - k->written >= QUEUE_LOW)
+    if (k->out.length - k->written >= QUEUE_LOW)
         return;
-    n = step_receive_window_consume(&k->window, k->owed);
-    k->owed = 0;
-    if (n > 0)
-        step_frame_add_number(&s->out, STEP_FRAME_CREDIT, stream, STEP_ALL_TASKS, n);
+    for (unsigned i = 0; i < s->n_links; i++) {
+        struct krun_link *l = &s->links[i];
+        uint32_t n;
+
+        if (l->owed[stream] == 0)
+            continue;
+        n = step_receive_window_consume(&l->windows[stream], l->owed[stream]);
+        l->owed[stream] = 0;
+        if (n > 0)
+            step_frame_add_number(&l->out, STEP_FRAME_CREDIT, stream, STEP_ALL_TASKS, n);
+    }
 }
 
 /* ---- Frames ---- */
@@ -177,29 +148,89 @@ take_words(struct krun_stream *s, const struct step_frame *f,
     return 0;
 }
 
+/* The tasks of a step begin when all its nodes have accepted it: one that is refused
+ * somewhere has not begun anywhere.
+ */
 static int
-take_grant(struct krun_stream *s, const struct step_frame *f)
+take_accept(struct krun_stream *s, struct krun_link *l, const struct step_frame *f)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct step_grant grant;
 
-    if (s->is_accepted || step_grant_decode(arena, f->payload, f->length, &grant, NULL) < 0)
+    if (l->is_accepted || step_grant_decode(arena, f->payload, f->length, &grant, NULL) < 0)
         return -EBADMSG;
-    s->is_accepted = true;
+    l->is_accepted = true;
+    if (++s->n_accepted < s->n_links)
+        return 0;
     s->s.accepted(&grant, s->s.context);
+    for (unsigned i = 0; i < s->n_links && s->n_links > 1; i++)
+        krun_link_add(&s->links[i], STEP_FRAME_START, NULL, 0);
+    return 0;
+}
+
+/* The manager has given the step its CPUs on all nodes. Each gets the grant as its own. */
+static int
+take_grant(struct krun_stream *s, const struct step_frame *f, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct step_grant grant;
+    int r = step_grant_decode(arena, f->payload, f->length, &grant, err);
+
+    if (r < 0)
+        return r;
+    set_links(s, grant.layout.n_nodes);
+    r = krun_nodes_dial(s->nodes, &grant.layout, s->links, err);
+    if (r < 0) {
+        s->n_links = 0;
+        return r;
+    }
+    for (unsigned i = 0; i < s->n_links; i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        grant.node = i;
+        step_grant_encode(&grant, &text);
+        krun_link_add(&s->links[i], STEP_FRAME_GRANT, text.text, text.length);
+        krun_link_add(&s->links[i], STEP_FRAME_HELLO, s->s.request, s->s.length);
+        s->links[i].node = NULL; /* the name was the arena's */
+    }
     return 0;
 }
 
 static int
-take_output(struct krun_stream *s, const struct step_frame *f)
+take_of_manager(struct krun_stream *s, const struct step_frame *f, struct error *err)
+{
+    int r;
+
+    switch (f->type) {
+    case STEP_FRAME_WAIT:
+        return take_words(s, f, s->s.waiting);
+    case STEP_FRAME_REFUSE:
+        s->is_stopped = true;
+        return take_words(s, f, s->s.refused);
+    case STEP_FRAME_NEED:
+        strbuf_truncate(&s->places, 0);
+        r = krun_nodes_ask_places(s->nodes, &s->places, err);
+        return r < 0 ? r : ask(s, err);
+    case STEP_FRAME_GRANT:
+        return s->n_links > 0 ? error_set(err, -EBADMSG, "a second grant") : take_grant(s, f, err);
+    case STEP_FRAME_BEAT:
+        return 0;
+    default:
+        return error_set(err, -EBADMSG, "the step manager's answer is not understood");
+    }
+}
+
+static int
+take_output(struct krun_stream *s, struct krun_link *l, const struct step_frame *f)
 {
     struct krun_sink *k = &s->sinks[f->stream];
 
-    if (f->stream == STEP_STDIN || step_receive_window_receive(&k->window, f->length) < 0)
+    if (f->stream == STEP_STDIN
+        || step_receive_window_receive(&l->windows[f->stream], f->length) < 0)
         return -EBADMSG;
     if (!k->is_broken)
         s->s.output(f->task, f->stream, f->payload, f->length, &k->out, s->s.context);
-    k->owed += f->length;
+    l->owed[f->stream] += f->length;
     credit(s, f->stream);
     return 0;
 }
@@ -216,7 +247,7 @@ take_exit(struct krun_stream *s, const struct step_frame *f)
 }
 
 static int
-take_frame(struct krun_stream *s, const struct step_frame *f)
+take_frame(struct krun_stream *s, struct krun_link *l, const struct step_frame *f)
 {
     uint32_t number;
 
@@ -227,17 +258,18 @@ take_frame(struct krun_stream *s, const struct step_frame *f)
         s->is_stopped = true;
         return take_words(s, f, s->s.refused);
     case STEP_FRAME_ACCEPT:
-        return take_grant(s, f);
+        return take_accept(s, l, f);
     case STEP_FRAME_DATA:
-        return take_output(s, f);
+        return take_output(s, l, f);
     case STEP_FRAME_CREDIT:
         return step_frame_number(f, &number) < 0 || f->stream != STEP_STDIN
                    ? -EBADMSG
-                   : step_send_window_credit(&s->input_window, number);
+                   : step_send_window_credit(&l->input, number);
     case STEP_FRAME_EXIT:
         return take_exit(s, f);
     case STEP_FRAME_END:
-        s->has_ended = true;
+        s->n_ended += !l->has_ended;
+        l->has_ended = true;
         return 0;
     case STEP_FRAME_BEAT:
         return 0;
@@ -248,104 +280,84 @@ take_frame(struct krun_stream *s, const struct step_frame *f)
 
 /* One piece at a time, so that output is written meanwhile. */
 static int
-receive(struct krun_stream *s)
+receive(struct krun_stream *s, struct krun_link *l)
 {
     struct step_frame f;
-    size_t room;
-    char *at = step_reader_space(&s->in, &room);
-    ssize_t n = recv(s->fd, at, room, MSG_DONTWAIT);
     int r;
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    if (n <= 0) {
-        s->is_lost = true;
-        return 0;
-    }
-    step_reader_add(&s->in, (size_t)n);
-    while ((r = step_reader_next(&s->in, &f)) == 1 && (r = take_frame(s, &f)) == 0)
+    krun_link_receive(l);
+    while ((r = krun_link_next(l, &f)) == 1 && (r = take_frame(s, l, &f)) == 0)
         ;
     return r;
 }
 
+/* A question for places opens another link, so the frame is the last of this one. */
+static int
+receive_of_manager(struct krun_stream *s, struct error *err)
+{
+    struct step_frame f;
+    int r;
+
+    krun_link_receive(&s->manager);
+    r = krun_link_next(&s->manager, &f);
+    if (r < 0)
+        return error_set(err, r, "the step manager's answer is not understood");
+    return r == 0 ? 0 : take_of_manager(s, &f, err);
+}
+
 /* ---- Input and output ---- */
 
+/* All nodes get the input; a task that does not want it has none. */
 static void
-end_input(struct krun_stream *s)
+send_input(struct krun_stream *s, const char *bytes, size_t length)
 {
-    s->has_input = false;
-    step_frame_add(&s->out, &(struct step_frame){
-                                .type = STEP_FRAME_DATA,
-                                .stream = STEP_STDIN,
-                                .task = STEP_ALL_TASKS,
-                            });
+    for (unsigned i = 0; i < s->n_links; i++) {
+        struct krun_link *l = &s->links[i];
+
+        if (l->has_ended)
+            continue;
+        step_send_window_take(&l->input, length);
+        step_frame_add(&l->out, &(struct step_frame){
+                                    .type = STEP_FRAME_DATA,
+                                    .stream = STEP_STDIN,
+                                    .task = STEP_ALL_TASKS,
+                                    .payload = bytes,
+                                    .length = length,
+                                });
+    }
+}
+
+/* How much of it all can take. */
+static size_t
+count_credit(const struct krun_stream *s)
+{
+    size_t least = INPUT_BYTES;
+
+    for (unsigned i = 0; i < s->n_links; i++)
+        if (!s->links[i].has_ended && s->links[i].input.credit < least)
+            least = s->links[i].input.credit;
+    return least;
 }
 
 static void
 read_input(struct krun_stream *s)
 {
     char bytes[INPUT_BYTES];
-    size_t most = s->input_window.credit < sizeof(bytes) ? s->input_window.credit : sizeof(bytes);
-    ssize_t n = read(s->s.input_fd, bytes, most);
+    ssize_t n = read(s->s.input_fd, bytes, count_credit(s));
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0) {
-        end_input(s);
-        return;
-    }
-    step_send_window_take(&s->input_window, (size_t)n);
-    step_frame_add(&s->out, &(struct step_frame){
-                                .type = STEP_FRAME_DATA,
-                                .stream = STEP_STDIN,
-                                .task = STEP_ALL_TASKS,
-                                .payload = bytes,
-                                .length = (size_t)n,
-                            });
-}
-
-/* Output that nobody reads is dropped: the tasks would not get SIGPIPE anyway. */
-static void
-write_sink(struct krun_stream *s, enum step_stream stream)
-{
-    struct krun_sink *k = &s->sinks[stream];
-    size_t length = k->out.length - k->written;
-    ssize_t n;
-
-    if (k->may_block && length > SAFE_BYTES)
-        length = SAFE_BYTES;
-    n = write(k->fd, k->out.text + k->written, length);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n < 0) {
-        k->is_broken = true;
-        k->written = k->out.length;
-    } else
-        k->written += (size_t)n;
-    if (k->written == k->out.length) {
-        strbuf_truncate(&k->out, 0);
-        k->written = 0;
-    }
-    credit(s, stream);
+    s->has_input = n > 0;
+    send_input(s, bytes, n > 0 ? (size_t)n : 0);
 }
 
 static bool
 has_output(const struct krun_stream *s)
 {
     for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
-        if (s->sinks[i].out.length > s->sinks[i].written)
+        if (krun_sink_has_bytes(&s->sinks[i]))
             return true;
     return false;
-}
-
-static void
-open_sink(struct krun_sink *k, int fd)
-{
-    struct stat st;
-
-    k->fd = fd;
-    strbuf_init(&k->out);
-    k->may_block = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode);
 }
 
 /* ---- The run ---- */
@@ -379,59 +391,131 @@ check_late(struct krun_stream *s)
     s->late(s->s.context);
 }
 
-static int
-turn(struct krun_stream *s)
+static void
+poll_link(struct pollfd *p, const struct krun_link *l)
 {
-    const bool reads =
-        s->is_accepted && s->has_input && !s->has_ended && s->input_window.credit > 0;
-    struct pollfd p[] = {
-        {.fd = s->is_lost ? -1 : s->fd,
-         .events = (short)(POLLIN | (s->sent < s->out.length ? POLLOUT : 0))},
-        {.fd = s->signal_fd, .events = POLLIN},
-        {.fd = reads ? s->s.input_fd : -1, .events = POLLIN},
-        {.fd = -1, .events = POLLOUT},
-        {.fd = -1, .events = POLLOUT},
-    };
+    p->fd = l->fd >= 0 && !l->is_lost ? l->fd : -1;
+    p->events = (short)(POLLIN | (krun_link_is_flushed(l) ? 0 : POLLOUT));
+    p->revents = 0;
+}
+
+static bool
+has_bytes(const struct krun_link *l)
+{
+    return l->fd >= 0 && !l->is_lost && step_channel_has_bytes(&l->channel);
+}
+
+static int
+find_timeout(const struct krun_stream *s)
+{
+    for (unsigned i = 0; i < s->n_links; i++)
+        if (has_bytes(&s->links[i]))
+            return 0;
+    return has_bytes(&s->manager) ? 0 : find_wait(s);
+}
+
+static bool
+reads_input(const struct krun_stream *s)
+{
+    return s->has_input && is_running(s) && s->n_ended < s->n_links && count_credit(s) > 0;
+}
+
+static int
+turn_links(struct krun_stream *s, const struct pollfd *p, struct error *err)
+{
+    const unsigned n = s->n_links;
     int r = 0;
 
-    for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
-        if (s->sinks[i].out.length > s->sinks[i].written)
-            p[2 + i].fd = s->sinks[i].fd;
-    if (poll(p, ARRAY_SIZE(p), find_wait(s)) < 0)
-        return errno == EINTR ? 0 : -errno;
-    if (p[1].revents)
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        if ((p[i].revents & (POLLIN | POLLHUP | POLLERR)) || has_bytes(&s->links[i])) {
+            r = receive(s, &s->links[i]);
+            if (r < 0)
+                error_set(err, r, "the connection to the step is out of step: %s", strerror(-r));
+        }
+    for (unsigned i = 0; i < n; i++)
+        krun_link_flush(&s->links[i]);
+    return r;
+}
+
+static int
+turn(struct krun_stream *s, struct error *err)
+{
+    struct pollfd *p = s->polls, *of_links = s->polls + N_OWN_POLLS;
+    bool of_manager;
+    int r;
+
+    p[0] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+    p[1] = (struct pollfd){.fd = reads_input(s) ? s->s.input_fd : -1, .events = POLLIN};
+    for (int i = STEP_STDOUT; i <= STEP_STDERR; i++) {
+        const struct krun_sink *k = &s->sinks[i];
+
+        p[1 + i] =
+            (struct pollfd){.fd = k->out.length > k->written ? k->fd : -1, .events = POLLOUT};
+    }
+    poll_link(&p[4], &s->manager);
+    for (unsigned i = 0; i < s->n_links; i++)
+        poll_link(&of_links[i], &s->links[i]);
+    if (poll(p, N_OWN_POLLS + s->n_links, find_timeout(s)) < 0)
+        return errno == EINTR ? 0 : error_set(err, -errno, "poll: %s", strerror(errno));
+    of_manager = (p[4].revents & (POLLIN | POLLHUP | POLLERR)) || has_bytes(&s->manager);
+    if (p[0].revents)
         take_signals(s);
     for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
-        if (p[2 + i].revents)
-            write_sink(s, (enum step_stream)i);
-    if (p[2].revents)
+        if (p[1 + i].revents) {
+            krun_sink_write(&s->sinks[i]);
+            credit(s, (enum step_stream)i);
+        }
+    if (p[1].revents)
         read_input(s);
-    if (p[0].revents & (POLLIN | POLLHUP | POLLERR))
-        r = receive(s);
-    flush(s);
+    r = turn_links(s, of_links, err);
+    if (r == 0 && of_manager)
+        r = receive_of_manager(s, err); /* it may change the links */
+    krun_link_flush(&s->manager);
     check_late(s);
     return r;
+}
+
+/* The manager may be restarted once the step has its CPUs. */
+static bool
+is_lost(const struct krun_stream *s)
+{
+    if (s->nodes != NULL && s->n_links == 0)
+        return s->manager.is_lost;
+    for (unsigned i = 0; i < s->n_links; i++)
+        if (s->links[i].is_lost && !s->links[i].has_ended)
+            return true;
+    return false;
+}
+
+static int
+finish_turn(struct krun_stream *s, struct error *err)
+{
+    if (s->is_stopped || !is_lost(s))
+        return 0;
+    if (is_running(s))
+        return error_set(err, -ECONNRESET, "the connection to the step was lost");
+    /* An agent was restarted before the step began. */
+    usleep(AGENT_AGAIN_MS * 1000);
+    return ask(s, err);
+}
+
+static bool
+has_ended(const struct krun_stream *s)
+{
+    return s->n_links > 0 && s->n_ended == s->n_links && !has_output(s);
 }
 
 int
 krun_stream_run(struct krun_stream *s, struct error *err)
 {
-    flush(s);
-    while (!s->is_stopped && !(s->has_ended && !has_output(s))) {
-        int r = turn(s);
+    for (unsigned i = 0; i < s->n_links; i++)
+        krun_link_flush(&s->links[i]);
+    krun_link_flush(&s->manager);
+    while (!s->is_stopped && !has_ended(s)) {
+        int r = turn(s, err);
 
-        if (r < 0)
-            return error_set(err, r, "the connection to the step is out of step: %s", strerror(-r));
-        if (!s->is_lost || s->has_ended || s->is_stopped)
-            continue;
-        if (s->is_accepted)
-            return error_set(err, -ECONNRESET, "the connection to the step was lost");
-        /* The agent was restarted before the step began. */
-        close(s->fd);
-        s->fd = -1;
-        s->is_lost = false;
-        usleep(AGENT_AGAIN_MS * 1000);
-        r = ask(s, err);
+        if (r == 0)
+            r = finish_turn(s, err);
         if (r < 0)
             return r;
     }
@@ -447,8 +531,8 @@ krun_stream_stop(struct krun_stream *s)
 void
 krun_stream_signal(struct krun_stream *s, uint32_t task, int signal_number)
 {
-    if (s->is_accepted)
-        step_frame_add_number(&s->out, STEP_FRAME_SIGNAL, STEP_STDIN, task,
+    for (unsigned i = 0; is_running(s) && i < s->n_links; i++)
+        step_frame_add_number(&s->links[i].out, STEP_FRAME_SIGNAL, STEP_STDIN, task,
                               (uint32_t)signal_number);
 }
 
@@ -468,20 +552,26 @@ krun_stream_open(const struct krun_stream_settings *settings, struct krun_stream
     int r;
 
     s->s = *settings;
-    s->fd = s->signal_fd = -1;
+    s->signal_fd = s->manager.fd = -1;
     s->has_input = settings->input_fd >= 0;
-    strbuf_init(&s->out);
-    step_send_window_init(&s->input_window);
+    strbuf_init(&s->places);
     for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
-        open_sink(&s->sinks[i], settings->output_fds[i]);
+        krun_sink_open(&s->sinks[i], settings->output_fds[i]);
     sigemptyset(&watched);
     for (const int *signo = settings->signals; *signo != 0; signo++)
         sigaddset(&watched, *signo);
     (void)sigprocmask(SIG_BLOCK, &watched, NULL);
     signal(SIGPIPE, SIG_IGN);
     s->signal_fd = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
-    s->asked_ms = now_ms();
-    r = ask(s, err);
+    r = settings->has_several_nodes
+            ? krun_nodes_open(settings->socket, settings->pod_uid, &s->nodes, err)
+            : 0;
+    if (r == 0 && s->nodes != NULL && !krun_nodes_are_several(s->nodes)) {
+        krun_nodes_free(s->nodes);
+        s->nodes = NULL;
+    }
+    if (r == 0)
+        r = ask(s, err);
     if (r < 0)
         return r;
     *ret_stream = s;
@@ -494,12 +584,13 @@ krun_stream_free(struct krun_stream *s)
 {
     if (s == NULL)
         return;
-    if (s->fd >= 0)
-        close(s->fd);
+    close_links(s);
+    krun_nodes_free(s->nodes);
+    free(s->links);
+    free(s->polls);
+    strbuf_fini(&s->places);
     if (s->signal_fd >= 0)
         close(s->signal_fd);
-    step_reader_fini(&s->in);
-    strbuf_fini(&s->out);
     for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
         if (s->sinks[i].out.text != NULL)
             strbuf_fini(&s->sinks[i].out);

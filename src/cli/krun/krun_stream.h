@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* krun_stream.h - the connection of a krun to the agent and kiln-step of a node, and
- * what goes over it: requests, input, output, signals, ends
+/* krun_stream.h - the connections of a krun to the agents and kiln-steps of the nodes of
+ * its step, and what goes over them: requests, input, output, signals, ends
  *
  * What krun does about each of these is its own affair: the callbacks' (krun.c). A
  * callback may end the run (krun_stream_stop).
@@ -29,8 +29,10 @@ struct strbuf;
 
 struct krun_stream_settings {
     const char *socket;  /* the agent's */
+    const char *pod_uid; /* on this node */
     const char *request; /* JSON, borrowed */
     size_t length;
+    bool has_several_nodes; /* the job; its nodes are asked for */
 
     /* The step has to wait; once for each connection. */
     void (*waiting)(const char *words, void *context);

@@ -92,6 +92,23 @@ sealed_seal(struct sealed_direction *d, const void *text, size_t length, struct 
     }
 }
 
+static size_t
+read_length(const unsigned char *bytes)
+{
+    return (size_t)bytes[0] << 24 | (size_t)bytes[1] << 16 | (size_t)bytes[2] << 8 | bytes[3];
+}
+
+bool
+sealed_is_complete(const unsigned char *bytes, size_t length)
+{
+    size_t part;
+
+    if (length < LENGTH_SIZE)
+        return false;
+    part = read_length(bytes);
+    return part > SEALED_TEXT_MOST || length >= part + SEALED_OVERHEAD;
+}
+
 ssize_t
 sealed_open(struct sealed_direction *d, unsigned char *bytes, size_t length,
             unsigned char **ret_text, size_t *ret_length, struct error *err)
@@ -101,7 +118,7 @@ sealed_open(struct sealed_direction *d, unsigned char *bytes, size_t length,
 
     if (length < LENGTH_SIZE)
         return 0;
-    part = (size_t)bytes[0] << 24 | (size_t)bytes[1] << 16 | (size_t)bytes[2] << 8 | bytes[3];
+    part = read_length(bytes);
     if (part == 0 || part > SEALED_TEXT_MOST)
         return error_set(err, -EPROTO, "the other side does not speak Kiln's step protocol");
     if (length < part + SEALED_OVERHEAD)

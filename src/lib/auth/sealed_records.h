@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -50,3 +51,6 @@ void sealed_direction_state(const struct sealed_direction *d, struct sealed_stat
 void sealed_seal(struct sealed_direction *d, const void *text, size_t length, struct strbuf *out);
 ssize_t sealed_open(struct sealed_direction *d, unsigned char *bytes, size_t length,
                     unsigned char **ret_text, size_t *ret_length, struct error *err);
+
+/* Whether the bytes begin with a whole record, or with what is none. */
+bool sealed_is_complete(const unsigned char *bytes, size_t length);

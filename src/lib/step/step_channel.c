@@ -21,7 +21,6 @@ step_channel_init(struct step_channel *c, int fd, const struct step_keys *keys)
         return;
     c->out_keys = sealed_direction_new(&keys->out);
     c->in_keys = sealed_direction_new(&keys->in);
-    c->in = xmalloc(IN_SIZE);
 }
 
 void
@@ -34,11 +33,24 @@ step_channel_fini(struct step_channel *c)
     *c = (struct step_channel){.fd = -1};
 }
 
-void
+bool
 step_channel_keys(const struct step_channel *c, struct step_keys *ret_keys)
 {
+    if (c->out_keys == NULL)
+        return false;
     sealed_direction_state(c->out_keys, &ret_keys->out);
     sealed_direction_state(c->in_keys, &ret_keys->in);
+    return true;
+}
+
+void
+step_channel_rest(struct step_channel *c)
+{
+    if (c->text_length > 0 || c->in_length > c->record_end)
+        return;
+    free(c->in);
+    c->in = NULL;
+    c->in_length = c->record_end = 0;
 }
 
 static ssize_t
@@ -78,6 +90,8 @@ forget_record(struct step_channel *c)
 static ssize_t
 open_record(struct step_channel *c)
 {
+    if (c->in == NULL)
+        c->in = xmalloc(IN_SIZE);
     forget_record(c);
     for (;;) {
         unsigned char *text;
@@ -160,5 +174,7 @@ step_channel_is_flushed(const struct step_channel *c)
 bool
 step_channel_has_bytes(const struct step_channel *c)
 {
-    return c->text_length > 0 || c->in_length > c->record_end;
+    return c->text_length > 0
+           || (c->in != NULL
+               && sealed_is_complete(c->in + c->record_end, c->in_length - c->record_end));
 }

@@ -30,11 +30,13 @@ struct step_channel {
 };
 
 /* Life. `keys` is NULL for a plain connection. Keys gives the keys for another
- * process that goes on with the connection; only while nothing is on its way here.
+ * process that goes on with the connection; only while nothing is on its way here; false: it is
+ * plain.
  */
 void step_channel_init(struct step_channel *c, int fd, const struct step_keys *keys);
 void step_channel_fini(struct step_channel *c);
-void step_channel_keys(const struct step_channel *c, struct step_keys *ret_keys);
+void step_channel_rest(struct step_channel *c); /* gives memory back, if nothing is here */
+bool step_channel_keys(const struct step_channel *c, struct step_keys *ret_keys);
 
 /* Change. Receive returns the number of bytes, 0 at the end, or a negative errno:
  * -EAGAIN when nothing is here now; -EKEYREJECTED and -EPROTO when what came was
@@ -45,8 +47,8 @@ ssize_t step_channel_receive(struct step_channel *c, void *to, size_t room);
 ssize_t step_channel_send(struct step_channel *c, const void *from, size_t length);
 int step_channel_flush(struct step_channel *c);
 
-/* Look: whether everything that was taken has left, and whether bytes that were
- * received wait here.
+/* Look: whether everything that was taken has left, and whether more can be received
+ * although the socket may have nothing.
  */
 bool step_channel_is_flushed(const struct step_channel *c);
 bool step_channel_has_bytes(const struct step_channel *c);

@@ -36,10 +36,17 @@ get_number(const char *from)
 size_t
 step_frame_limit(enum step_frame_type type)
 {
-    return type == STEP_FRAME_HELLO    ? STEP_HELLO_BYTES
-           : type == STEP_FRAME_ACCEPT ? STEP_ACCEPT_BYTES
-           : type == STEP_FRAME_ORDER  ? STEP_ACCEPT_BYTES
-                                       : STEP_FRAME_BYTES;
+    switch (type) {
+    case STEP_FRAME_HELLO:
+        return STEP_HELLO_BYTES;
+    case STEP_FRAME_ACCEPT:
+    case STEP_FRAME_GRANT:
+    case STEP_FRAME_PLACES:
+    case STEP_FRAME_ORDER:
+        return STEP_ACCEPT_BYTES;
+    default:
+        return STEP_FRAME_BYTES;
+    }
 }
 
 void

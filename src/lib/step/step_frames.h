@@ -15,6 +15,18 @@
  *   kiln-step -> krun  END     all tasks have ended and all their output was sent; JSON
  *   both ways          BEAT    nothing, so that silence means a lost peer
  *
+ * In a job of several nodes, krun first asks for their agents, and the step manager, the
+ * agent of the first node, for CPUs on all nodes of the step:
+ *
+ *   krun -> agent      ASK     for a pod, by its uid or group; the connection then ends
+ *   agent -> krun      INFO    what the pod has there; JSON (step_info.h)
+ *   krun -> manager    PLACES  what it has on all nodes, JSON; before HELLO, if
+ *   manager -> krun    NEED    was the answer to an earlier HELLO without it
+ *   manager -> krun    GRANT   the step's id, and its tasks and CPUs on each node; krun
+ *                              keeps the connection as long as it has the CPUs
+ *   krun -> agent      GRANT   the same, to the agent of each node, before HELLO
+ *   krun -> kiln-step  START   all nodes have accepted the step
+ *
  * A frame is a header of 12 bytes (length of the payload, type, stream, two zero
  * bytes, task; big endian) and the payload.
  *
@@ -59,6 +71,13 @@ enum step_frame_type {
     STEP_FRAME_END,
     STEP_FRAME_BEAT,
     STEP_FRAME_ORDER, /* agent -> kiln-step: how it becomes the user */
+    STEP_FRAME_KEYS,  /* agent -> kiln-step: of a connection from another node */
+    STEP_FRAME_ASK,
+    STEP_FRAME_INFO,
+    STEP_FRAME_PLACES,
+    STEP_FRAME_NEED,
+    STEP_FRAME_GRANT,
+    STEP_FRAME_START,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 

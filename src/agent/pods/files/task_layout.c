@@ -92,3 +92,11 @@ task_layout_format_hostfile(const struct task_layout *n, struct strbuf *out)
     for (size_t i = 0; i < n->count; i++)
         strbuf_printf(out, "%s slots=%" PRId64 "\n", n->names[i], task_layout_tasks(n, i));
 }
+
+void
+task_layout_format_machines(const struct task_layout *n, struct strbuf *out)
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (task_layout_tasks(n, i) > 0)
+            strbuf_printf(out, "%s:%" PRId64 "\n", n->names[i], task_layout_tasks(n, i));
+}

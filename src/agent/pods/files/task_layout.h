@@ -39,5 +39,8 @@ int64_t task_layout_tasks_before(const struct task_layout *nodes, size_t index);
 /* "3(x2),2" */
 void task_layout_format_tasks(const struct task_layout *nodes, struct strbuf *out);
 
-/* Lines of "n1 slots=3", as Open MPI and others read them. */
+/* Lines of "n1 slots=3", as Open MPI and others read them; of "n1:3", as MPICH
+ * does.
+ */
 void task_layout_format_hostfile(const struct task_layout *nodes, struct strbuf *out);
+void task_layout_format_machines(const struct task_layout *nodes, struct strbuf *out);

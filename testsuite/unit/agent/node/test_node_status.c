@@ -198,7 +198,19 @@ START_TEST(labels_are_those_that_were_configured_and_its_own)
 }
 END_TEST
 
-SUITE("node_status", what_is_reserved_is_capacity_and_not_allocatable,
+START_TEST(the_port_of_steps_is_told)
+{
+    const struct json *port;
+
+    begin();
+    facts.step_port = 6822;
+    port = json_get_path(node_status_status(arena, &facts, 1), "daemonEndpoints.kubeletEndpoint");
+    ck_assert_int_eq(json_get_int(port, "Port", 0), 6822);
+    end();
+}
+END_TEST
+
+SUITE("node_status", the_port_of_steps_is_told, what_is_reserved_is_capacity_and_not_allocatable,
       huge_pages_are_summed_by_their_size, devices_are_counted_by_their_type,
       what_is_not_enforced_is_said, a_given_topology_keeps_ordinary_jobs_away,
       labels_are_those_that_were_configured_and_its_own)

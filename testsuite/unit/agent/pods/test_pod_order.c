@@ -725,20 +725,28 @@ START_TEST(a_pod_of_a_group_knows_the_nodes_of_the_others)
         {"SLURM_NTASKS", "7"},
         {"SLURM_TASKS_PER_NODE", "3,2(x2)"},
         {"SLURM_PROCID", "3"},
-        {"OMPI_MCA_plm", "slurm"},
+        {"OMPI_MCA_plm", "slurm"}, /* the user's own */
+        {"OMPI_MCA_plm_rsh_agent", "/k/krsh"},
+        {"OMPI_MCA_orte_default_hostfile", "/state/hosts"},
+        {"OMPI_MCA_hwloc_base_binding_policy", NULL},
+        {"HYDRA_LAUNCHER_EXEC", "/k/krsh"},
+        {"HYDRA_HOST_FILE", "/state/hosts.mpich"},
+        {"HYDRA_ENV", "none"},
     };
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct agent_context installed = agent;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *const whole = WHOLE_POD;
     const char *at = strstr(whole, "\"annotations\":{");
     const struct object *pod;
     struct order o;
 
+    installed.krsh = "/k/krsh";
     strbuf_add(&text, whole, (size_t)(at - whole));
     strbuf_printf(&text, "%s%s", annotations, at + strlen("\"annotations\":{"));
     pod = parse(text.text);
     ck_assert_int_eq(
-        pod_order_compose(&(struct pod_order_input){.agent = &agent,
+        pod_order_compose(&(struct pod_order_input){.agent = &installed,
                                                     .topology = &here,
                                                     .pod = pod,
                                                     .script = "#!/bin/sh\n",

@@ -98,6 +98,8 @@ START_TEST(a_record_that_is_not_complete_waits)
     for (size_t i = 0; i < wire.length; i++)
         ck_assert_int_eq(sealed_open(reader, (unsigned char *)wire.text, i, &found, &length, NULL),
                          0);
+    ck_assert(!sealed_is_complete((unsigned char *)wire.text, wire.length - 1));
+    ck_assert(sealed_is_complete((unsigned char *)wire.text, wire.length));
     expect(0, "text");
     tear_down();
 }

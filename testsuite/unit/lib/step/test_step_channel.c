@@ -161,6 +161,7 @@ START_TEST(another_process_goes_on_with_a_connection)
 
     ck_assert_int_eq(step_channel_send(&w->krun, "one", 3), 3);
     ck_assert_int_eq(step_channel_receive(&w->agent, text, sizeof(text)), 3);
+    step_channel_rest(&w->agent);
     ck_assert_int_eq(step_channel_send(&w->agent, "ok", 2), 2);
     step_channel_keys(&w->agent, &keys);
     step_channel_fini(&w->agent);

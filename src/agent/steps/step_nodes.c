@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_nodes.c - steps of jobs of several nodes
+ *
+ * The agent of the first node is the step manager of the job: it gives out ids and CPUs of
+ * all its nodes. A krun keeps its connection to the manager as long as it has them, and shows
+ * the grant to the agents of the nodes. Each checks it again, so a krun that lies harms
+ * only its own job; CPUs that an ended step still has somewhere are waited for there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_record.h"
+#include "agent/pods/pod_run.h"
+#include "agent/pods/pods.h"
+#include "agent/steps/step_log.h"
+#include "agent/steps/step_socket.h"
+#include "agent/steps/steps_state.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/pod_group.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/step/step_channel.h"
+#include "lib/step/step_frames.h"
+#include "lib/step/step_grant.h"
+#include "lib/step/step_info.h"
+#include "lib/step/step_layout.h"
+
+#define HOSTS_MOST (1u << 20) /* bytes of a host file */
+
+/* ---- The nodes of a job ---- */
+
+void
+step_nodes_fini(struct step_job *job)
+{
+    arena_free(job->nodes_arena);
+}
+
+/* From the host file that the pod was started with, which outlives an agent. */
+void
+step_nodes_look(struct step_job *job)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_FREE char *path = NULL;
+    unsigned most = 1;
+
+    if (job->nodes != NULL)
+        return;
+    job->nodes_arena = arena_new(0);
+    path = pod_record_state_path(job->steps->s.agent, job->uid, HOSTFILE);
+    (void)file_read(path, HOSTS_MOST, &text, NULL);
+    for (const char *c = text.text; *c != '\0'; c++)
+        most += *c == '\n';
+    job->nodes = arena_new_array(job->nodes_arena, const char *, most);
+    for (const char *line = text.text; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+
+        job->nodes[job->n_nodes++] =
+            arena_printf(job->nodes_arena, "%.*s", (int)strcspn(line, " \n"), line);
+        line += line[length] == '\n' ? length + 1 : length;
+    }
+}
+
+static unsigned
+own_index(const struct step_job *job)
+{
+    unsigned i = 0;
+
+    while (i < job->n_nodes && strcmp(job->nodes[i], job->steps->s.agent->node) != 0)
+        i++;
+    return i;
+}
+
+/* "NAMESPACE/GROUP": the same for all pods of an attempt of a job; NULL: it has no
+ * other.
+ */
+static const char *
+group_of(struct arena *arena, const struct object *pod)
+{
+    const char *group = pod_group_named_by(pod);
+
+    return group != NULL ? arena_printf(arena, "%s/%s", pod->meta->namespace, group) : NULL;
+}
+
+const char *
+step_nodes_find_pod(const struct steps *s, const char *name)
+{
+    return pods_has(s->s.pods, name) ? name : pods_find_of_group(s->s.pods, name);
+}
+
+/* ---- Answers ---- */
+
+void
+step_nodes_answer(const struct steps *s, struct step_channel *connection,
+                  const struct running_pod *running)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct step_job job = {.steps = (struct steps *)(uintptr_t)s};
+    struct step_place place = {0};
+    struct step_info info = {
+        .cluster = s->s.agent->cluster,
+        .group = group_of(arena, running->pod),
+        .port = s->port,
+        .agent_uid = s->s.agent->uid,
+        .munge_socket = s->s.munge_socket,
+    };
+
+    list_init(&job.running);
+    job.uid = (char *)(uintptr_t)running->pod->meta->uid;
+    step_nodes_look(&job);
+    info.nodes.items = job.nodes;
+    info.nodes.count = job.n_nodes;
+    steps_fill_place(&job, running, &place);
+    cpuset_format(&place.cpus, &cpus);
+    info.place = (struct step_info_place){
+        .name = place.name,
+        .cpus = cpus.text,
+        .gpus = place.gpus,
+        .memory_bytes = place.memory_bytes,
+    };
+    step_info_encode(&info, &text);
+    step_socket_answer(connection, STEP_FRAME_INFO, text.text);
+    step_socket_close(connection);
+    step_nodes_fini(&job);
+}
+
+/* ---- The step manager ---- */
+
+static void
+on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
+{
+    struct agent_step *e = context;
+    struct step_job *job = e->job;
+
+    agent_step_free(e);
+    steps_try_waiting(job);
+}
+
+/* The id is recorded, so that the next agent does not give it out again. */
+static int
+take_id(struct agent_step *e, struct error *err)
+{
+    struct step_job *job = e->job;
+    const char *dir = job->steps->log_dir;
+    int r;
+
+    e->id = job->next_id;
+    r = step_log_begin(dir, job->uid, &(struct step_log_entry){.id = e->id}, err);
+    if (r < 0)
+        return r;
+    step_log_end(dir, job->uid, e->id);
+    job->next_id++;
+    return 0;
+}
+
+static void
+answer_grant(struct agent_step *e)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    step_grant_encode(&(struct step_grant){.step_id = e->id, .layout = *e->layout}, &text);
+    step_socket_answer(e->connection, STEP_FRAME_GRANT, text.text);
+}
+
+/* Krun keeps the connection and says nothing: what comes is its end. */
+static void
+hold(struct agent_step *e)
+{
+    struct step_job *job = e->job;
+
+    agent_step_leave_queue(e);
+    e->overlaps = e->request.overlaps;
+    e->phase = STEP_HELD;
+    list_add_last(&job->held, &e->link);
+    e->watch = fdwatch_new(job->steps->s.agent->loop, e->connection->fd, FDWATCH_READ,
+                           on_held_connection, e);
+    answer_grant(e);
+}
+
+/* All nodes of the job, with what steps hold of them. Krun's words say nothing about this
+ * node.
+ */
+static struct step_place *
+make_places(const struct step_job *job, const struct running_pod *running, struct arena *arena)
+{
+    struct step_place *places =
+        arena_memdup(arena, job->places, job->n_nodes * sizeof(*job->places));
+    const unsigned own = own_index(job);
+
+    for (unsigned i = 0; i < job->n_nodes; i++)
+        places[i].name = job->nodes[i];
+    if (own < job->n_nodes) {
+        places[own] = (struct step_place){0};
+        steps_fill_place(job, running, &places[own]);
+    }
+    list_foreach(at, &job->held)
+    {
+        const struct agent_step *e = container_of(at, struct agent_step, link);
+
+        for (unsigned i = 0; !e->overlaps && i < e->layout->n_nodes; i++) {
+            const struct step_layout_node *n = &e->layout->nodes[i];
+
+            bitset_or(&places[n->place].busy, &n->cpus);
+            bitset_or(&places[n->place].busy_gpus, &n->gpus);
+        }
+    }
+    return places;
+}
+
+int
+step_nodes_place(struct agent_step *e, const struct running_pod *running, bool is_first,
+                 struct error *err)
+{
+    struct step_job *job = e->job;
+    struct step_layout *layout;
+    int r;
+
+    if (own_index(job) != 0)
+        return error_set(err, -EINVAL, "node '%s' gives out the CPUs of this job, not this one",
+                         job->nodes[0]);
+    if (job->places == NULL) {
+        step_socket_answer(e->connection, STEP_FRAME_NEED, "");
+        agent_step_leave_queue(e);
+        agent_step_free(e);
+        return 1;
+    }
+    layout = arena_new_array(e->arena, struct step_layout, 1);
+    r = step_layout_make(e->arena, &e->request, make_places(job, running, e->arena), job->n_nodes,
+                         layout, err);
+    if (r == 0 && !is_first && !e->request.overlaps)
+        r = error_set(err, -EBUSY, "other steps of the job wait for CPUs");
+    if (r == 0)
+        r = take_id(e, err);
+    if (r < 0)
+        return r;
+    e->layout = layout;
+    hold(e);
+    return 1;
+}
+
+/* ---- The agent of any node ---- */
+
+static bool
+has_id(const struct step_job *job, int64_t id)
+{
+    list_foreach(at, &job->running) if (container_of(at, struct agent_step, link)->id
+                                        == id) return true;
+    return false;
+}
+
+int
+step_nodes_check_grant(const struct agent_step *e, const struct running_pod *running,
+                       struct error *err)
+{
+    const struct step_grant *g = e->grant;
+    const struct step_layout_node *n = &g->layout.nodes[g->node];
+    struct step_place place = {0};
+    steps_fill_place(e->job, running, &place);
+    if (strcmp(n->name, place.name) != 0 || !bitset_contains(&place.cpus, &n->cpus)
+        || g->step_id < 0)
+        return error_set(err, -EINVAL,
+                         "the step manager's grant is for node '%s' with other CPUs than the job "
+                         "has on node '%s'",
+                         n->name, place.name);
+    if (has_id(e->job, g->step_id)
+        || (!e->request.overlaps && bitset_intersects(&place.busy, &n->cpus)))
+        return error_set(err, -EBUSY, "an earlier step is still ending on node '%s'", place.name);
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/krun/krun_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+
+/* How long an agent may be away, and how often it is tried. */
+#define AGENT_AWAY_US  (60 * INT64_C(1000000))
+#define AGENT_AGAIN_US 100000
+/* An agent answers a question at once. */
+#define ANSWER_MS      30000
+
+void
+krun_link_open(struct krun_link *l, int fd, const struct step_keys *keys)
+{
+    *l = (struct krun_link){.fd = fd};
+    step_channel_init(&l->channel, fd, keys);
+    strbuf_init(&l->out);
+    step_send_window_init(&l->input);
+}
+
+void
+krun_link_close(struct krun_link *l)
+{
+    if (l->fd < 0)
+        return;
+    step_channel_fini(&l->channel);
+    close(l->fd);
+    l->fd = -1;
+    step_reader_fini(&l->in);
+    strbuf_fini(&l->out);
+}
+
+/* A path may be longer than an address can hold, so its directory is opened first. */
+static int
+connect_once(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    CLEANUP_FREE char *folder = xstrndup(path, slash != NULL ? (size_t)(slash - path) : 0);
+    CLEANUP_FD int dir = open(slash != NULL ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int r;
+
+    if (fd < 0 || dir < 0) {
+        r = -errno;
+        if (fd >= 0)
+            close(fd);
+        return r;
+    }
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%.80s", dir,
+             slash != NULL ? slash + 1 : path);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0) {
+        (void)fd_set_nonblocking(fd, true);
+        return fd;
+    }
+    r = -errno;
+    close(fd);
+    return r;
+}
+
+int
+krun_link_dial_own(const char *socket, int *ret_fd, struct error *err)
+{
+    const int64_t began_us = clock_monotonic_us(&clock_system);
+
+    for (;;) {
+        int fd = connect_once(socket);
+
+        if (fd >= 0) {
+            *ret_fd = fd;
+            return 0;
+        }
+        if ((fd != -ECONNREFUSED && fd != -ENOENT && fd != -EAGAIN)
+            || clock_monotonic_us(&clock_system) - began_us > AGENT_AWAY_US)
+            return error_set(err, fd, "the agent of this node cannot be reached at '%s': %s",
+                             socket, strerror(-fd));
+        usleep(AGENT_AGAIN_US);
+    }
+}
+
+void
+krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payload, size_t length)
+{
+    step_frame_add(&l->out, &(struct step_frame){
+                                .type = type,
+                                .task = STEP_ALL_TASKS,
+                                .payload = payload,
+                                .length = length,
+                            });
+}
+
+/* After an error, what the other side has sent before is read first. */
+void
+krun_link_flush(struct krun_link *l)
+{
+    while (!l->is_lost && l->sent < l->out.length) {
+        ssize_t n = step_channel_send(&l->channel, l->out.text + l->sent, l->out.length - l->sent);
+
+        if (n < 0)
+            return;
+        l->sent += (size_t)n;
+    }
+    strbuf_truncate(&l->out, 0);
+    l->sent = 0;
+    (void)step_channel_flush(&l->channel);
+}
+
+bool
+krun_link_is_flushed(const struct krun_link *l)
+{
+    return l->sent == l->out.length && step_channel_is_flushed(&l->channel);
+}
+
+void
+krun_link_receive(struct krun_link *l)
+{
+    do {
+        size_t room;
+        char *at = step_reader_space(&l->in, &room);
+        ssize_t n = step_channel_receive(&l->channel, at, room);
+
+        if (n > 0)
+            step_reader_add(&l->in, (size_t)n);
+        else if (n != -EAGAIN)
+            l->is_lost = true;
+        if (n <= 0)
+            return;
+    } while (step_channel_has_bytes(&l->channel) && step_reader_left(&l->in) < STEP_FRAME_BYTES);
+}
+
+int
+krun_link_next(struct krun_link *l, struct step_frame *ret_frame)
+{
+    return step_reader_next(&l->in, ret_frame);
+}
+
+int
+krun_link_wait(struct krun_link *l, struct step_frame *ret_frame, struct error *err)
+{
+    for (;;) {
+        int r;
+
+        krun_link_flush(l);
+        r = krun_link_next(l, ret_frame);
+        if (r != 0)
+            return r > 0 ? 0 : error_set(err, r, "the agent's answer is not understood");
+        if (l->is_lost)
+            return error_set(err, -ECONNRESET, "the agent has closed the connection");
+        if (!step_channel_has_bytes(&l->channel)) {
+            struct pollfd p = {.fd = l->fd, .events = POLLIN};
+
+            if (!krun_link_is_flushed(l))
+                p.events |= POLLOUT;
+            r = poll(&p, 1, ANSWER_MS);
+            if (r == 0)
+                return error_set(err, -ETIMEDOUT, "the agent does not answer");
+        }
+        krun_link_receive(l);
+    }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* krun_link.h - one connection of a krun: to its agent, to the step manager, or to the
+ * kiln-step of a node
+ *
+ * Thread: the program's only one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+#include "lib/step/step_channel.h"
+#include "lib/step/step_frames.h"
+
+struct error;
+struct step_keys;
+
+struct krun_link {
+    struct step_channel channel;
+    int fd; /* -1: none */
+    struct step_reader in;
+    struct strbuf out;
+    size_t sent;
+    struct step_send_window input; /* what the tasks there may be sent */
+    struct step_receive_window windows[STEP_STREAMS];
+    size_t owed[STEP_STREAMS]; /* received and not credited */
+    bool is_accepted, has_ended, is_lost;
+    const char *node; /* for messages; NULL: the own one */
+};
+
+/* Life. Open takes the descriptor; the keys are NULL on the own node. */
+void krun_link_open(struct krun_link *l, int fd, const struct step_keys *keys);
+void krun_link_close(struct krun_link *l);
+
+/* Connects to the agent's socket, again and again for a while if nobody listens there,
+ * because the agent may be restarted.
+ */
+int krun_link_dial_own(const char *socket, int *ret_fd, struct error *err);
+
+/* Adds a frame without stream and task. */
+void krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payload,
+                   size_t length);
+void krun_link_flush(struct krun_link *l);
+bool krun_link_is_flushed(const struct krun_link *l);
+
+/* Receives what is here now; notes the end of the connection. Next: as
+ * step_reader_next.
+ */
+void krun_link_receive(struct krun_link *l);
+int krun_link_next(struct krun_link *l, struct step_frame *ret_frame);
+
+/* Waits for one frame, while nothing else happens: for questions before a step. */
+int krun_link_wait(struct krun_link *l, struct step_frame *ret_frame, struct error *err);

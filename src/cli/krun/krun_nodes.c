@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/krun/krun_nodes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/krun/krun_link.h"
+#include "cli/krun/node_dial.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/step_handshake.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/thread.h"
+#include "lib/step/step_info.h"
+#include "lib/step/step_layout.h"
+
+/* Connections that are opened at a time: each waits for MUNGE on both machines. */
+#define THREADS_MOST 16u
+
+struct krun_nodes {
+    struct arena *arena;
+    char *socket, *pod_uid;
+    struct step_info info;
+    struct credential_backend *backend;
+};
+
+void
+krun_nodes_free(struct krun_nodes *n)
+{
+    if (n == NULL)
+        return;
+    credential_backend_free(n->backend);
+    free(n->socket);
+    free(n->pod_uid);
+    arena_free(n->arena);
+    free(n);
+}
+
+/* ---- Questions ---- */
+
+/* The texts of the answer are the arena's. */
+static int
+ask(struct krun_link *l, const char *pod, struct arena *arena, struct step_info *ret_info,
+    struct error *err)
+{
+    struct step_frame f;
+    int r;
+
+    krun_link_add(l, STEP_FRAME_ASK, pod, strlen(pod));
+    r = krun_link_wait(l, &f, err);
+    if (r < 0)
+        return r;
+    if (f.type == STEP_FRAME_REFUSE)
+        return error_set(err, -ECONNREFUSED, "%.*s", (int)f.length, f.payload);
+    if (f.type != STEP_FRAME_INFO)
+        return error_set(err, -EBADMSG, "the agent's answer is not understood");
+    return step_info_decode(arena, f.payload, f.length, ret_info, err);
+}
+
+int
+krun_nodes_open(const char *socket, const char *pod_uid, struct krun_nodes **ret_nodes,
+                struct error *err)
+{
+    CLEANUP(krun_nodes_freep) struct krun_nodes *n = xnew(struct krun_nodes);
+    struct krun_link l;
+    int fd;
+    int r = krun_link_dial_own(socket, &fd, err);
+
+    n->arena = arena_new(0);
+    n->socket = xstrdup(socket);
+    n->pod_uid = xstrdup(pod_uid);
+    if (r < 0)
+        return r;
+    krun_link_open(&l, fd, NULL);
+    r = ask(&l, pod_uid, n->arena, &n->info, err);
+    krun_link_close(&l);
+    if (r < 0)
+        return r;
+    n->backend = credential_backend_new_munge(n->info.munge_socket);
+    *ret_nodes = n;
+    n = NULL;
+    return 0;
+}
+
+bool
+krun_nodes_are_several(const struct krun_nodes *n)
+{
+    return n->info.nodes.count > 1;
+}
+
+/* ---- Connections ---- */
+
+static bool
+is_own(const struct krun_nodes *n, const char *node)
+{
+    return n->info.place.name != NULL && strcmp(n->info.place.name, node) == 0;
+}
+
+static int
+dial(struct krun_nodes *n, const char *node, struct krun_link *l, struct error *err)
+{
+    const struct node_dial to = {
+        .backend = n->backend,
+        .cluster = n->info.cluster,
+        .node = node,
+        .pod = n->info.group,
+        .port = (unsigned)n->info.port,
+        .agent_uid = (uid_t)n->info.agent_uid,
+    };
+    struct step_keys keys;
+    const bool is_here = is_own(n, node);
+    int fd, r;
+
+    if (is_here)
+        r = krun_link_dial_own(n->socket, &fd, err);
+    else if (n->info.port == 0 || n->info.group == NULL || n->info.cluster == NULL)
+        r = error_set(err, -EHOSTUNREACH,
+                      "the agent of this node has no port for steps (listen in agent.yaml), so "
+                      "node '%s' is not reached",
+                      node);
+    else
+        r = node_dial(&to, &fd, &keys, err);
+    if (r < 0)
+        return r;
+    krun_link_open(l, fd, is_here ? NULL : &keys);
+    l->node = node;
+    explicit_bzero(&keys, sizeof(keys));
+    return 0;
+}
+
+int
+krun_nodes_dial_manager(struct krun_nodes *n, struct krun_link *l, struct error *err)
+{
+    return dial(n, n->info.nodes.items[0], l, err);
+}
+
+/* Several threads do the same for the elements of a list; the first error stays. */
+struct each {
+    struct krun_nodes *nodes;
+    int (*fn)(struct each *each, unsigned index, struct error *err);
+    unsigned count;
+    atomic_uint next;
+    atomic_bool has_failed;
+    pthread_mutex_t lock;
+    struct error error;
+    /* of the two uses */
+    const struct step_layout *layout;
+    struct krun_link *links;
+    struct step_info_place *places;
+};
+
+static void *
+run_each(void *arg)
+{
+    struct each *e = arg;
+    unsigned i;
+
+    while (!atomic_load(&e->has_failed) && (i = atomic_fetch_add(&e->next, 1)) < e->count) {
+        struct error err = {0};
+
+        if (e->fn(e, i, &err) >= 0)
+            continue;
+        pthread_mutex_lock(&e->lock);
+        if (e->error.code == 0)
+            e->error = err;
+        pthread_mutex_unlock(&e->lock);
+        atomic_store(&e->has_failed, true);
+    }
+    return NULL;
+}
+
+/* The caller is one of the threads. */
+static int
+for_each(struct each *e, struct error *err)
+{
+    pthread_t threads[THREADS_MOST];
+    unsigned n = 0;
+
+    pthread_mutex_init(&e->lock, NULL);
+    while (n + 1 < e->count && n < THREADS_MOST
+           && thread_start(&threads[n], "krun-dial", run_each, e) == 0)
+        n++;
+    (void)run_each(e);
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+    pthread_mutex_destroy(&e->lock);
+    return e->error.code == 0 ? 0 : error_set(err, e->error.code, "%s", e->error.text);
+}
+
+static int
+dial_one(struct each *e, unsigned i, struct error *err)
+{
+    return dial(e->nodes, e->layout->nodes[i].name, &e->links[i], err);
+}
+
+int
+krun_nodes_dial(struct krun_nodes *n, const struct step_layout *layout, struct krun_link *links,
+                struct error *err)
+{
+    struct each e = {.nodes = n, .fn = dial_one, .count = layout->n_nodes, .layout = layout};
+    int r;
+
+    e.links = links;
+    for (unsigned i = 0; i < layout->n_nodes; i++)
+        links[i].fd = -1;
+    r = for_each(&e, err);
+    for (unsigned i = 0; r < 0 && i < layout->n_nodes; i++)
+        krun_link_close(&links[i]);
+    return r;
+}
+
+/* ---- Places ---- */
+
+/* The arena belongs to all threads, so each question has one of its own. */
+static int
+ask_one(struct each *e, unsigned i, struct error *err)
+{
+    struct krun_nodes *n = e->nodes;
+    const char *node = n->info.nodes.items[i];
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct step_info info;
+    struct krun_link l;
+    int r;
+
+    r = dial(n, node, &l, err);
+    if (r < 0)
+        return r;
+    r = ask(&l, is_own(n, node) ? n->pod_uid : n->info.group, arena, &info, err);
+    krun_link_close(&l);
+    if (r < 0)
+        return error_wrap(err, r, "node '%s'", node);
+    pthread_mutex_lock(&e->lock);
+    e->places[i] = info.place;
+    e->places[i].name = node;
+    if (info.place.cpus != NULL)
+        e->places[i].cpus = arena_strdup(n->arena, info.place.cpus);
+    pthread_mutex_unlock(&e->lock);
+    return 0;
+}
+
+int
+krun_nodes_ask_places(struct krun_nodes *n, struct strbuf *out, struct error *err)
+{
+    struct each e = {.nodes = n, .fn = ask_one, .count = n->info.nodes.count};
+    int r;
+
+    e.places = arena_new_array(n->arena, struct step_info_place, e.count);
+    r = for_each(&e, err);
+    if (r == 0)
+        step_places_encode(e.places, e.count, out);
+    return r;
+}
