@@ -261,7 +261,7 @@ TXT
 counted() { admin get resourcequota cap -o json | jq -e '.status.used["requests.cpu"] == "1"'; }
 ok "a task of an array runs" wait_for 30 task_runs 1
 ok "a quota counts it" wait_for 20 counted
-first=$(submit -c 4 elements.sh first)
+submit -c 4 elements.sh first >/dev/null
 ok "a job takes the rest of the quota" wait_for 20 started first
 over=$(submit -c 4 elements.sh over)
 is_kept_back() { as kilntest1 kctl why "$over" | grep -q "quota"; }
@@ -311,6 +311,36 @@ ok "it was not started a third time" started_again
 let_end held
 ok "the held job completes" wait_for 30 job_is "$held" Completed
 for name in elements.1 elements.2 elements.3 elements.4 held failed first over; do
+    is "$name was started once" "$(count_of "$name" | tr -d ' ')" 1
+done
+
+# --- jobs of several nodes, and one that waits for another --------------------------------
+admin delete resourcequota cap >/dev/null
+gang=$(submit --hold -N 2 elements.sh gang)
+whole=$(submit --hold -N 2 elements.sh whole)
+one=$(submit --hold elements.sh one)
+after=$(submit -d "afterok:$one" elements.sh after)
+copy_to gangs
+as kilntest1 kctl release "$gang" "$whole" "$one" >/dev/null
+let_end whole
+let_end one
+ok "a job of two nodes runs" wait_for 30 started gang
+ok "another has completed" wait_for 30 job_is "$whole" Completed
+ok "a job that waited for a third runs" wait_for 30 started after
+put_back gangs
+cluster_controller
+wait_for 60 ready || bail_out "the nodes are not ready"
+as kilntest1 kctl release "$gang" "$whole" "$one" >/dev/null
+ok "the first pod of the job of two nodes is adopted" wait_for 30 runs_at_all "$gang-0"
+ok "so is the second" wait_for 30 runs_at_all "$gang-1"
+ok "the other completes again, without a start" wait_for 30 job_is "$whole" Completed
+ok "so does the third" wait_for 30 job_is "$one" Completed
+ok "and the job that waited for it is adopted" wait_for 30 runs_at_all "$after-0"
+let_end after
+let_end gang
+ok "that completes" wait_for 30 job_is "$after" Completed
+ok "the job of two nodes completes" wait_for 30 job_is "$gang" Completed
+for name in gang whole one after; do
     is "$name was started once" "$(count_of "$name" | tr -d ' ')" 1
 done
 finish

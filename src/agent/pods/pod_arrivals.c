@@ -32,6 +32,8 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
+#define AFTER_OTHERS_MS 5000
+
 /* The pod may overlap a frozen pod that yields its cores. */
 static int
 check_beside(const struct pod_run *there, const struct allocation *wanted, struct error *err)
@@ -267,17 +269,22 @@ pods_note_known(struct pods *p, struct pod_run *run)
     p->left(p->context);
 }
 
-/* The pod has ended here before, which the API's store has lost. */
+/* The pod has ended here before, which the API's store has lost. If it was told to
+ * end, the reason may be how another pod of the job ended on another node: that is
+ * known first, so that a gang that has completed does not fail by the ends that
+ * followed.
+ */
 bool
 pods_repeat_end(struct pods *p, const struct object *pod)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct json *report = pod_ends_find(p->ends, arena, pod->meta->uid);
+    bool was_deleted;
+    const struct json *report = pod_ends_find(p->ends, arena, pod->meta->uid, &was_deleted);
 
     if (report == NULL)
         return false;
     log_info("pod '%s/%s' has ended here before, reporting its end again", pod->meta->namespace,
              pod->meta->name);
-    pod_run_repeat_end(pods_add_run(p, pod), report);
+    pod_run_repeat_end(pods_add_run(p, pod), report, was_deleted ? AFTER_OTHERS_MS : 0);
     return true;
 }

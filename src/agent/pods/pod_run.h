@@ -110,7 +110,7 @@ void pod_run_report_now(struct pod_run *run);
 void pod_run_note_forgotten(struct pod_run *run);
 void pod_run_set_orphan(struct pod_run *run, bool is_orphan);
 void pod_run_dismiss(struct pod_run *run);
-void pod_run_repeat_end(struct pod_run *run, const struct json *report);
+void pod_run_repeat_end(struct pod_run *run, const struct json *report, int64_t after_ms);
 void pod_run_recheck(struct pod_run *run);
 
 /* Look. pod_run_format_cgroup returns false before the run has a cgroup, and

@@ -329,9 +329,11 @@ on_change(const struct object *old_object, const struct object *new_object, void
         pod_run_update(run, pod);
     } else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
         return; /* its end was reported; its output is kept with the pod */
-    else if (map_find(p->over, pod->meta->uid) != NULL)
+    else if (map_find(p->over, pod->meta->uid) != NULL && !informer_is_listing(p->informer))
         return;
     else if (pod->meta->deleted_at_us == 0 && pods_repeat_end(p, pod))
+        return;
+    else if (map_find(p->over, pod->meta->uid) != NULL)
         return;
     else if (pod_of(pod)->status.allocation != NULL || pod->meta->deleted_at_us != 0)
         add_pod(p, pod);

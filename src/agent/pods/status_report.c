@@ -260,14 +260,16 @@ status_report_send(struct pod_run *s)
 }
 
 void
-pod_run_repeat_end(struct pod_run *s, const struct json *report)
+pod_run_repeat_end(struct pod_run *s, const struct json *report, int64_t after_ms)
 {
     struct strbuf text = STRBUF_INIT;
 
     json_print(report, &text);
     s->end_report = strbuf_take(&text);
     s->is_end_noted = true;
-    pod_run_finish(s);
+    pod_run_set_phase(s, POD_RUN_DONE);
+    s->wanted = REPORT_END;
+    timer_start(s->report_timer, after_ms);
 }
 
 void

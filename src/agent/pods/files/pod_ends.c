@@ -53,6 +53,8 @@ pod_ends_note(struct end_records *ends, struct arena *arena, const struct object
     if (item == NULL)
         return;
     json_set(arena, item, "report", json_dup(arena, report));
+    if (pod->meta->deleted_at_us != 0)
+        json_set_bool(arena, item, "wasDeleted", true);
     json_print(item, &text);
     end_records_add(ends, pod->meta->uid, pod->revision, text.text);
 }
@@ -64,11 +66,14 @@ parse(struct arena *arena, const char *text)
 }
 
 struct json *
-pod_ends_find(const struct end_records *ends, struct arena *arena, const char *pod_uid)
+pod_ends_find(const struct end_records *ends, struct arena *arena, const char *pod_uid,
+              bool *ret_was_deleted)
 {
     CLEANUP_FREE char *text = end_records_find(ends, pod_uid);
-    struct json *report = text != NULL ? json_get(parse(arena, text), "report") : NULL;
+    struct json *item = text != NULL ? parse(arena, text) : NULL;
+    struct json *report = json_get(item, "report");
 
+    *ret_was_deleted = json_is_true(json_get(item, "wasDeleted"));
     return json_is(report, JSON_OBJECT) ? report : NULL;
 }
 

@@ -25,9 +25,9 @@ struct json *pod_ends_describe(struct arena *arena, const struct object *pod);
 void pod_ends_note(struct end_records *ends, struct arena *arena, const struct object *pod,
                    const struct json *report);
 
-/* The report, or NULL. */
-struct json *pod_ends_find(const struct end_records *ends, struct arena *arena,
-                           const char *pod_uid);
+/* The report, or NULL; and whether the pod was being deleted when it ended. */
+struct json *pod_ends_find(const struct end_records *ends, struct arena *arena, const char *pod_uid,
+                           bool *ret_was_deleted);
 
 /* Descriptions of the pods that have ended, of those whose last known revision is lost. */
 typedef bool pod_ends_is_lost_fn(int64_t revision, void *context);

@@ -12,7 +12,8 @@
  * A pod that the store has lost with its binding is the next pod of that name
  * that its Job gets (marks/lost_pods.h): it gets the uid that it has on the node,
  * and its binding, when it is made. A pod of that name that was made meanwhile and
- * has no node is replaced by it.
+ * has no node becomes it: watchers see a change to another uid, as after a watch
+ * that missed a deletion, and nobody counts a pod that was removed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +22,6 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/marks/cluster_mark.h"
 #include "controller/apiserver/marks/lost_pods.h"
-#include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -40,7 +40,6 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
-#include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -130,6 +129,7 @@ bind(struct request *q, struct store_txn *txn, const struct object *pod,
     old_tree = object_tree(pod, q->arena);
     tree = bind_make_tree(&m, pod, old_tree);
     json_remove(json_get(tree, "spec"), "schedulingGates"); /* they were removed before */
+    json_set_string(q->arena, json_get(tree, "metadata"), "uid", arena_strdup(q->arena, held->uid));
     return write_put_other(q, txn, &pod_kind, tree, old_tree);
 }
 
@@ -217,6 +217,7 @@ bind_lost(struct request *q, struct store_txn *txn, const struct object *pod,
     const char *text = arena_strdup(q->arena, lost->allocation);
     const struct held_pod held = {
         .node = lost->node,
+        .uid = lost->uid,
         .allocation = json_parse(q->arena, text, strlen(text), NULL, NULL),
     };
 
@@ -275,27 +276,6 @@ note_lost(const struct request *q, const struct held_pod *held)
                    });
 }
 
-/* The new pod has the spec of the one that the Job got meanwhile. */
-static bool
-replace(struct held_list *l, const struct object *made, const struct held_pod *held)
-{
-    struct request *q = l->q;
-    struct json *tree = json_dup(q->arena, object_tree(made, q->arena));
-    struct put put = {.kind = &pod_kind, .tree = tree};
-    const struct object *pod;
-    struct error err = {0};
-
-    json_set_string(q->arena, json_get(tree, "metadata"), "uid", arena_strdup(q->arena, held->uid));
-    json_remove(json_get(tree, "metadata"), "resourceVersion");
-    write_remove_pod(q, l->txn, made);
-    pod = put_object(q->arena, l->txn, &put, &err);
-    if (pod == NULL) {
-        reply_internal(&q->reply, "%s", err.text);
-        return false;
-    }
-    return bind(q, l->txn, pod, held);
-}
-
 /* ---- The list ---- */
 
 static bool
@@ -343,7 +323,7 @@ take_known(struct held_list *l, const struct object *pod, const struct held_pod 
         return true;
     if (is_unbound(pod)) {
         begin(l);
-        return is_same ? bind(l->q, l->txn, pod, held) : replace(l, pod, held);
+        return bind(l->q, l->txn, pod, held);
     }
     if (!is_same || strcmp(node, held->node) != 0)
         log_warning("pod '%s/%s' is bound to node '%s', and node '%s' has it, too: one of the two "
@@ -352,48 +332,92 @@ take_known(struct held_list *l, const struct object *pod, const struct held_pod 
     return true;
 }
 
+/* A later attempt is known: an earlier one that was made meanwhile, and has no node, is
+ * over.
+ */
 static bool
-take(struct held_list *l, const struct json *item)
+end_earlier_made(struct held_list *l, const struct held_pod *held)
 {
-    struct request *q = l->q;
+    const char *suffix = strstr(held->name, "-r");
+    const int64_t attempt = suffix != NULL ? strtoll(suffix + 2, NULL, 10) : 0;
+    bool is_fine = true;
+
+    for (int64_t i = attempt - 1; is_fine && i >= 0 && i >= attempt - ATTEMPTS_ON; i--) {
+        CLEANUP_FREE char *name =
+            i > 0 ? xasprintf("%.*s-r%" PRId64, (int)(suffix - held->name), held->name, i)
+                  : xstrndup(held->name, (size_t)(suffix - held->name));
+        const struct object *pod =
+            store_find(l->q->server->store, STORE_PENDING, &pod_kind, held->namespace, name);
+        const struct owner_reference *owner = pod != NULL ? meta_controller(pod->meta) : NULL;
+
+        if (owner == NULL || strcmp(owner->uid, held->job_uid) != 0 || !is_unbound(pod))
+            continue;
+        begin(l);
+        is_fine = end_earlier(l->q, l->txn, pod);
+    }
+    return is_fine;
+}
+
+static bool
+take_lost(struct held_list *l, const struct held_pod *held, const struct json *item)
+{
+    const struct object *job = is_lost(l, item) ? find_job(l->q, held, item) : NULL;
+
+    if (job == NULL || !may_have(l->q, held->node, job))
+        return true;
+    note_lost(l->q, held);
+    return end_earlier_made(l, held);
+}
+
+/* Takes the item if the store has a pod of that name, or if it has none. */
+static bool
+take(struct held_list *l, const struct json *item, bool is_known)
+{
     const struct held_pod held = {
-        .node = q->route.name,
+        .node = l->q->route.name,
         .namespace = json_get_text(item, "namespace"),
         .name = json_get_text(item, "name"),
         .uid = json_get_text(item, "uid"),
         .job_uid = json_path_text(item, "job.uid"),
         .allocation = json_get(item, "allocation"),
     };
-    const struct object *pod, *job;
+    const struct object *pod;
 
     if (held.namespace == NULL || held.name == NULL || held.uid == NULL || held.allocation == NULL)
         return true;
-    pod = store_find(q->server->store, STORE_PENDING, &pod_kind, held.namespace, held.name);
-    if (pod != NULL)
-        return take_known(l, pod, &held, item);
-    job = is_lost(l, item) ? find_job(q, &held, item) : NULL;
-    if (job != NULL && may_have(q, held.node, job))
-        note_lost(q, &held);
-    return true;
+    pod = store_find(l->q->server->store, STORE_PENDING, &pod_kind, held.namespace, held.name);
+    if ((pod != NULL) != is_known)
+        return true;
+    return is_known ? take_known(l, pod, &held, item) : take_lost(l, &held, item);
+}
+
+static bool
+take_all(struct held_list *l, bool is_known)
+{
+    static const char *const lists[] = {"pods", "ended"};
+    bool is_fine = true;
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const struct json *items = json_get(l->q->body, lists[i]);
+
+        for (uint32_t at = 0; is_fine && json_is(items, JSON_ARRAY) && at < items->count; at++)
+            is_fine = take(l, json_at(items, at), is_known);
+    }
+    return is_fine;
 }
 
 static bool
 take_held(struct request *q, struct store_txn **txn)
 {
-    static const char *const lists[] = {"pods", "ended"};
     struct held_list l = {.q = q, .txn = *txn};
-    bool is_fine = true;
+    bool is_fine;
 
     if (q->principal->type != PRINCIPAL_AGENT)
         return true;
     revision_ranges_parse(store_find_secret(q->server->store, STORE_LOST_REVISIONS), &l.lost);
     revision_ranges_parse(store_find_secret(q->server->store, STORE_SKIPPED_REVISIONS), &l.skipped);
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        const struct json *items = json_get(q->body, lists[i]);
-
-        for (uint32_t at = 0; is_fine && json_is(items, JSON_ARRAY) && at < items->count; at++)
-            is_fine = take(&l, json_at(items, at));
-    }
+    /* Later attempts come first: they tell that earlier ones are over. */
+    is_fine = take_all(&l, false) && take_all(&l, true);
     *txn = l.txn;
     return is_fine;
 }

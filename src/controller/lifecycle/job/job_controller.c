@@ -17,6 +17,7 @@
 #include "controller/lifecycle/job/job_sync.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "controller/lifecycle/job/pod_marks.h"
+#include "controller/lifecycle/job/pod_sight.h"
 #include "controller/lifecycle/job/quota_waiters.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
@@ -379,9 +380,7 @@ on_job(const struct object *old_object, const struct object *new_object, void *c
     }
 }
 
-/* Only this event says how a deleted pod has ended; all other changes can be
- * counted later.
- */
+/* Only this event says how a deleted pod has ended; the rest can be counted later. */
 static void
 note_pod_change(struct job_controller *c, const char *key, const struct owner_reference *owner,
                 const struct object *old_pod, const struct object *new_pod)
@@ -404,7 +403,7 @@ note_pod_change(struct job_controller *c, const char *key, const struct owner_re
                                   job_memories_count(c->memories, job_of(job), old_pod));
     if (m != NULL && new_pod != NULL)
         job_pod_counts_see(m->counts, job_of(job), pod_of(new_pod));
-    else if (m != NULL)
+    else if (m != NULL && !pod_sight_became(c->cache, old_pod))
         job_pod_counts_see_gone(m->counts, job_of(job), pod_of(old_pod));
     if (m != NULL && new_pod != NULL && job_sync_is_outdated(new_pod, job))
         m->is_updated = false;

@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_scheduling.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
@@ -96,4 +100,18 @@ pod_sight_note_yield(char **yields_to, const struct pod *pod, unsigned sight, bo
         return;
     free(*yields_to);
     *yields_to = to != NULL ? xstrdup(to) : NULL;
+}
+
+bool
+pod_sight_became(const struct object_cache *cache, const struct object *pod)
+{
+    const struct object *now =
+        object_cache_find(cache, &pod_kind, pod->meta->namespace, pod->meta->name);
+    const struct owner_reference *is = now != NULL ? meta_controller(now->meta) : NULL;
+    const struct owner_reference *was = meta_controller(pod->meta);
+    const char *node = pod_of(pod)->spec.node_name;
+
+    return is != NULL && was != NULL && strcmp(is->uid, was->uid) == 0
+           && strcmp(now->meta->uid, pod->meta->uid) != 0 && (node == NULL || node[0] == '\0')
+           && pod->meta->deleted_at_us == 0 && !pod_is_finished(pod_of(pod));
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 
 struct job;
+struct object;
+struct object_cache;
 struct pod;
 
 enum pod_sight {
@@ -41,3 +43,8 @@ int pod_sight_change(unsigned was, unsigned is, unsigned what);
  */
 void pod_sight_note_yield(char **yields_to, const struct pod *pod, unsigned sight,
                           bool is_one_frozen);
+
+/* Whether the pod waited and has become the one that a node has, after an older state
+ * was put back (apiserver/verbs/held_pods): it has another uid now, and was not removed.
+ */
+bool pod_sight_became(const struct object_cache *cache, const struct object *pod);

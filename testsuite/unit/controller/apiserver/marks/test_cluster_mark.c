@@ -611,7 +611,8 @@ START_TEST(a_pod_that_was_lost_is_the_one_that_its_job_gets)
     CLEANUP_FREE char *mark = NULL, *job = NULL, *made = NULL, *body = NULL;
     CLEANUP_FREE char *later = NULL, *early = NULL, *deleted = NULL, *second = NULL;
     CLEANUP_FREE char *other = NULL;
-    CLEANUP_FREE char *p2 = NULL, *p3 = NULL, *p4 = NULL, *p5 = NULL;
+    CLEANUP_FREE char *p2 = NULL, *p3 = NULL, *p4 = NULL, *p5 = NULL, *p6 = NULL;
+    CLEANUP_FREE char *first = NULL, *requeued = NULL;
     int64_t known, lost;
 
     world_init(&w);
@@ -633,19 +634,23 @@ START_TEST(a_pod_that_was_lost_is_the_one_that_its_job_gets)
 
     go_on_with(&w, copy);
     made = make_pod(&w, job, "j-0", 0);
+    p6 = make_pod(&w, job, "j-6", 0);
     later = item_of_job("j-1", 1, lost, job);
     early = item_of_job("j-0", 2, lost, job);          /* its Job has got another pod */
     deleted = item_of_job("j-2", 3, known, job);       /* the node has not noticed */
     second = item_of_job("j-3-r1", 4, lost, job);      /* the first attempt is not known */
     other = item_of_job("j-4", 5, lost, NODES_UID(9)); /* of a Job that is gone */
+    first = item_of_job("j-6", 6, lost, job);          /* and then requeued */
+    requeued = item_of_job("j-6-r1", 7, lost, job);
     body = xasprintf("{\"mark\":\"%s\",\"listsPods\":true,\"listsEnded\":true,\"pods\":[%s,%s],"
-                     "\"ended\":[%s,%s,%s]}",
-                     mark, later, early, deleted, second, other);
+                     "\"ended\":[%s,%s,%s,%s,%s]}",
+                     mark, later, early, first, deleted, second, other, requeued);
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES "/n1/mark", body), 201);
     check_pod(&w, "j-0", made, "", "Pending");
     ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_POST, NODES "/n1/mark", body), 201);
     check_pod(&w, "j-0", NODES_UID(2), "n1", "Pending");
     ck_assert(has_node(&w, "j-0", "2"));
+    check_pod(&w, "j-6", p6, "", "Failed");
 
     free(make_pod(&w, job, "j-1", 0));
     check_pod(&w, "j-1", NODES_UID(1), "n1", "Pending");
