@@ -29,6 +29,7 @@
 #include "controller/store/store.h"
 #include "lib/auth/digest.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/http/http_server.h"
 
 static const struct principal component_principals[] = {
@@ -43,6 +44,7 @@ apiserver_new(const struct apiserver_settings *settings)
 
     server->loop = settings->loop;
     server->clock = settings->clock;
+    server->started_us = clock_monotonic_us(settings->clock);
     server->store = settings->store;
     server->workers = settings->workers;
     server->auth = settings->auth;

@@ -28,10 +28,11 @@ struct metric {
     char *labels; /* formatted: a="x",b="y" */
     metric_read_fn read;
     void *read_context;
-    _Atomic uint64_t count;     /* of a counter */
-    _Atomic uint64_t value;     /* bits of a double: a gauge's value, a
+    _Atomic uint64_t count;      /* of a counter */
+    _Atomic uint64_t value;      /* bits of a double: a gauge's value, a
                                  * histogram's sum */
-    _Atomic uint64_t buckets[]; /* of a histogram: n_bounds + 1, not
+    _Atomic uint64_t last, most; /* of a histogram: bits of doubles, not formatted */
+    _Atomic uint64_t buckets[];  /* of a histogram: n_bounds + 1, not
                                  * cumulative */
 };
 
@@ -358,6 +359,9 @@ metric_observe(struct metric *metric, double value)
     }
     atomic_fetch_add_explicit(&metric->buckets[low], 1, memory_order_relaxed);
     metric_add(metric, value);
+    atomic_store_explicit(&metric->last, bits_of(value), memory_order_relaxed);
+    if (value > double_of(atomic_load_explicit(&metric->most, memory_order_relaxed)))
+        atomic_store_explicit(&metric->most, bits_of(value), memory_order_relaxed);
 }
 
 void
@@ -471,4 +475,35 @@ metric_format(struct metric_registry *registry, struct strbuf *out)
                 add_line(out, family->series[j], "", (double)NAN, value_of(family->series[j]));
     }
     pthread_mutex_unlock(&registry->lock);
+}
+
+static void
+add_totals(const struct metric *m, size_t n_buckets, struct metric_totals *totals)
+{
+    const double most = double_of(atomic_load_explicit(&m->most, memory_order_relaxed));
+
+    for (size_t i = 0; i < n_buckets; i++)
+        totals->count += atomic_load_explicit(&m->buckets[i], memory_order_relaxed);
+    totals->sum += double_of(atomic_load_explicit(&m->value, memory_order_relaxed));
+    totals->last = double_of(atomic_load_explicit(&m->last, memory_order_relaxed));
+    if (most > totals->most)
+        totals->most = most;
+}
+
+bool
+metric_find_totals(struct metric_registry *registry, const char *name, struct metric_totals *ret)
+{
+    const struct metric_family *family;
+    bool is_found;
+    size_t at;
+
+    *ret = (struct metric_totals){0};
+    pthread_mutex_lock(&registry->lock);
+    at = place_of(registry, name);
+    family = at < registry->n_families ? registry->families[at] : NULL;
+    is_found = family != NULL && family->type == HISTOGRAM && strcmp(family->name, name) == 0;
+    for (size_t i = 0; is_found && i < family->n_series; i++)
+        add_totals(family->series[i], family->n_bounds + 1, ret);
+    pthread_mutex_unlock(&registry->lock);
+    return is_found;
 }

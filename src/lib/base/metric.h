@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,3 +72,13 @@ void metric_read(struct metric *metric, metric_read_fn read, void *context);
 /* Look: the text of all series, sorted by the names of the families and by their labels.
  */
 void metric_format(struct metric_registry *registry, struct strbuf *out);
+
+/* The values that were observed by all series of a histogram since the process started; the last value is of one
+ * of them. Returns false if the registry has no such histogram.
+ */
+struct metric_totals {
+    uint64_t count;
+    double sum, last, most;
+};
+bool metric_find_totals(struct metric_registry *registry, const char *name,
+                        struct metric_totals *ret);

@@ -44,6 +44,7 @@ struct workers;
 struct apiserver {
     struct loop *loop;
     struct clock *clock;
+    int64_t started_us; /* monotonic */
     struct store *store;
     struct workers *workers;
     struct auth_server *auth; /* NULL: local peers only */

@@ -4,6 +4,7 @@
  *   {"version": "...", "leaders": [{"name": "kube-scheduler",
  *    "holder": "head_1"}, ...], "jobs": {"Pending": 12, ...},
  *    "oldestWaiting": {"id": 7, "user": "alice", "since": "..."},
+ *    "scheduling": {"attempts": 40, "totalMicroseconds": 3100, ...},
  *    "warnings": ["..."]}
  */
 #include <inttypes.h>
@@ -26,7 +27,9 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/macro.h"
+#include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/version/version.h"
 #include "lib/json/json.h"
@@ -217,6 +220,26 @@ add_leaders(struct request *q, struct json *tree)
     json_set(q->arena, tree, "leaders", leaders);
 }
 
+/* The cycles of the scheduler of this process since it started, for sdiag. */
+static void
+add_scheduling(struct request *q, struct json *tree)
+{
+    struct metric_totals cycles;
+    struct json *at;
+
+    if (q->server->metrics == NULL
+        || !metric_find_totals(q->server->metrics, "scheduler_scheduling_attempt_duration_seconds",
+                               &cycles))
+        return;
+    at = json_make_object(q->arena, tree, "scheduling");
+    json_set_int(q->arena, at, "attempts", (int64_t)cycles.count);
+    json_set_int(q->arena, at, "totalMicroseconds", (int64_t)(cycles.sum * 1e6));
+    json_set_int(q->arena, at, "lastMicroseconds", (int64_t)(cycles.last * 1e6));
+    json_set_int(q->arena, at, "longestMicroseconds", (int64_t)(cycles.most * 1e6));
+    json_set_int(q->arena, at, "uptimeSeconds",
+                 (clock_monotonic_us(q->server->clock) - q->server->started_us) / 1000000);
+}
+
 void
 summary_status(struct request *q)
 {
@@ -228,6 +251,7 @@ summary_status(struct request *q)
         add_jobs(q, tree);
     add_warnings(q, tree);
     add_topology(q, tree);
+    add_scheduling(q, tree);
     json_set_int(q->arena, json_make_object(q->arena, tree, "limits"), "maximumArraySize",
                  q->server->policy->limits.maximum_array_size);
     reply_tree(&q->reply, 200, tree);

@@ -278,10 +278,36 @@ START_TEST(mistakes_of_the_program_abort)
 }
 END_TEST
 
+START_TEST(the_totals_of_a_histogram_are_those_of_all_its_series)
+{
+    static const double bounds[] = {1, 2};
+    CLEANUP(metric_registry_freep) struct metric_registry *registry = metric_registry_new();
+    struct metric_family *family =
+        metric_histogram(registry, "x_seconds", "X.", "a", bounds, ARRAY_SIZE(bounds));
+    struct metric_totals totals;
+
+    metric_gauge(registry, "y", "Y.", NULL);
+    ck_assert(metric_find_totals(registry, "x_seconds", &totals));
+    ck_assert_uint_eq(totals.count, 0);
+    metric_observe(metric_series(family, "1"), 3);
+    metric_observe(metric_series(family, "1"), 1.5);
+    metric_observe(metric_series(family, "1"), 0.5);
+    ck_assert(metric_find_totals(registry, "x_seconds", &totals));
+    ck_assert_double_eq(totals.last, 0.5);
+    metric_observe(metric_series(family, "2"), 2);
+    ck_assert(metric_find_totals(registry, "x_seconds", &totals));
+    ck_assert_uint_eq(totals.count, 4);
+    ck_assert_double_eq(totals.sum, 7);
+    ck_assert_double_eq(totals.most, 3);
+    ck_assert(!metric_find_totals(registry, "y", &totals));
+    ck_assert(!metric_find_totals(registry, "z_seconds", &totals));
+}
+END_TEST
+
 SUITE("metric", a_counter_is_written_with_help_and_type,
       families_and_series_come_in_order_whatever_made_them_first,
       the_same_labels_are_the_same_series, help_and_label_values_are_escaped,
       a_histogram_sums_its_buckets_upward, exponential_bounds_grow_by_their_factor,
       a_gauge_may_be_asked_when_somebody_looks, numbers_are_written_so_that_they_read_back,
       a_family_nobody_uses_is_not_written, no_update_is_lost_between_threads,
-      mistakes_of_the_program_abort)
+      the_totals_of_a_histogram_are_those_of_all_its_series, mistakes_of_the_program_abort)
