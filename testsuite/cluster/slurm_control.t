@@ -149,12 +149,12 @@ like "no value makes a line" "$(says sh -c 'scontrol show job $(sbatch --parsabl
     --comment "a
 JobId=7" --wrap true) | grep -c ^JobId')" '^1\+'
 is "a node has every key in its place" "$(keys node n1)" "NodeName Arch CoresPerSocket CPUAlloc CPUEfctv \
-CPUTot CPULoad AvailableFeatures ActiveFeatures Gres NodeAddr NodeHostName Version OS RealMemory AllocMem \
+CPUTot CPULoad AvailableFeatures ActiveFeatures Gres NodeAddr NodeHostName Port Version OS RealMemory AllocMem \
 FreeMem Sockets Boards State ThreadsPerCore TmpDisk Weight Owner MCS_label Partitions BootTime \
 SlurmdStartTime LastBusyTime CfgTRES AllocTRES CapWatts CurrentWatts AveWatts ExtSensorsJoules \
 ExtSensorsWatts ExtSensorsTemp "
 like "its shape" "$(as kilntest1 scontrol -o show node=n1)" \
-    'CoresPerSocket=4 .* CPUTot=8 .* Sockets=2 .* State=MIXED ThreadsPerCore=1 .*CfgTRES=cpu=8,mem=1024M'
+    'CoresPerSocket=4 .* CPUTot=8 .* Sockets=2 .* State=MIXED ThreadsPerCore=1 .*CfgTRES=cpu=8,mem=1G'
 admin drain n1 --reason 'new fan' >/dev/null
 like "a node that is drained" "$(as kilntest1 scontrol -o show node)" \
     ' State=MIXED\+DRAIN .* Reason=new fan \[root@20[0-9-]+T[0-9:]+\]$'
@@ -190,7 +190,7 @@ says_here() {
 is "a node is drained by operators" "$(says scontrol update NodeName=n1 State=DRAIN Reason=x)" \
     "|slurm_update error: Invalid user id+|1"
 is "with a reason" "$(operator scontrol update NodeName=n1 State=DRAIN)" \
-    "|You must specify a reason when DRAINING a node. Request denied+|1"
+    "|You must specify a reason when DOWNING or DRAINING a node. Request denied+|1"
 is "update of a node" "$(operator scontrol update NodeName=n1 State=DRAIN Reason='bad fan')" "||0"
 like "it is drained" "$(as kilntest1 scontrol -o show node n1)" 'DRAIN.*Reason=bad fan '
 is "and resumed" "$(operator scontrol update NodeName=n1 State=RESUME)" "||0"

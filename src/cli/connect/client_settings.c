@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -132,7 +133,7 @@ client_settings_check_clusters(const char *names, struct error *err)
     for (size_t length; *names != '\0'; names += length + (names[length] == ',')) {
         length = strcspn(names, ",");
         if ((strncmp(names, ours, length) != 0 || ours[length] != '\0')
-            && (length != 3 || strncmp(names, "all", 3) != 0))
+            && (length != 3 || strncasecmp(names, "all", 3) != 0))
             return error_set(err, -ENOENT, "'%.*s' is not this cluster, which is '%s'", (int)length,
                              names, ours);
     }

@@ -19,15 +19,19 @@
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm_control/scontrol.h"
+#include "cli/slurm_tables/queue_fetch.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
+#include "lib/base/duration.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
+
+static const char denied[] = "Access/permission denied"; /* of another user's job */
 
 /* ---- One request for all jobs of a keyword ---- */
 
@@ -36,6 +40,7 @@ struct job_keyword {
     const char *action;  /* of /kiln/v1/jobs/ACTION */
     const char *summary; /* "slurm_suspend error: %s"; NULL: nothing */
     bool is_idle_fine;   /* nothing to do is no error, for a job that has not ended */
+    const char *denied;  /* Slurm's words for another user's job; NULL: the usual ones */
 };
 
 /* The controller accepts an update after which the job can never run, and says so. */
@@ -62,9 +67,9 @@ reason_of(const struct job_keyword *change, const struct json *result)
         {"does not run", "Job is pending execution"},
         {"is suspended already", "Job is already suspended"},
         {"is not suspended", "Job is not suspended"},
-        {"cannot change it", "Access/permission denied"},
-        {"cannot", "Access/permission denied"},
-        {"operators", "Access/permission denied"},
+        {"cannot change it", denied},
+        {"cannot", denied},
+        {"operators", "Access/permission denied"}, /* of the user's own job */
         {"not a job array", "Invalid job id specified"},
         {"there is no partition", "Invalid partition name specified"},
         {"there is no reservation", "Requested reservation is invalid"},
@@ -83,7 +88,8 @@ reason_of(const struct job_keyword *change, const struct json *result)
             return strcmp(outcome, "Nothing") == 0 && change->is_idle_fine
                            && strcmp(texts[i].slurms, "Job has already finished") != 0
                        ? NULL
-                       : texts[i].slurms;
+                   : change->denied != NULL && texts[i].slurms == denied ? change->denied
+                                                                         : texts[i].slurms;
     return strcmp(outcome, "Nothing") == 0 ? NULL : message;
 }
 
@@ -203,7 +209,8 @@ change_words(struct scontrol *c, const struct job_keyword *change, const char *k
 int
 control_hold(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {"hold", "slurm_suspend error", true};
+    static const struct job_keyword change = {"hold", "slurm_suspend error", true,
+                                              "Invalid user id"};
 
     return change_words(c, &change, "hold", n_words, words);
 }
@@ -211,7 +218,8 @@ control_hold(struct scontrol *c, int n_words, char **words)
 int
 control_uhold(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {"hold", "slurm_suspend error", true};
+    static const struct job_keyword change = {"hold", "slurm_suspend error", true,
+                                              "Invalid user id"};
 
     return change_words(c, &change, "uhold", n_words, words);
 }
@@ -219,7 +227,8 @@ control_uhold(struct scontrol *c, int n_words, char **words)
 int
 control_release(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {"release", "slurm_suspend error", true};
+    static const struct job_keyword change = {"release", "slurm_suspend error", true,
+                                              "Invalid user id"};
 
     return change_words(c, &change, "release", n_words, words);
 }
@@ -227,7 +236,7 @@ control_release(struct scontrol *c, int n_words, char **words)
 int
 control_requeue(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {"requeue", NULL, false};
+    static const struct job_keyword change = {"requeue", NULL, false, NULL};
 
     return change_words(c, &change, "requeue", n_words, words);
 }
@@ -236,7 +245,7 @@ control_requeue(struct scontrol *c, int n_words, char **words)
 int
 control_requeue_hold(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {"requeueAndHold", NULL, false};
+    static const struct job_keyword change = {"requeueAndHold", NULL, false, NULL};
 
     while (
         n_words > 0
@@ -250,7 +259,7 @@ control_requeue_hold(struct scontrol *c, int n_words, char **words)
 int
 control_suspend(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {"suspend", NULL, false};
+    static const struct job_keyword change = {"suspend", NULL, false, NULL};
 
     return change_words(c, &change, "suspend", n_words, words);
 }
@@ -258,7 +267,7 @@ control_suspend(struct scontrol *c, int n_words, char **words)
 int
 control_resume(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {"resume", NULL, false};
+    static const struct job_keyword change = {"resume", NULL, false, NULL};
 
     return change_words(c, &change, "resume", n_words, words);
 }
@@ -316,19 +325,54 @@ read_field(struct scontrol *c, const char *word, struct json *update)
     return 1;
 }
 
+/* "+5" or "-5" of TimeLimit=: minutes, or a time, more or less than now. */
+static int
+add_to_limit(struct scontrol *c, const char *job, const char *difference, struct json *update)
+{
+    static const struct queue_query query = {
+        .need = QUEUE_NEEDS_CELLS, .states = ~UINT32_C(0), .has_all_tasks = false};
+    struct queue_rows rows = {0};
+    struct error err = {0};
+    int64_t limit_s = 0, seconds = 0;
+    int r = duration_parse(difference + 1, &seconds, &err);
+
+    if (r < 0) {
+        slurm_client_error(c->client, "Invalid TimeLimit value: %s", err.text);
+        return 1;
+    }
+    r = queue_fetch_job(c->client, &query, atoll(job), c->client->arena, &rows, &err);
+    if (r == 0 && rows.count > 0)
+        limit_s = rows.items[0].limit_s;
+    queue_rows_fini(&rows);
+    if (r < 0) {
+        fprintf(stderr, "%s for job %s\n",
+                r == -ENOENT ? "Invalid job id specified" : slurm_client_reason(r, &err), job);
+        return 1;
+    }
+    limit_s += difference[0] == '-' ? -seconds : seconds;
+    if (limit_s <= 0) {
+        slurm_client_error(c->client, "Invalid TimeLimit value: nothing is left of job %s's limit",
+                           job);
+        return 1;
+    }
+    return read_field(c, arena_printf(c->client->arena, "TimeLimit=%" PRId64 "s", limit_s), update);
+}
+
 int
 control_update_job(struct scontrol *c, int n_words, char **words)
 {
-    static const struct job_keyword change = {.action = "update"};
+    static const struct job_keyword change = {.action = "update", .denied = "Invalid user id"};
     struct json *update = json_object(c->client->arena);
-    const char *jobs = NULL;
-    const char *job;
+    const char *jobs = NULL, *job, *difference = NULL;
     int status = 0;
 
     for (int i = 0; i < n_words; i++) {
         const char *equals = strchr(words[i], '=');
 
-        if (equals != NULL && strncasecmp(words[i], "jobid=", 6) == 0)
+        if (strncasecmp(words[i], "timelimit=", 10) == 0 && strchr("+-", equals[1]) != NULL
+            && equals[1] != '\0')
+            difference = equals + 1;
+        else if (equals != NULL && strncasecmp(words[i], "jobid=", 6) == 0)
             jobs = equals + 1;
         else if (equals == NULL)
             jobs = words[i];
@@ -337,12 +381,13 @@ control_update_job(struct scontrol *c, int n_words, char **words)
         else if (read_field(c, words[i], update) != 0)
             return 1;
     }
-    if (json_count(update) == 0) {
+    if (json_count(update) == 0 && difference == NULL) {
         fputs("No changes specified\n", stderr);
         return 1;
     }
     while (jobs != NULL && (job = job_words_next(&jobs, c->client->arena)) != NULL)
-        if (change_word(c, &change, job, update) != 0)
+        if ((difference != NULL && add_to_limit(c, job, difference, update) != 0)
+            || change_word(c, &change, job, update) != 0)
             status = 1;
     return status;
 }

@@ -100,7 +100,8 @@ control_update_node(struct scontrol *c, int n_words, char **words)
         return 1;
     }
     if (reason == NULL || reason[0] == '\0') {
-        fputs("You must specify a reason when DRAINING a node. Request denied\n", stderr);
+        fputs("You must specify a reason when DOWNING or DRAINING a node. Request denied\n",
+              stderr);
         return 1;
     }
     return set_nodes(c, nodes, true, reason);
@@ -286,6 +287,54 @@ create_reservation(struct scontrol *c, int n_words, char **words)
     return 0;
 }
 
+/* Slurm adds and removes names ("Users=+ann"), which would need the list as it is now. */
+static bool
+has_sign(const char *list)
+{
+    return list != NULL
+           && (strpbrk(list, "+-") == list || strstr(list, ",+") != NULL
+               || strstr(list, ",-") != NULL);
+}
+
+int
+control_update_reservation(struct scontrol *c, int n_words, char **words)
+{
+    struct reservation_request request = {0};
+    struct error err = {0};
+    int r;
+
+    for (int i = 0; i < n_words; i++)
+        if (read_reservation(c, &request, words[i]) != 0)
+            return 1;
+    if (request.name == NULL) {
+        slurm_client_error(c->client, "ReservationName must be given.  No reservation update.");
+        return 1;
+    }
+    if (request.recurrence != NULL || has_sign(request.users) || has_sign(request.groups)
+        || has_sign(request.accounts)) {
+        slurm_client_error(c->client, "%s  No reservation update.",
+                           request.recurrence != NULL
+                               ? "A reservation cannot become daily or weekly."
+                               : "Give all names of the list, without + and -.");
+        return 1;
+    }
+    c->client->kctl.is_silent = true;
+    r = reservation_request_change(&c->client->kctl, &request, c->client->arena, &err);
+    if (r == 0) {
+        puts("Reservation updated.");
+        return 0;
+    }
+    if (r == -ENODATA) {
+        fputs("No changes specified\n", stderr);
+        return 1;
+    }
+    fflush(stdout);
+    fprintf(stderr, "Error updating the reservation: %s\nslurm_update error: %s\n",
+            reason_of(r, &err, "Requested reservation is invalid"),
+            reason_of(r, &err, "Requested reservation is invalid"));
+    return 1;
+}
+
 int
 control_create(struct scontrol *c, int n_words, char **words)
 {
@@ -293,6 +342,10 @@ control_create(struct scontrol *c, int n_words, char **words)
         return create_reservation(c, n_words - 1, words + 1);
     if (n_words > 0 && strncasecmp(words[0], "reservation", 11) == 0)
         return create_reservation(c, n_words, words);
+    if (n_words == 0) {
+        fputs("too few arguments for create keyword\n", stderr);
+        return 1;
+    }
     slurm_client_error(c->client,
                        "Kiln makes reservations by scontrol; partitions and nodes by 'kctl apply' "
                        "(kiln-tutorial(7))");
@@ -313,7 +366,7 @@ control_delete(struct scontrol *c, int n_words, char **words)
     int r;
 
     if (name == NULL || (!is_partition && strncasecmp(words[0], "res", 3) != 0)) {
-        fputs("too few arguments for keyword:delete\n", stderr);
+        fputs("too few arguments for delete keyword\n", stderr);
         return 1;
     }
     request.kind = is_partition ? &partition_kind : &reservation_kind;

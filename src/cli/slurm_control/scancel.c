@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/connect/client_settings.h"
 #include "cli/connect/connection.h"
 #include "cli/connect/getent.h"
 #include "cli/connect/inquiry.h"
@@ -20,6 +19,7 @@
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/slurm_control/cancel_choice.h"
+#include "cli/slurm_tables/slurm_cluster.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/pod/pod_signal.h"
 #include "lib/base/arena.h"
@@ -195,16 +195,8 @@ check_user(const struct slurm_client *client, const char *user)
 static int
 check_options(struct slurm_client *client, struct scancel_options *o)
 {
-    struct error err = {0};
-
-    if (o->clusters != NULL && client_settings_check_clusters(o->clusters, &err) < 0) {
-        slurm_client_error(
-            client,
-            "'%s' can't be reached now, or it is an invalid entry for --cluster.  Use "
-            "'sacctmgr list clusters' to see available clusters.",
-            o->clusters);
+    if (!slurm_cluster_is_this(client, o->clusters))
         return 1;
-    }
     if (o->sibling != NULL) {
         slurm_client_error(client, "--sibling: there is no federation of clusters");
         return 1;

@@ -10,12 +10,13 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "cli/connect/client_settings.h"
 #include "cli/connect/connection.h"
 #include "cli/kctl/client/cluster_parts.h"
 #include "cli/ksub/job_script.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "cli/slurm_tables/slurm_cluster.h"
+#include "cli/slurm_tables/slurm_json.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -27,7 +28,7 @@
 struct scontrol_options {
     struct slurm_common_options common;
     const char *clusters, *uid;
-    bool all, details, federation, future, hide, local, oneline, quiet, sibling, verbose;
+    bool all, details, federation, future, hide, json, local, oneline, quiet, sibling, verbose;
 };
 
 #define PLACE(member) .offset = offsetof(struct scontrol_options, member)
@@ -45,6 +46,7 @@ static const struct option_spec rows[] = {
     {.name = "federation", .help = "no effect: there is no federation", FLAG(federation)},
     {.name = "future", .letter = 'F', .help = "no effect", FLAG(future)},
     {.name = "hide", .help = "no effect: nothing is hidden", FLAG(hide)},
+    {.name = "json", .help = "show jobs, nodes or partitions as JSON", FLAG(json)},
     {.name = "local", .help = "no effect: there is one cluster", FLAG(local)},
     {.name = "oneliner", .letter = 'o', .help = "a line for each record", FLAG(oneline)},
     {.name = "quiet", .letter = 'Q', .help = "print no messages but results", FLAG(quiet)},
@@ -148,13 +150,6 @@ show_licenses(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words
     return 0;
 }
 
-static int
-show_steps(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
-{
-    puts("No job steps in the system");
-    return 0;
-}
-
 static void
 print_part(const struct cluster_parts *parts, const struct cluster_part *part)
 {
@@ -223,6 +218,31 @@ run_keyword(struct scontrol *c, const struct keyword *keywords, size_t count, in
     return NO_SUCH_KEYWORD;
 }
 
+/* The records of these kinds go to c->json instead of the output. */
+static int
+show_json(struct scontrol *c, int n_words, char **words)
+{
+    static const struct keyword keywords[] = {
+        {"jobid", 1, control_show_job},
+        {"jobs", 1, control_show_job},
+        {"nodes", 1, control_show_node},
+        {"partitions", 1, control_show_partition},
+    };
+    const char *name = control_is(words[0], "nodes", 1)        ? "nodes"
+                       : control_is(words[0], "partitions", 1) ? "partitions"
+                                                               : "jobs";
+    int status;
+
+    c->json = json_array(c->client->arena);
+    status = run_keyword(c, keywords, ARRAY_SIZE(keywords), n_words, words);
+    if (status == NO_SUCH_KEYWORD)
+        return refuse(c, "--json: only jobs, nodes and partitions are shown as JSON");
+    if (status == 0 || json_count(c->json) > 0)
+        slurm_json_print(c->client->arena, name, c->json, false);
+    c->json = NULL;
+    return status;
+}
+
 static int
 show(struct scontrol *c, int n_words, char **words)
 {
@@ -240,7 +260,7 @@ show(struct scontrol *c, int n_words, char **words)
         {"nodes", 1, control_show_node},
         {"partitions", 1, control_show_partition},
         {"reservations", 1, control_show_reservation},
-        {"steps", 2, show_steps},
+        {"steps", 2, control_show_steps},
         {"topology", 1, show_topology},
     };
     char *parts[3] = {NULL};
@@ -258,6 +278,8 @@ show(struct scontrol *c, int n_words, char **words)
         words = parts;
         n_words = 2;
     }
+    if (c->is_json)
+        return show_json(c, n_words, words);
     status = run_keyword(c, keywords, ARRAY_SIZE(keywords), n_words, words);
     if (status != NO_SUCH_KEYWORD)
         return status;
@@ -281,8 +303,7 @@ update(struct scontrol *c, int n_words, char **words)
         if (strncasecmp(words[i], "partitionname=", 14) == 0)
             return control_update_partition(c, n_words, words);
         if (strncasecmp(words[i], "reservation", 11) == 0)
-            return refuse(c,
-                          "a reservation is changed by 'kctl apply' or deleted and created again");
+            return control_update_reservation(c, n_words, words);
     }
     if (n_words > 1 && (control_is(words[0], "jobid", 3)))
         return control_update_job(c, n_words - 1, words + 1);
@@ -386,18 +407,12 @@ scontrol_run(struct slurm_client *client, int argc, char **argv)
         .is_oneline = o.oneline,
         .has_details = o.details,
         .is_quiet = o.quiet,
+        .is_json = o.json,
     };
-    struct error err = {0};
     int status;
 
-    if (o.clusters != NULL && client_settings_check_clusters(o.clusters, &err) < 0) {
-        slurm_client_error(
-            client,
-            "'%s' can't be reached now, or it is an invalid entry for --cluster.  Use "
-            "'sacctmgr list clusters' to see available clusters.",
-            o.clusters);
+    if (!slurm_cluster_is_this(client, o.clusters))
         return 1;
-    }
     client->kctl.as_user = o.uid;
     status = first < argc ? run_words(&c, argc - first, argv + first) : run_lines(&c);
     return status != 0 ? status : slurm_client_end(client);

@@ -7,7 +7,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+struct arena;
+struct json;
 struct slurm_client;
 
 struct scontrol {
@@ -15,6 +18,9 @@ struct scontrol {
     bool is_oneline;  /* -o */
     bool has_details; /* -d */
     bool is_quiet;    /* -Q */
+    bool is_json;     /* --json */
+
+    struct json *json; /* records are added to this array instead of being printed; or NULL */
 };
 
 /* The function of a keyword: the exit status. The words follow the keyword. */
@@ -26,13 +32,21 @@ bool control_is(const char *text, const char *keyword, size_t least);
 /* control_hosts.c: show hostnames, hostlist, hostlistsorted */
 control_fn control_show_hostnames, control_show_hostlist, control_show_hostlist_sorted;
 
-/* show_job.c, show_nodes.c */
+/* show_job.c, show_nodes.c, show_reservations.c, show_steps.c */
 control_fn control_show_job, control_show_node, control_show_partition, control_show_reservation,
-    control_show_config;
+    control_show_config, control_show_steps;
+
+/* partition_json.c: a Partition in Slurm's shape, with its nodes and their sums. */
+struct partition_sum {
+    const char *nodes; /* "n[1-3]"; or NULL */
+    int64_t count, cpus, bytes, gpus;
+};
+struct json *control_partition_json(const struct json *partition, const struct partition_sum *sum,
+                                    struct arena *arena);
 
 /* control_nodes.c, control_pids.c */
-control_fn control_update_node, control_update_partition, control_create, control_delete,
-    control_list_pids;
+control_fn control_update_node, control_update_reservation, control_update_partition,
+    control_create, control_delete, control_list_pids;
 
 /* control_jobs.c */
 control_fn control_hold, control_uhold, control_release, control_requeue, control_requeue_hold,

@@ -9,12 +9,12 @@
 #include <strings.h>
 
 #include "cli/connect/connection.h"
-#include "cli/kctl/verbs/jobs/job_file.h"
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm_control/record_text.h"
 #include "cli/slurm_control/scontrol.h"
 #include "cli/slurm_tables/queue_fetch.h"
+#include "cli/slurm_tables/queue_json.h"
 #include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/object/meta.h"
@@ -72,24 +72,6 @@ memory_of(const struct job_record *r, int64_t bytes)
 
     slurm_words_add_memory(bytes, 0, &out);
     return arena_strdup(r->control->client->arena, out.text);
-}
-
-/* The file's absolute path, with the patterns replaced as far as they are known. */
-static const char *
-path_of(const struct job_record *r, const char *member, const char *otherwise)
-{
-    const char *pattern = json_path_text(
-        r->row->object, arena_printf(r->control->client->arena, POD "execution.%s", member));
-    const struct job_file file = {
-        .job = r->row->object,
-        .name = json_path_text(r->row->object, "metadata.name"),
-        .id = r->row->id,
-        .task = r->row->task,
-        .node = r->row->node[0] != '\0' ? r->row->node : NULL,
-    };
-
-    return pattern == NULL ? otherwise
-                           : job_file_resolve(&file, pattern, r->control->client->arena);
 }
 
 static void
@@ -162,10 +144,9 @@ add_times(struct job_record *r)
                     limit);
     record_text_line(&r->text);
     record_text_add(&r->text, "SubmitTime=%s EligibleTime=%s", field(r, "SubmitTime", "Unknown"),
-                    row->state == JOB_STATE_HELD ? "Unknown" : field(r, "EligibleTime", "Unknown"));
+                    field(r, "EligibleTime", "Unknown"));
     record_text_line(&r->text);
-    record_text_add(&r->text, "AccrueTime=%s",
-                    row->state == JOB_STATE_HELD ? "Unknown" : field(r, "AccrueTime", "Unknown"));
+    record_text_add(&r->text, "AccrueTime=%s", field(r, "AccrueTime", "Unknown"));
     record_text_line(&r->text);
     record_text_add(&r->text, "StartTime=%s EndTime=%s Deadline=%s",
                     field(r, "StartTime", "Unknown"), field(r, "EndTime", "Unknown"),
@@ -187,9 +168,9 @@ add_nodes(struct job_record *r)
                     or_null(queue_row_nodes_named(row, false, r->control->client->arena)),
                     or_null(queue_row_nodes_named(row, true, r->control->client->arena)));
     record_text_line(&r->text);
-    record_text_add(&r->text, "NodeList=%s", row->node);
+    record_text_add(&r->text, "NodeList=%s", queue_row_is_waiting(row) ? "" : row->node);
     record_text_line(&r->text);
-    if (row->node[0] != '\0') {
+    if (row->node[0] != '\0' && !queue_row_is_waiting(row)) {
         record_text_add(&r->text, "BatchHost=%s", field(r, "BatchHost", row->node));
         record_text_line(&r->text);
     }
@@ -231,7 +212,7 @@ add_rest(struct job_record *r)
     const char *features = queue_row_features(r->row, r->control->client->arena);
     const char *reservation = json_path_text(r->row->object, POD "placement.reservation");
     const char *comment = queue_row_annotation(r->row, ANNOTATION_COMMENT);
-    const char *output = path_of(r, "stdoutPath", "/dev/null");
+    const char *output = queue_row_file(r->row, QUEUE_ROW_STDOUT, r->control->client->arena);
 
     record_text_add(&r->text, "Features=%s DelayBoot=00:00:00", or_null(features));
     record_text_line(&r->text);
@@ -252,9 +233,11 @@ add_rest(struct job_record *r)
         record_text_add(&r->text, "Comment=%s ", comment);
         record_text_line(&r->text);
     }
-    record_text_add(&r->text, "StdErr=%s", path_of(r, "stderrPath", output));
+    record_text_add(&r->text, "StdErr=%s",
+                    queue_row_file(r->row, QUEUE_ROW_STDERR, r->control->client->arena));
     record_text_line(&r->text);
-    record_text_add(&r->text, "StdIn=%s", path_of(r, "stdinPath", "/dev/null"));
+    record_text_add(&r->text, "StdIn=%s",
+                    queue_row_file(r->row, QUEUE_ROW_STDIN, r->control->client->arena));
     record_text_line(&r->text);
     record_text_add(&r->text, "StdOut=%s", output);
     record_text_line(&r->text);
@@ -272,6 +255,10 @@ print_row(struct scontrol *c, const struct queue_row *row)
         .text = {.out = &out, .is_oneline = c->is_oneline},
     };
 
+    if (c->json != NULL) {
+        json_append(c->client->arena, c->json, queue_json(row, c->client->arena));
+        return;
+    }
     add_identity(&r);
     add_state(&r);
     add_times(&r);

@@ -10,9 +10,12 @@
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm_control/record_text.h"
 #include "cli/slurm_control/scontrol.h"
+#include "cli/slurm_tables/node_fields.h"
+#include "cli/slurm_tables/node_group.h"
 #include "cli/slurm_tables/queue_fetch.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "cli/slurm_tables/slurm_time.h"
+#include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/api/value/hostlist.h"
@@ -98,6 +101,15 @@ state_of(const struct json *summary)
     return "UNKNOWN";
 }
 
+static const char *
+features_of(struct scontrol *c, const struct json *node)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    node_fields_add_features(node, &out);
+    return arena_strdup(c->client->arena, out.text);
+}
+
 static void
 add_node_hardware(struct scontrol *c, struct record_text *t, const struct json *node,
                   const struct json *summary)
@@ -119,9 +131,9 @@ add_node_hardware(struct scontrol *c, struct record_text *t, const struct json *
     record_text_add(t, "CPUAlloc=%" PRId64 " CPUEfctv=%" PRId64 " CPUTot=%" PRId64 " CPULoad=N/A",
                     json_get_int(summary, "cpusUsed", 0), cpus, cpus);
     record_text_line(t);
-    record_text_add(t, "AvailableFeatures=(null)");
+    record_text_add(t, "AvailableFeatures=%s", features_of(c, node));
     record_text_line(t);
-    record_text_add(t, "ActiveFeatures=(null)");
+    record_text_add(t, "ActiveFeatures=%s", features_of(c, node));
     record_text_line(t);
     if (json_get_int(summary, "gpus", 0) > 0)
         record_text_add(t, "Gres=gpu:%" PRId64, json_get_int(summary, "gpus", 0));
@@ -131,8 +143,10 @@ add_node_hardware(struct scontrol *c, struct record_text *t, const struct json *
     if (c->has_details) {
         record_text_add(t, "GresDrain=N/A");
         record_text_line(t);
+        record_text_add(t, "GresUsed=gpu:%" PRId64, json_get_int(summary, "gpusUsed", 0));
+        record_text_line(t);
     }
-    record_text_add(t, "NodeAddr=%s NodeHostName=%s Version=%s", or_else(host, "(null)"),
+    record_text_add(t, "NodeAddr=%s NodeHostName=%s Port=0 Version=%s", or_else(host, "(null)"),
                     or_else(host, "(null)"), or_else(json_get_text(summary, "agent"), "(null)"));
     record_text_line(t);
     record_text_add(t, "OS=Linux %s ",
@@ -148,19 +162,13 @@ add_node_hardware(struct scontrol *c, struct record_text *t, const struct json *
 }
 
 static void
-add_tres(struct record_text *t, const char *key, int64_t cpus, int64_t bytes, int64_t gpus,
-         bool has_billing)
+add_tres(struct record_text *t, const char *key, const struct slurm_tres *tres)
 {
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    slurm_words_add_tres(tres, &text);
     record_text_line(t);
-    if (cpus == 0 && bytes == 0 && gpus == 0) {
-        record_text_add(t, "%s=", key);
-        return;
-    }
-    record_text_add(t, "%s=cpu=%" PRId64 ",mem=%" PRId64 "M", key, cpus, bytes >> 20);
-    if (has_billing)
-        record_text_add(t, ",billing=%" PRId64, cpus);
-    if (gpus > 0)
-        record_text_add(t, ",gres/gpu=%" PRId64, gpus);
+    record_text_add(t, "%s=%s", key, text.text);
 }
 
 static void
@@ -169,9 +177,16 @@ print_node(struct scontrol *c, const struct json *node, const struct json *summa
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct record_text t = {.out = &out, .is_oneline = c->is_oneline};
     const char *reason = json_get_text(summary, "reason");
+    struct node_group group = {.object = node};
     const char *by = json_get_text(summary, "by");
     const char *at = json_get_text(summary, "since");
 
+    if (c->json != NULL) {
+        node_group_add(&group, summary);
+        json_append(c->client->arena, c->json, node_fields_json(&group, c->client->arena));
+        node_group_fini(&group);
+        return;
+    }
     record_text_add(&t, "NodeName=%s ", json_get_text(summary, "name"));
     add_node_hardware(c, &t, node, summary);
     record_text_line(&t);
@@ -180,10 +195,19 @@ print_node(struct scontrol *c, const struct json *node, const struct json *summa
     record_text_add(&t, "BootTime=None SlurmdStartTime=None");
     record_text_line(&t);
     record_text_add(&t, "LastBusyTime=Unknown");
-    add_tres(&t, "CfgTRES", json_get_int(summary, "cpus", 0), json_get_int(summary, "memory", 0),
-             json_get_int(summary, "gpus", 0), true);
-    add_tres(&t, "AllocTRES", json_get_int(summary, "cpusUsed", 0),
-             json_get_int(summary, "memoryUsed", 0), json_get_int(summary, "gpusUsed", 0), false);
+    add_tres(&t, "CfgTRES",
+             &(struct slurm_tres){
+                 .cpus = json_get_int(summary, "cpus", 0),
+                 .bytes = json_get_int(summary, "memory", 0),
+                 .gpus = json_get_int(summary, "gpus", 0),
+                 .has_billing = true,
+             });
+    add_tres(&t, "AllocTRES",
+             &(struct slurm_tres){
+                 .cpus = json_get_int(summary, "cpusUsed", 0),
+                 .bytes = json_get_int(summary, "memoryUsed", 0),
+                 .gpus = json_get_int(summary, "gpusUsed", 0),
+             });
     record_text_line(&t);
     record_text_add(&t, "CapWatts=n/a");
     record_text_line(&t);
@@ -299,12 +323,6 @@ upper(struct scontrol *c, const char *text)
     return copy;
 }
 
-/* Sums of the nodes of a partition. */
-struct partition_sum {
-    struct strbuf nodes; /* "n[1-3]" */
-    int64_t count, cpus, bytes, gpus;
-};
-
 static bool
 is_in_list(const char *list, const char *name)
 {
@@ -323,6 +341,7 @@ add_nodes(struct scontrol *c, const struct json *summary, const char *partition,
           struct partition_sum *sum)
 {
     const char **names = arena_new_array(c->client->arena, const char *, json_count(summary) + 1);
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     size_t n = 0;
 
     for (uint32_t i = 0; i < json_count(summary); i++) {
@@ -337,25 +356,31 @@ add_nodes(struct scontrol *c, const struct json *summary, const char *partition,
     }
     sum->count = (int64_t)n;
     if (n > 0)
-        hostlist_format(names, n, 0, &sum->nodes);
+        hostlist_format(names, n, 0, &list);
+    sum->nodes = n > 0 ? arena_strdup(c->client->arena, list.text) : NULL;
 }
 
 static void
 print_partition(struct scontrol *c, const struct json *partition, const struct json *summary)
 {
-    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT, tres = STRBUF_INIT;
     struct record_text t = {.out = &out, .is_oneline = c->is_oneline};
     const char *name = or_else(json_path_text(partition, "metadata.name"), "");
     const struct json *spec = json_get(partition, "spec");
     const int64_t most_nodes = json_get_int(spec, "maximumNodes", 0);
     const char *mode = or_else(json_get_text(spec, "preemptionMode"), "Requeue");
     const char *exclusive = or_else(json_get_text(spec, "exclusive"), "");
-    struct partition_sum sum = {.nodes = STRBUF_INIT};
+    struct partition_sum sum = {0};
     int64_t grace = 0;
 
     if (duration_parse(or_else(json_get_text(spec, "graceTime"), "0"), &grace, NULL) < 0)
         grace = 0;
     add_nodes(c, summary, name, &sum);
+    if (c->json != NULL) {
+        json_append(c->client->arena, c->json,
+                    control_partition_json(partition, &sum, c->client->arena));
+        return;
+    }
     record_text_add(&t, "PartitionName=%s", name);
     record_text_line(&t);
     record_text_add(&t, "AllowGroups=%s AllowAccounts=%s AllowQos=ALL",
@@ -377,7 +402,7 @@ print_partition(struct scontrol *c, const struct json *partition, const struct j
     record_text_add(&t, " MaxTime=%s MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED",
                     limit_of(c, json_get_text(spec, "maximumTime"), "UNLIMITED"));
     record_text_line(&t);
-    record_text_add(&t, "Nodes=%s", sum.nodes.length > 0 ? sum.nodes.text : "(null)");
+    record_text_add(&t, "Nodes=%s", or_else(sum.nodes, "(null)"));
     record_text_line(&t);
     record_text_add(
         &t, "PriorityJobFactor=1 PriorityTier=%" PRId64 " RootOnly=NO ReqResv=NO OverSubscribe=%s",
@@ -397,13 +422,18 @@ print_partition(struct scontrol *c, const struct json *partition, const struct j
     else
         record_text_add(&t, "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED");
     record_text_line(&t);
-    record_text_add(&t, "TRES=cpu=%" PRId64 ",mem=%" PRId64 "M,node=%" PRId64 ",billing=%" PRId64,
-                    sum.cpus, sum.bytes >> 20, sum.count, sum.cpus);
-    if (sum.gpus > 0)
-        record_text_add(&t, ",gres/gpu=%" PRId64, sum.gpus);
+    slurm_words_add_tres(
+        &(struct slurm_tres){
+            .cpus = sum.cpus,
+            .bytes = sum.bytes,
+            .nodes = sum.count,
+            .gpus = sum.gpus,
+            .has_billing = true,
+        },
+        &tres);
+    record_text_add(&t, "TRES=%s", or_else(tres.text, "(null)"));
     record_text_end(&t);
     fwrite(out.text, 1, out.length, stdout);
-    strbuf_fini(&sum.nodes);
 }
 
 int
@@ -433,83 +463,6 @@ control_show_partition(struct scontrol *c, int n_words, char **words)
         return 0;
     printf("Partition %s not found\n", words[0]);
     return 1;
-}
-
-/* ---- Reservations ---- */
-
-static void
-print_reservation(struct scontrol *c, const struct json *reservation)
-{
-    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT, nodes = STRBUF_INIT;
-    struct record_text t = {.out = &out, .is_oneline = c->is_oneline};
-    const struct json *spec = json_get(reservation, "spec");
-    const struct json *status = json_get(reservation, "status");
-    const struct json *list = json_get(status, "nodes");
-    const char **names = arena_new_array(c->client->arena, const char *, json_count(list) + 1);
-    const char *state = or_else(json_get_text(status, "state"), "");
-    int64_t start = 0, end = 0;
-
-    for (uint32_t i = 0; i < json_count(list); i++)
-        names[i] = or_else(json_text(json_at(list, i)), "");
-    if (json_count(list) > 0)
-        hostlist_format(names, json_count(list), 0, &nodes);
-    record_text_add(&t, "ReservationName=%s StartTime=%s EndTime=%s Duration=",
-                    or_else(json_path_text(reservation, "metadata.name"), ""),
-                    time_of(c, json_get_text(status, "start"), "Unknown"),
-                    time_of(c, json_get_text(status, "end"), "Unknown"));
-    if (time_parse(or_else(json_get_text(status, "start"), ""), &start) == 0
-        && time_parse(or_else(json_get_text(status, "end"), ""), &end) == 0)
-        slurm_time_add_elapsed((end - start) / 1000000, &out);
-    else
-        record_text_add(&t, "UNLIMITED");
-    record_text_line(&t);
-    record_text_add(&t,
-                    "Nodes=%s NodeCnt=%u CoreCnt=0 Features=(null) PartitionName=(null) Flags=%s%s",
-                    nodes.length > 0 ? nodes.text : "(null)", json_count(list),
-                    json_is_true(json_get(spec, "maintenance")) ? "MAINT," : "",
-                    json_count(json_get(spec, "nodes")) > 0 ? "SPEC_NODES" : "");
-    record_text_line(&t);
-    record_text_add(&t, "TRES=(null)");
-    record_text_line(&t);
-    record_text_add(&t,
-                    "Users=%s Groups=%s Accounts=%s Licenses=(null) State=%s BurstBuffer=(null) "
-                    "Watts=n/a",
-                    names_of(c, json_get(spec, "users"), "(null)"),
-                    names_of(c, json_get(spec, "groups"), "(null)"),
-                    names_of(c, json_get(spec, "accounts"), "(null)"),
-                    strcmp(state, "Active") == 0 ? "ACTIVE" : "INACTIVE");
-    record_text_line(&t);
-    record_text_add(&t, "MaxStartDelay=(null)");
-    record_text_end(&t);
-    fwrite(out.text, 1, out.length, stdout);
-}
-
-int
-control_show_reservation(struct scontrol *c, int n_words, char **words)
-{
-    const struct target_object all = {.kind = &reservation_kind};
-    struct json *list = NULL;
-    struct error err = {0};
-    bool is_found = false;
-    int r = kctl_list(&c->client->kctl, &all, NULL, NULL, c->client->arena, &list, &err);
-
-    if (r < 0)
-        return fail("slurm_load_reservations error", r, &err);
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        const char *name = or_else(json_path_text(json_at(list, i), "metadata.name"), "");
-
-        if (n_words > 0 && strcmp(words[0], name) != 0)
-            continue;
-        print_reservation(c, json_at(list, i));
-        is_found = true;
-    }
-    if (is_found)
-        return 0;
-    if (n_words == 0)
-        puts("No reservations in the system");
-    else
-        printf("Reservation %s not found\n", words[0]);
-    return n_words == 0 ? 0 : 1;
 }
 
 /* ---- The configuration ---- */

@@ -87,6 +87,22 @@ may_start(const struct account_row *row)
 }
 
 static bool
+is_within(const struct account_range *range, int64_t n)
+{
+    return range->most == 0 || (n >= range->least && n <= range->most);
+}
+
+/* The limit in whole minutes, as it is shown. */
+static bool
+has_wanted_size(const struct account_query *q, const struct account_row *row)
+{
+    return is_within(&q->node_range, row->nodes) && is_within(&q->cpu_range, row->cpus)
+           && is_within(&q->limit_range, (row->limit_s + 59) / 60 * 60)
+           && (q->qos == NULL
+               || (row->live != NULL && name_list_has(q->qos, queue_row_qos(row->live))));
+}
+
+static bool
 is_wanted(const struct account_fetching *f, const struct account_row *row)
 {
     const struct account_query *q = f->query;
@@ -100,7 +116,8 @@ is_wanted(const struct account_fetching *f, const struct account_row *row)
         return false;
     if (job_state_is_ended(row->state) && row->end_us < q->since_us)
         return false;
-    return name_list_has(q->users, row->user) && name_list_has(f->accounts, row->account)
+    return has_wanted_size(q, row) && name_list_has(q->users, row->user)
+           && name_list_has(f->accounts, row->account)
            && name_list_has(q->partitions, row->partition) && name_list_has(q->names, row->name)
            && is_on_node(q, row->node, f->arena) && is_chosen(q, row, f->arena);
 }

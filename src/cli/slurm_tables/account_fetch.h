@@ -17,11 +17,16 @@ struct arena;
 struct error;
 struct slurm_client;
 
+struct account_range {
+    int64_t least, most; /* 0, 0: not limited */
+};
+
 struct account_query {
     struct slurm_job_choices jobs; /* none: by the other conditions */
     /* Lists separated by commas; NULL: all. */
-    const char *users, *accounts, *partitions, *names;
-    const char **nodes; /* the job ran on one of these */
+    const char *users, *accounts, *partitions, *names, *qos;
+    struct account_range node_range, cpu_range, limit_range; /* the last in seconds */
+    const char **nodes;                                      /* the job ran on one of these */
     size_t n_nodes;
     uint32_t states;            /* bits of JOB_STATE_BIT; 0: all */
     int64_t since_us, until_us; /* the job ran or waited within; 0: not limited */

@@ -105,22 +105,9 @@ FIELD(uid)
         strbuf_add_int(out, row->uid);
 }
 
-static int64_t
-find_gid(const struct account_row *row)
-{
-    const struct passwd *user;
-
-    if (row->step != NULL)
-        return -1;
-    if (row->live != NULL)
-        return queue_row_gid(row->live);
-    user = row->uid >= 0 ? getpwuid((uid_t)row->uid) : NULL;
-    return user != NULL ? (int64_t)user->pw_gid : -1;
-}
-
 FIELD(gid)
 {
-    const int64_t gid = find_gid(context);
+    const int64_t gid = account_row_gid(context);
 
     if (gid >= 0)
         strbuf_add_int(out, gid);
@@ -128,7 +115,7 @@ FIELD(gid)
 
 FIELD(group)
 {
-    const int64_t gid = find_gid(context);
+    const int64_t gid = account_row_gid(context);
     const struct group *group = gid >= 0 ? getgrgid((gid_t)gid) : NULL;
 
     if (group != NULL)
@@ -255,11 +242,14 @@ FIELD(submit)
 
 JOB_FIELD(eligible, add_point(row->eligible_us, "Unknown", out))
 
+/* A job that was cancelled while it waited starts when it ends, as in Slurm. */
 FIELD(start)
 {
     ROW;
+    const int64_t start = account_row_start_us(row);
 
-    add_point(account_row_start_us(row), job_state_is_ended(row->state) ? "None" : "Unknown", out);
+    add_point(start == 0 && job_state_is_ended(row->state) ? account_row_end_us(row) : start,
+              "Unknown", out);
 }
 
 FIELD(end)
@@ -397,7 +387,7 @@ FIELD(tasks)
     ROW;
 
     if (row->step != NULL)
-        strbuf_add_char(out, '1');
+        strbuf_add_int(out, row->nodes);
 }
 
 FIELD(layout)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/slurm_tables/account_json.h"
 
+#include <grp.h>
 #include <string.h>
 
 #include "cli/slurm_tables/account_row.h"
@@ -128,6 +129,15 @@ set_text(struct arena *arena, struct json *out, const char *name, const char *te
     json_set(arena, out, name, text != NULL ? json_string(arena, text) : json_null(arena));
 }
 
+static void
+set_group(const struct account_row *row, struct arena *arena, struct json *out)
+{
+    const int64_t gid = account_row_gid(row);
+    const struct group *group = gid >= 0 ? getgrgid((gid_t)gid) : NULL;
+
+    set_text(arena, out, "group", group != NULL ? group->gr_name : NULL);
+}
+
 struct json *
 account_json(const struct account_row *row, struct arena *arena)
 {
@@ -138,6 +148,7 @@ account_json(const struct account_row *row, struct arena *arena)
     struct json *out = json_object(arena), *steps = json_array(arena);
     struct json *comment = part(arena, out, "comment"), *array = part(arena, out, "array");
     struct json *association = part(arena, out, "association"), *time, *state, *tres, *required;
+    struct json *het, *reservation, *wckey;
 
     json_set_string(arena, out, "account", row->account);
     json_set(arena, comment, "administrator", json_null(arena));
@@ -172,6 +183,18 @@ account_json(const struct account_row *row, struct arena *arena)
     json_set_string(arena, out, "name", row->name);
     json_set_string(arena, out, "nodes", row->node[0] != '\0' ? row->node : "None assigned");
     json_set_string(arena, out, "partition", row->partition);
+    set_group(row, arena, out);
+    het = part(arena, out, "het");
+    json_set_int(arena, het, "job_id", 0);
+    json_set(arena, het, "job_offset", json_null(arena));
+    json_set_string(arena, part(arena, out, "mcs"), "label", "");
+    wckey = part(arena, out, "wckey");
+    json_set_string(arena, wckey, "wckey", "");
+    json_set(arena, wckey, "flags", json_array(arena));
+    reservation = part(arena, out, "reservation");
+    json_set_int(arena, reservation, "id", 0);
+    set_text(arena, reservation, "name",
+             live != NULL ? queue_row_pod_text(live, "placement.reservation") : NULL);
     json_set_int(arena, out, "priority", live != NULL ? queue_row_priority(live) : 0);
     set_text(arena, out, "qos", live != NULL ? queue_row_qos(live) : NULL);
     required = part(arena, out, "required");
@@ -191,7 +214,6 @@ account_json(const struct account_row *row, struct arena *arena)
              account_row_has_started(row) ? list_tres(row, arena) : json_array(arena));
     json_set(arena, tres, "requested", list_tres(row, arena));
     json_set_string(arena, out, "user", row->user);
-    json_set_string(arena, part(arena, out, "wckey"), "wckey", "");
     set_text(arena, out, "working_directory", json_get_text(json_at(containers, 0), "workingDir"));
     return out;
 }

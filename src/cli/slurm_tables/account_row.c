@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/slurm_tables/account_row.h"
 
+#include <pwd.h>
+
 #include "cli/slurm_tables/queue_row.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/value/hostlist.h"
@@ -105,9 +107,9 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
         .memory = queue_row_memory(row) * (row->nodes > 0 ? row->nodes : 1),
         .limit_s = row->limit_s,
         .submit_us = row->submit_us,
-        .eligible_us = row->submit_us,
-        .start_us = row->start_us,
-        .end_us = row->end_us,
+        .eligible_us = queue_row_eligible_us(row),
+        .start_us = queue_row_is_waiting(row) ? 0 : row->start_us, /* else of an earlier run */
+        .end_us = queue_row_is_waiting(row) ? 0 : row->end_us,
         .attempt = row->attempts,
         .exit_code = row->exit_code,
         .cpu_us = -1,
@@ -207,4 +209,17 @@ account_row_elapsed_s(const struct account_row *row)
     if (end == 0)
         end = clock_real_us(&clock_system);
     return end - start > row->suspended_us ? (end - start - row->suspended_us) / SECOND_US : 0;
+}
+
+int64_t
+account_row_gid(const struct account_row *row)
+{
+    const struct passwd *user;
+
+    if (row->step != NULL)
+        return -1;
+    if (row->live != NULL)
+        return queue_row_gid(row->live);
+    user = row->uid >= 0 ? getpwuid((uid_t)row->uid) : NULL;
+    return user != NULL ? (int64_t)user->pw_gid : -1;
 }

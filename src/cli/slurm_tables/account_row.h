@@ -54,3 +54,6 @@ int64_t account_row_start_us(const struct account_row *row);
 int64_t account_row_end_us(const struct account_row *row);
 bool account_row_has_started(const struct account_row *row);
 bool account_row_waits(const struct account_row *row);
+
+/* -1: unknown, or of a step. */
+int64_t account_row_gid(const struct account_row *row);

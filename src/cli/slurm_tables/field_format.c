@@ -10,6 +10,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/program/option.h"
 
 #define NAMED_WIDTH 20    /* of -O, unless the format says another */
 #define MOST_WIDTH  65536 /* a wider field helps nobody */
@@ -78,13 +79,29 @@ add_literal(struct arena *arena, struct output_format *f, const char *text, size
     *where = arena_printf(arena, "%s%.*s", *where, (int)length, text);
 }
 
+static void
+add_all_letters(const struct output_columns *columns, struct strbuf *out)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    for (const char *l = letters; *l != '\0'; l++)
+        if (field_format_letter(columns, *l) != NULL)
+            strbuf_printf(out, "%s%%%c", out->length > 0 ? "|" : "", *l);
+}
+
 /* Slurm separates the specifications at each '%', so that "%%" is one. */
 struct output_format
 field_format_of_letters(struct arena *arena, const struct output_columns *columns, const char *text)
 {
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
     struct output_format f = {.lead = ""};
-    size_t length = strcspn(text, "%");
+    size_t length;
 
+    if (strcmp(text, "%all") == 0) {
+        add_all_letters(columns, &all);
+        text = all.text;
+    }
+    length = strcspn(text, "%");
     add_literal(arena, &f, text, length);
     for (text += length; *text == '%'; text += length) {
         struct output_field field = {0};
@@ -93,6 +110,8 @@ field_format_of_letters(struct arena *arena, const struct output_columns *column
         while (*text == '%')
             text++;
         length = strcspn(text, "%");
+        if (length == 0) /* a sign at the end is nothing */
+            break;
         at = text;
         field.is_right = *at == '.';
         at += field.is_right;
@@ -181,6 +200,26 @@ field_format_of_list(struct arena *arena, const struct output_columns *columns, 
     return f;
 }
 
+/* ---- Options ---- */
+
+int
+field_format_set_letters(const struct option_spec *option, const char *value, void *target,
+                         UNUSED struct error *err)
+{
+    *(struct output_choice *)((char *)target + option->offset) =
+        (struct output_choice){.letters = value};
+    return 0;
+}
+
+int
+field_format_set_names(const struct option_spec *option, const char *value, void *target,
+                       UNUSED struct error *err)
+{
+    *(struct output_choice *)((char *)target + option->offset) =
+        (struct output_choice){.names = value};
+    return 0;
+}
+
 /* ---- Output ---- */
 
 static bool
@@ -227,10 +266,11 @@ add_blanks(size_t count, struct strbuf *out)
 }
 
 static void
-add_padded(const struct output_field *field, const char *text, struct strbuf *out)
+add_padded(const struct output_field *field, const char *text, bool may_cut, struct strbuf *out)
 {
     const size_t length = strlen(text);
-    const size_t shown = field->width > 0 ? cut(text, length, field->width) : length;
+    const bool is_whole = field->width == 0 || !may_cut;
+    const size_t shown = is_whole ? length : cut(text, length, field->width);
     const size_t padding = field->width > shown ? field->width - shown : 0;
 
     if (field->is_right)
@@ -259,7 +299,8 @@ field_format_add_line(const struct output_format *format, const void *row, struc
 
         if (row != NULL)
             add_value(field, row, &value);
-        add_padded(field, row != NULL ? value.text : heading_of(field->column), out);
+        add_padded(field, row != NULL ? value.text : heading_of(field->column),
+                   row == NULL || field->column->width != COLUMN_NEVER_CUT, out);
         strbuf_add_text(out, field->suffix);
     }
     strbuf_add_char(out, '\n');
@@ -273,7 +314,7 @@ add_cell(const struct output_field *field, const char *text, bool is_marked, str
     const size_t length = strlen(text);
 
     if (!is_marked || length <= field->width || field->width == 0) {
-        add_padded(field, text, out);
+        add_padded(field, text, true, out);
     } else {
         const size_t shown = cut(text, length, field->width - 1);
 

@@ -16,9 +16,13 @@
 #include <stddef.h>
 
 struct arena;
+struct error;
+struct option_spec;
 struct strbuf;
 
 struct output_field;
+
+#define COLUMN_NEVER_CUT 1
 
 /* One field that a command has. Add appends its value; the row is the command's
  * own struct.
@@ -29,7 +33,10 @@ struct output_column {
     const char *name;    /* of -O and --format, in any case */
     const char *heading; /* NULL: the name */
     output_add_fn *add;
-    int width; /* of --format; negative: aligned to the left */
+    /* Of --format; negative: aligned to the left. Of -o: COLUMN_NEVER_CUT, if the width of a format
+     * only pads the value.
+     */
+    int width;
 };
 
 struct output_columns {
@@ -52,7 +59,18 @@ struct output_format {
     size_t n_unknown;
 };
 
-/* Parse. All results live in the arena. An unknown letter stays in the output
+/* -o and -O of a command line, of which the last one counts; the option's place is an
+ * output_choice.
+ */
+struct output_choice {
+    const char *letters, *names;
+};
+int field_format_set_letters(const struct option_spec *option, const char *value, void *target,
+                             struct error *err);
+int field_format_set_names(const struct option_spec *option, const char *value, void *target,
+                           struct error *err);
+
+/* Parse. "%all" has all letters in order, with bars between. All results live in the arena. An unknown letter stays in the output
  * as it was written, and an unknown name is left out; `unknown` has them for
  * the command's error.
  */

@@ -9,6 +9,7 @@
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm_tables/node_group.h"
 #include "cli/slurm_tables/slurm_time.h"
+#include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
@@ -306,10 +307,10 @@ FIELD(gres_used)
         strbuf_add_text(out, "(null)");
 }
 
-FIELD(features)
+void
+node_fields_add_features(const struct json *node, struct strbuf *out)
 {
-    GROUP;
-    const struct json *labels = json_get_path(g->object, "metadata.labels");
+    const struct json *labels = json_get_path(node, "metadata.labels");
     const size_t before = out->length;
 
     for (uint32_t i = 0; i < json_count(labels); i++) {
@@ -320,6 +321,13 @@ FIELD(features)
     }
     if (out->length == before)
         strbuf_add_text(out, "(null)");
+}
+
+FIELD(features)
+{
+    GROUP;
+
+    node_fields_add_features(g->object, out);
 }
 
 struct node_shape {
@@ -466,6 +474,67 @@ set_text(struct arena *arena, struct json *out, const char *name, output_add_fn 
     json_set_string(arena, out, name, strcmp(text.text, "(null)") == 0 ? "" : text.text);
 }
 
+/* The values that Kiln does not know of a node, as Slurm shows it then. */
+static void
+set_unknown(struct arena *arena, struct json *out)
+{
+    static const char *const empty[] = {"burstbuffer_network_address", "comment", "extra",
+                                        "mcs_label"};
+    static const char *const none[] = {"cpu_load", "free_memory", "owner"};
+    static const char *const zero[] = {"boot_time", "cpu_binding",       "last_busy",
+                                       "port",      "slurmd_start_time", "tres_weighted"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(empty); i++)
+        json_set_string(arena, out, empty[i], "");
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+        json_set(arena, out, none[i], json_null(arena));
+    for (size_t i = 0; i < ARRAY_SIZE(zero); i++)
+        json_set_int(arena, out, zero[i], 0);
+    json_set_string(arena, out, "gres_drained", "N/A");
+    json_set_string(arena, out, "next_state_after_reboot", "invalid");
+    json_set(arena, out, "next_state_after_reboot_flags", json_array(arena));
+}
+
+static void
+set_system(const struct node_group *g, struct arena *arena, struct json *out)
+{
+    const struct json *info = json_get_path(g->object, "status.nodeInfo");
+    const char *arch = json_get_text(info, "architecture");
+    const char *kernel = json_get_text(info, "kernelVersion");
+
+    json_set_string(arena, out, "architecture",
+                    arch != NULL && strcmp(arch, "amd64") == 0 ? "x86_64"
+                    : arch != NULL                             ? arch
+                                                               : "");
+    json_set_string(arena, out, "operating_system",
+                    kernel != NULL ? arena_printf(arena, "Linux %s", kernel) : "");
+}
+
+static void
+set_tres(const struct node_group *g, struct arena *arena, struct json *out)
+{
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT, used = STRBUF_INIT;
+
+    slurm_words_add_tres(
+        &(struct slurm_tres){
+            .cpus = g->cpus.total,
+            .bytes = json_get_int(g->node, "memory", 0),
+            .gpus = json_get_int(g->node, "gpus", 0),
+            .has_billing = true,
+        },
+        &all);
+    slurm_words_add_tres(
+        &(struct slurm_tres){
+            .cpus = g->cpus.allocated,
+            .bytes = json_get_int(g->node, "memoryUsed", 0),
+            .gpus = json_get_int(g->node, "gpusUsed", 0),
+        },
+        &used);
+    json_set_string(arena, out, "tres", all.text);
+    json_set(arena, out, "tres_used",
+             used.length > 0 ? json_string(arena, used.text) : json_null(arena));
+}
+
 struct json *
 node_fields_json(const struct node_group *g, struct arena *arena)
 {
@@ -512,6 +581,13 @@ node_fields_json(const struct node_group *g, struct arena *arena)
     if (reason_of(g) != NULL && since != NULL)
         (void)time_parse(since, &us);
     json_set_int(arena, out, "reason_changed_at", us / 1000000);
+    json_set_string(arena, out, "reason_set_by_user",
+                    reason_of(g) != NULL && json_get_text(g->node, "by") != NULL
+                        ? json_get_text(g->node, "by")
+                        : "");
+    set_unknown(arena, out);
+    set_system(g, arena, out);
+    set_tres(g, arena, out);
     json_set_int(arena, out, "temporary_disk", 0);
     json_set_int(arena, out, "weight", 1);
     json_set_string(arena, out, "slurmd_version", SLURM_CLIENT_RELEASE);

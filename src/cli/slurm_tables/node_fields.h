@@ -13,6 +13,7 @@
 struct arena;
 struct json;
 struct node_group;
+struct strbuf;
 
 extern const struct output_columns node_fields;
 
@@ -21,6 +22,9 @@ bool node_fields_separates(const struct output_column *column, bool is_exact);
 
 /* Whether the field is read from the Node, which the summary of nodes lacks. */
 bool node_fields_needs_object(const struct output_column *column);
+
+/* The names of a Node's features, "a,b"; "(null)" for none. */
+void node_fields_add_features(const struct json *node, struct strbuf *out);
 
 /* A node as sinfo --json shows it; the group has only this node. */
 struct json *node_fields_json(const struct node_group *group, struct arena *arena);

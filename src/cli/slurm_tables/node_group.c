@@ -64,7 +64,8 @@ node_state_is(const struct node_state *state, const char *word, size_t length)
     } words[] = {
         {"alloc", "allocated"}, {"mix", "mixed"},     {"drng", "draining"},
         {"drain", "draining"},  {"drain", "drained"}, {"no_respond", "down*"},
-        {"down", "down*"},
+        {"down", "down*"},      {"alloc", "mixed"},   {"allocated", "mixed"},
+        {"idle", "drained"},
     };
 
     if (strlen(state->whole) == length && strncasecmp(state->whole, word, length) == 0)

@@ -26,7 +26,8 @@ struct node_state {
 /* The state of a node of /kiln/v1/nodes. */
 const struct node_state *node_state_of(const struct json *summary);
 
-/* Whether it is the state that -t calls by the word, and whether Slurm has such a state. */
+/* Whether it is the state that -t calls by the word (a drained node without jobs is idle, too,
+ * and one with some jobs allocated), and whether Slurm has such a state. */
 bool node_state_is(const struct node_state *state, const char *word, size_t length);
 bool node_state_exists(const char *word, size_t length);
 

@@ -214,6 +214,7 @@ whole_nodes(struct fetching *f, const struct json *object)
     return arena_strdup(f->arena, list.text);
 }
 
+/* A suspended job has none in Slurm. */
 static const char *
 reason_of(const struct fetching *f, const struct json *cells)
 {
@@ -221,6 +222,8 @@ reason_of(const struct fetching *f, const struct json *cells)
 
     if (strncmp(words, "throttle of ", strlen("throttle of ")) == 0)
         return "JobArrayTaskLimit";
+    if (job_state_of_name(text_at(f, cells, CELL_STATE)) == JOB_STATE_FROZEN)
+        return "None";
     return slurm_words_reason(text_at(f, cells, CELL_CODE));
 }
 
@@ -308,6 +311,7 @@ add_waiting(struct fetching *f, struct queue_row row)
         return;
     }
     row.tasks = NULL;
+    row.attempts = 0;
     for (int64_t i = 0; i < list.total; i++) {
         row.task = task_list_at(&list, i);
         add_row(f, &row);
@@ -336,7 +340,9 @@ add_element(struct fetching *f, const struct queue_row *like, const struct json 
         row.elapsed_s = ((row.end_us != 0 ? row.end_us : f->now_us) - row.start_us) / SECOND_US;
     row.exit_code = json_get_int(element, "exitCode", 0);
     row.attempts = json_get_int(element, "attempt", 0);
-    row.reason = slurm_words_reason(json_get_text(element, "reason"));
+    row.reason = row.state == JOB_STATE_FROZEN
+                     ? "None"
+                     : slurm_words_reason(json_get_text(element, "reason"));
     add_row(f, &row);
 }
 

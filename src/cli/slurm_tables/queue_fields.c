@@ -27,6 +27,20 @@
     static void add_##name(const void *context, struct strbuf *out)
 #define ROW const struct queue_row *row = context
 
+/* A function of one value. */
+#define TEXT_FIELD(name, value)        \
+    FIELD(name)                        \
+    {                                  \
+        ROW;                           \
+        strbuf_add_text(out, (value)); \
+    }
+#define NUMBER_FIELD(name, value)     \
+    FIELD(name)                       \
+    {                                 \
+        ROW;                          \
+        strbuf_add_int(out, (value)); \
+    }
+
 static void
 add_text_or_null(const char *text, struct strbuf *out)
 {
@@ -70,19 +84,9 @@ FIELD(cluster)
     strbuf_add_text(out, slurm_cluster_name());
 }
 
-FIELD(account)
-{
-    ROW;
+TEXT_FIELD(account, row->account)
 
-    strbuf_add_text(out, row->account);
-}
-
-FIELD(job_id)
-{
-    ROW;
-
-    strbuf_add_int(out, row->id);
-}
+NUMBER_FIELD(job_id, row->id)
 
 FIELD(id)
 {
@@ -94,19 +98,9 @@ FIELD(task_id)
     queue_row_add_tasks(context, out);
 }
 
-FIELD(name)
-{
-    ROW;
+TEXT_FIELD(name, row->name)
 
-    strbuf_add_text(out, row->name);
-}
-
-FIELD(user)
-{
-    ROW;
-
-    strbuf_add_text(out, row->user);
-}
+TEXT_FIELD(user, row->user)
 
 FIELD(uid)
 {
@@ -129,12 +123,7 @@ FIELD(group)
         strbuf_add_int(out, gid);
 }
 
-FIELD(partition)
-{
-    ROW;
-
-    strbuf_add_text(out, row->partition);
-}
+TEXT_FIELD(partition, row->partition)
 
 FIELD(qos)
 {
@@ -151,6 +140,29 @@ FIELD(command)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
     add_text_or_null(queue_row_command(context, arena), out);
+}
+
+static void
+add_file(const void *context, enum queue_row_stream stream, struct strbuf *out)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    strbuf_add_text(out, queue_row_file(context, stream, arena));
+}
+
+FIELD(stdin)
+{
+    add_file(context, QUEUE_ROW_STDIN, out);
+}
+
+FIELD(stdout)
+{
+    add_file(context, QUEUE_ROW_STDOUT, out);
+}
+
+FIELD(stderr)
+{
+    add_file(context, QUEUE_ROW_STDERR, out);
 }
 
 FIELD(reservation)
@@ -173,45 +185,20 @@ FIELD(dependency)
 
 /* ---- States ---- */
 
-FIELD(state)
-{
-    ROW;
+TEXT_FIELD(state, slurm_words_state(row->state, false))
 
-    strbuf_add_text(out, slurm_words_state(row->state, false));
-}
+TEXT_FIELD(state_compact, slurm_words_state(row->state, true))
 
-FIELD(state_compact)
-{
-    ROW;
-
-    strbuf_add_text(out, slurm_words_state(row->state, true));
-}
-
-FIELD(reason)
-{
-    ROW;
-
-    strbuf_add_text(out, row->reason);
-}
+TEXT_FIELD(reason, row->reason)
 
 FIELD(reason_or_nodes)
 {
     queue_row_add_reason_or_nodes(context, out);
 }
 
-FIELD(exit_code)
-{
-    ROW;
+NUMBER_FIELD(exit_code, queue_row_wait_status(row))
 
-    strbuf_add_int(out, row->exit_code);
-}
-
-FIELD(restarts)
-{
-    ROW;
-
-    strbuf_add_int(out, row->attempts > 1 ? row->attempts - 1 : 0);
-}
+NUMBER_FIELD(restarts, queue_row_restarts(row))
 
 FIELD(priority)
 {
@@ -241,13 +228,7 @@ FIELD(submitted)
 
 FIELD(eligible)
 {
-    ROW;
-    const char *text = queue_row_annotation(context, ANNOTATION_ELIGIBLE_AT);
-    int64_t us = 0;
-
-    if (text == NULL || time_parse(text, &us) < 0)
-        us = row->submit_us;
-    add_point(us, "N/A", out);
+    add_point(queue_row_eligible_us(context), "N/A", out);
 }
 
 FIELD(start)
@@ -286,7 +267,7 @@ FIELD(limit)
     if (row->limit_s == 0)
         strbuf_add_text(out, "UNLIMITED");
     else
-        slurm_time_add_length((row->limit_s + 59) / 60 * 60, out);
+        slurm_time_add_length(queue_row_limit_s(row), out);
 }
 
 FIELD(left)
@@ -307,19 +288,9 @@ FIELD(pending)
 
 /* ---- What it asked for, and where it runs ---- */
 
-FIELD(cpus)
-{
-    ROW;
+NUMBER_FIELD(cpus, row->cpus)
 
-    strbuf_add_int(out, row->cpus);
-}
-
-FIELD(nodes)
-{
-    ROW;
-
-    strbuf_add_int(out, row->nodes);
-}
+NUMBER_FIELD(nodes, row->nodes)
 
 FIELD(node_list)
 {
@@ -348,12 +319,7 @@ FIELD(cpus_per_task)
     strbuf_add_int(out, queue_row_cpus_per_task(context));
 }
 
-FIELD(cpus_of_node)
-{
-    ROW;
-
-    strbuf_add_int(out, row->nodes > 1 ? row->cpus / row->nodes : row->cpus);
-}
+NUMBER_FIELD(cpus_of_node, row->nodes > 1 ? row->cpus / row->nodes : row->cpus)
 
 FIELD(tasks)
 {
@@ -515,15 +481,15 @@ static const struct output_column columns[] = {
     {'S', "StartTime", "START_TIME", add_start, 0},
     {'T', "State", "STATE", add_state, 0},
     {'t', "StateCompact", "ST", add_state_compact, 0},
-    {0, "STDERR", "STDERR", add_null, 0},
-    {0, "STDIN", "STDIN", add_null, 0},
-    {0, "STDOUT", "STDOUT", add_null, 0},
+    {0, "STDERR", "STDERR", add_stderr, 0},
+    {0, "STDIN", "STDIN", add_stdin, 0},
+    {0, "STDOUT", "STDOUT", add_stdout, 0},
     {'V', "SubmitTime", "SUBMIT_TIME", add_submitted, 0},
     {0, "system_comment", "SYSTEM_COMMENT", add_null, 0},
     {'J', "Threads", "THREADS_PER_CORE", add_star, 0},
-    {'L', "TimeLeft", "TIME_LEFT", add_left, 0},
-    {'l', "TimeLimit", "TIME_LIMIT", add_limit, 0},
-    {'M', "TimeUsed", "TIME", add_used, 0},
+    {'L', "TimeLeft", "TIME_LEFT", add_left, COLUMN_NEVER_CUT},
+    {'l', "TimeLimit", "TIME_LIMIT", add_limit, COLUMN_NEVER_CUT},
+    {'M', "TimeUsed", "TIME", add_used, COLUMN_NEVER_CUT},
     {0, "tres", "TRES_ALLOC", add_tres, 0},
     {0, "tres-alloc", "TRES_ALLOC", add_tres, 0},
     {0, "tres-bind", "TRES_BIND", add_na, 0},
@@ -551,7 +517,7 @@ static const struct output_column step_columns[] = {
     {'T', "State", "STATE", add_state, 0},
     {'u', "UserName", "USER", add_user, 0},
     {'U', "UserID", "USER", add_uid, 0},
-    {'C', "NumCPUs", "CPUS", add_cpus, 0},
+    {0, "NumCPUs", "CPUS", add_cpus, 0},
 };
 /* clang-format on */
 
@@ -564,12 +530,12 @@ enum queue_need
 queue_fields_need(const struct output_format *format)
 {
     static output_add_fn *const of_cells[] = {
-        add_job_id, add_user,     add_partition, add_state,      add_state_compact,
-        add_reason, add_nodes,    add_cpus,      add_node_list,  add_reason_or_nodes,
-        add_used,   add_limit,    add_left,      add_first_node, add_priority_long,
-        add_id,     add_task_id,  add_start,     add_end,        add_priority,
-        add_na,     add_null,     add_zero,      add_exit_code,  add_restarts,
-        add_one,    add_short_na, add_nothing,   add_star,       add_sct,
+        add_job_id,   add_user,    add_partition, add_state,      add_state_compact,
+        add_reason,   add_nodes,   add_cpus,      add_node_list,  add_reason_or_nodes,
+        add_used,     add_limit,   add_left,      add_first_node, add_priority_long,
+        add_id,       add_task_id, add_start,     add_end,        add_priority,
+        add_na,       add_null,    add_zero,      add_restarts,   add_one,
+        add_short_na, add_nothing, add_star,      add_sct,
     };
     static output_add_fn *const of_metadata[] = {
         add_account,  add_name,      add_comment, add_uid,

@@ -8,6 +8,7 @@
 #include "cli/slurm_tables/queue_row.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "cli/slurm_tables/slurm_words.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -72,7 +73,6 @@ queue_json(const struct queue_row *row, struct arena *arena)
         "mcs_label",
         "memory_per_tres",
         "prefer",
-        "standard_error",
         "system_comment",
         "tres_bind",
         "tres_freq",
@@ -119,7 +119,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
     if (row->tasks != NULL)
         queue_row_add_tasks(row, &tasks);
     json_set_string(arena, out, "account", row->account);
-    set_point(arena, out, "accrue_time", row->submit_us);
+    set_point(arena, out, "accrue_time", queue_row_eligible_us(row));
     json_set_int(arena, out, "array_job_id", is_array ? row->id : 0);
     json_set(arena, out, "array_task_id",
              row->task >= 0 ? json_int(arena, row->task) : json_null(arena));
@@ -130,8 +130,9 @@ queue_json(const struct queue_row *row, struct arena *arena)
         set_text(arena, out, "batch_host", 'B', row);
     else
         json_set_string(arena, out, "batch_host", "");
-    json_append(arena, flags, json_string(arena, "JOB_CPUS_SET"));
-    if (row->start_us != 0)
+    if (queue_row_annotation(row, ANNOTATION_CPUS_PER_TASK) != NULL)
+        json_append(arena, flags, json_string(arena, "JOB_CPUS_SET"));
+    if (row->start_us != 0 && !queue_row_is_ended(row))
         json_append(arena, flags, json_string(arena, "JOB_WAS_RUNNING"));
     if (queue_row_memory(row) > 0)
         json_append(arena, flags, json_string(arena, "JOB_MEM_SET"));
@@ -139,14 +140,15 @@ queue_json(const struct queue_row *row, struct arena *arena)
     json_set_string(arena, out, "cluster", slurm_cluster_name());
     set_text(arena, out, "comment", 'k', row);
     json_set_bool(arena, out, "contiguous", false);
-    json_set_int(arena, out, "billable_tres", row->cpus);
+    json_set(arena, out, "billable_tres",
+             is_waiting ? json_null(arena) : json_int(arena, row->cpus));
     json_set_int(arena, out, "cpus_per_task", queue_row_cpus_per_task(row));
     json_set_int(arena, out, "deadline", 0);
     set_text(arena, out, "dependency", 'E', row);
-    set_point(arena, out, "eligible_time", row->submit_us);
+    set_point(arena, out, "eligible_time", queue_row_eligible_us(row));
     set_point(arena, out, "end_time", queue_row_end_us(row));
     set_text(arena, out, "excluded_nodes", 'x', row);
-    json_set_int(arena, out, "exit_code", row->exit_code << 8);
+    json_set_int(arena, out, "exit_code", queue_row_wait_status(row));
     set_text(arena, out, "features", 'f', row);
     json_set(arena, out, "gres_detail", json_array(arena));
     json_set_int(arena, out, "group_id", queue_row_gid(row));
@@ -170,7 +172,9 @@ queue_json(const struct queue_row *row, struct arena *arena)
     json_set_int(arena, out, "node_count", row->nodes);
     json_set_int(arena, out, "tasks", queue_row_tasks_asked(row));
     json_set_string(arena, out, "partition", row->partition);
-    json_set_int(arena, out, "memory_per_node", queue_row_memory(row) >> 20);
+    json_set(arena, out, "memory_per_node",
+             queue_row_memory(row) > 0 ? json_int(arena, queue_row_memory(row) >> 20)
+                                       : json_null(arena));
     json_set_int(arena, out, "minimum_cpus_per_node",
                  row->nodes > 1 ? row->cpus / row->nodes : row->cpus);
     json_set_int(arena, out, "priority", queue_row_priority(row));
@@ -180,14 +184,15 @@ queue_json(const struct queue_row *row, struct arena *arena)
     json_set_bool(arena, out, "reboot", false);
     set_text(arena, out, "required_nodes", 'n', row);
     json_set_bool(arena, out, "requeue", queue_row_may_restart(row));
-    json_set_int(arena, out, "restart_cnt", row->attempts > 1 ? row->attempts - 1 : 0);
+    json_set_int(arena, out, "restart_cnt", queue_row_restarts(row));
     set_text(arena, out, "resv_name", 'v', row);
     json_set(arena, out, "show_flags", json_array(arena));
     set_point(arena, out, "start_time", queue_row_start_us(row));
     json_set_string(arena, out, "state_description", "");
     json_set_string(arena, out, "state_reason", row->reason);
-    json_set_string(arena, out, "standard_input", "/dev/null");
-    json_set_string(arena, out, "standard_output", "");
+    json_set_string(arena, out, "standard_input", queue_row_file(row, QUEUE_ROW_STDIN, arena));
+    json_set_string(arena, out, "standard_output", queue_row_file(row, QUEUE_ROW_STDOUT, arena));
+    json_set_string(arena, out, "standard_error", queue_row_file(row, QUEUE_ROW_STDERR, arena));
     set_point(arena, out, "submit_time", row->submit_us);
     json_set(arena, out, "time_limit",
              row->limit_s > 0 ? json_int(arena, (row->limit_s + 59) / 60) : json_null(arena));

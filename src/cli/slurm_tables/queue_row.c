@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kctl/verbs/jobs/job_file.h"
 #include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/job/job_nodes.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
@@ -18,6 +20,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define SECOND_US INT64_C(1000000)
 
@@ -122,7 +125,11 @@ queue_row_end_us(const struct queue_row *row)
 {
     if (queue_row_is_ended(row))
         return row->end_us;
-    if (row->start_us == 0 || row->limit_s == 0)
+    if (row->limit_s == 0)
+        return 0;
+    if (queue_row_is_waiting(row))
+        return row->expected_us != 0 ? row->expected_us + queue_row_limit_s(row) * SECOND_US : 0;
+    if (row->start_us == 0)
         return 0;
     return clock_real_us(&clock_system) + (row->limit_s - row->elapsed_s) * SECOND_US;
 }
@@ -133,7 +140,13 @@ queue_row_add_time_left(const struct queue_row *row, struct strbuf *out)
     if (row->limit_s == 0)
         strbuf_add_text(out, "UNLIMITED");
     else
-        slurm_time_add_length(row->limit_s - row->elapsed_s, out);
+        slurm_time_add_length(queue_row_limit_s(row) - row->elapsed_s, out);
+}
+
+int64_t
+queue_row_limit_s(const struct queue_row *row)
+{
+    return (row->limit_s + 59) / 60 * 60;
 }
 
 /* ---- Reasons ---- */
@@ -218,11 +231,43 @@ queue_row_gid(const struct queue_row *row)
     return user != NULL ? (int64_t)user->pw_gid : gid;
 }
 
-/* A held job has none, as in Slurm. */
+/* A job has the priority 0 if it is held, and only then, as in Slurm. */
 int64_t
 queue_row_priority(const struct queue_row *row)
 {
-    return row->state == JOB_STATE_HELD || row->priority < 0 ? 0 : row->priority;
+    if (row->state == JOB_STATE_HELD)
+        return 0;
+    return row->priority < 1 ? 1 : row->priority;
+}
+
+/* The tasks that wait in one line were never started. */
+int64_t
+queue_row_restarts(const struct queue_row *row)
+{
+    return row->tasks == NULL && row->attempts > 1 ? row->attempts - 1 : 0;
+}
+
+/* As wait(2) has it. */
+int64_t
+queue_row_wait_status(const struct queue_row *row)
+{
+    const int64_t signal = json_get_int(json_get_path(row->object, "status.lastRun"), "signal", 0);
+
+    if (!queue_row_is_ended(row))
+        return 0;
+    return signal > 0 && row->task < 0 ? signal : (row->exit_code & 0xff) << 8;
+}
+
+int64_t
+queue_row_eligible_us(const struct queue_row *row)
+{
+    const char *text = queue_row_annotation(row, ANNOTATION_ELIGIBLE_AT);
+    int64_t us;
+
+    if (queue_row_is_waiting(row)
+        && (row->state == JOB_STATE_HELD || strcmp(row->reason, "Dependency") == 0))
+        return 0;
+    return text != NULL && time_parse(text, &us) == 0 ? us : row->submit_us;
 }
 
 int64_t
@@ -275,6 +320,27 @@ queue_row_command(const struct queue_row *row, struct arena *arena)
     return arena_strdup(arena, out.text);
 }
 
+const char *
+queue_row_file(const struct queue_row *row, enum queue_row_stream stream, struct arena *arena)
+{
+    static const char *const members[] = {"stdinPath", "stdoutPath", "stderrPath"};
+    const struct json *execution = json_get_path(template_of(row), "spec.execution");
+    const char *pattern = json_get_text(execution, members[stream]);
+    const struct job_file file = {
+        .job = row->object,
+        .name = json_path_text(row->object, "metadata.name"),
+        .id = row->id,
+        .task = row->task,
+        .node = row->node[0] != '\0' ? row->node : NULL,
+    };
+
+    if (pattern == NULL && stream == QUEUE_ROW_STDERR)
+        return queue_row_file(row, QUEUE_ROW_STDOUT, arena);
+    if (execution == NULL) /* another user's job, or one without such files */
+        return "(null)";
+    return pattern == NULL ? "/dev/null" : job_file_resolve(&file, pattern, arena);
+}
+
 static const struct json *
 requests_of(const struct queue_row *row)
 {
@@ -311,7 +377,15 @@ queue_row_features(const struct queue_row *row, struct arena *arena)
 const char *
 queue_row_nodes_named(const struct queue_row *row, bool is_exclusion, struct arena *arena)
 {
-    return job_nodes_names(arena, json_get(template_of(row), "spec"), is_exclusion);
+    const char *list = job_nodes_names(arena, json_get(template_of(row), "spec"), is_exclusion);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const char **names = NULL;
+    size_t count = 0;
+
+    if (list[0] == '\0' || hostlist_expand(arena, list, &names, &count, NULL) < 0)
+        return list;
+    hostlist_format(names, count, 0, &out);
+    return arena_strdup(arena, out.text);
 }
 
 void

@@ -44,9 +44,10 @@ void queue_row_add_id(const struct queue_row *row, struct strbuf *out);
 void queue_row_add_tasks(const struct queue_row *row, struct strbuf *out);
 void queue_row_add_time_left(const struct queue_row *row, struct strbuf *out);
 void queue_row_add_reason_or_nodes(const struct queue_row *row, struct strbuf *out);
+int64_t queue_row_limit_s(const struct queue_row *row); /* in whole minutes, as Slurm has it */
 bool queue_row_is_waiting(const struct queue_row *row);
 bool queue_row_is_ended(const struct queue_row *row);
-int64_t queue_row_end_us(const struct queue_row *row); /* expected while it runs */
+int64_t queue_row_end_us(const struct queue_row *row); /* expected, 0: unknown */
 const char *queue_row_pod_text(const struct queue_row *row, const char *path); /* of the template */
 int64_t queue_row_tasks_asked(const struct queue_row *row);
 int64_t queue_row_memory(const struct queue_row *row); /* bytes, of each node */
@@ -58,9 +59,18 @@ void queue_row_add_tres(const struct queue_row *row, struct strbuf *out);
 void queue_row_add_dependency(const struct queue_row *row, struct strbuf *out);
 const char *queue_row_annotation(const struct queue_row *row, const char *name);
 const char *queue_row_command(const struct queue_row *row, struct arena *arena); /* NULL: no file */
-int64_t queue_row_uid(const struct queue_row *row);                              /* -1: unknown */
-int64_t queue_row_gid(const struct queue_row *row);                              /* likewise */
+/* The absolute path of the file of a stream, with the patterns replaced as far as they are
+ * known; "/dev/null" for none. Standard error is where standard output is, unless it is named.
+ */
+enum queue_row_stream { QUEUE_ROW_STDIN, QUEUE_ROW_STDOUT, QUEUE_ROW_STDERR };
+const char *queue_row_file(const struct queue_row *row, enum queue_row_stream stream,
+                           struct arena *arena);
+int64_t queue_row_uid(const struct queue_row *row); /* -1: unknown */
+int64_t queue_row_gid(const struct queue_row *row); /* likewise */
 int64_t queue_row_priority(const struct queue_row *row);
+int64_t queue_row_restarts(const struct queue_row *row);
+int64_t queue_row_wait_status(const struct queue_row *row); /* 0: it has not ended */
+int64_t queue_row_eligible_us(const struct queue_row *row); /* 0: it is held, or depends */
 int64_t queue_row_start_us(const struct queue_row *row); /* expected while it waits; 0: unknown */
 int64_t queue_row_cpus_per_task(const struct queue_row *row);
 bool queue_row_may_restart(const struct queue_row *row); /* it was submitted with --requeue */

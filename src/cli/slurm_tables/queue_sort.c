@@ -43,7 +43,7 @@ number_of(char letter, const struct queue_row *row)
         return queue_row_uid(row);
     case 'V':
         return row->submit_us;
-    default: /* i, A, F: as the ids are */
+    default: /* F */
         return row->id;
     }
 }
@@ -70,6 +70,33 @@ text_of(char letter, const struct queue_row *row)
     }
 }
 
+/* The tasks of an array one after the other, and behind them those that wait in one line. */
+static int
+compare_ids(const struct queue_row *a, const struct queue_row *b)
+{
+    const int64_t task_a = a->tasks != NULL ? INT64_MAX : a->task;
+    const int64_t task_b = b->tasks != NULL ? INT64_MAX : b->task;
+
+    return a->id != b->id ? compare_numbers(a->id, b->id) : compare_numbers(task_a, task_b);
+}
+
+/* "n1" of "n[1-3]", for strcmp. */
+static void
+keep_first_node(struct strbuf *nodes)
+{
+    char *bracket = strchr(nodes->text, '[');
+    char *comma = strchr(nodes->text, ',');
+    size_t length;
+
+    if (comma != NULL && (bracket == NULL || comma < bracket))
+        strbuf_truncate(nodes, (size_t)(comma - nodes->text));
+    else if (bracket != NULL) {
+        length = strcspn(bracket + 1, "-,]");
+        memmove(bracket, bracket + 1, length);
+        strbuf_truncate(nodes, (size_t)(bracket - nodes->text) + length);
+    }
+}
+
 static int
 compare_field(char letter, const struct queue_row *a, const struct queue_row *b)
 {
@@ -78,7 +105,9 @@ compare_field(char letter, const struct queue_row *a, const struct queue_row *b)
     struct strbuf text_a, text_b;
     int r;
 
-    if (strchr("iAFCDeLlMmpQSUV", letter) != NULL)
+    if (strchr("iA", letter) != NULL)
+        return compare_ids(a, b);
+    if (strchr("FCDeLlMmpQSUV", letter) != NULL)
         return compare_numbers(number_of(letter, a), number_of(letter, b));
     if (text_of(letter, a) != NULL)
         return strcmp(text_of(letter, a), text_of(letter, b));
@@ -88,6 +117,10 @@ compare_field(char letter, const struct queue_row *a, const struct queue_row *b)
     strbuf_init_in(&text_b, room_b, sizeof(room_b));
     column->add(a, &text_a);
     column->add(b, &text_b);
+    if (letter == 'N') {
+        keep_first_node(&text_a);
+        keep_first_node(&text_b);
+    }
     r = strcmp(text_a.text, text_b.text);
     strbuf_fini(&text_a);
     strbuf_fini(&text_b);
@@ -114,9 +147,7 @@ compare(const void *a, const void *b)
             return sign * r;
         sign = 1;
     }
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    return (x->task > y->task) - (x->task < y->task);
+    return compare_ids(x, y);
 }
 
 void

@@ -24,6 +24,7 @@
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/duration.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -49,7 +50,7 @@ struct sacct_options {
     struct slurm_common_options common;
     struct option_texts jobs, formats;
     const char *accounts, *clusters, *delimiter, *end, *names, *nodes, *partitions, *start;
-    const char *states, *units, *users;
+    const char *states, *units, *users, *qos, *n_nodes, *n_cpus, *limit_min, *limit_max;
     bool has_all_users, is_brief, is_completion, has_duplicates, lists_fields, no_heading, is_json;
     bool is_yaml, is_long, is_parsable, is_parsable2, is_truncated, has_no_steps, ignored;
 };
@@ -90,6 +91,18 @@ static const struct option_spec rows[] = {
     {.name = "jobs", .letter = 'j', .argument = "LIST", .help = "only these jobs: 17,18_4,19.batch",
      .type = OPTION_TEXTS, PLACE(jobs)},
     {.name = "json", .help = "show all as JSON", .type = OPTION_FLAG, PLACE(is_json)},
+    {.name = "timelimit-max", .letter = 'K', .argument = "TIME",
+     .help = "with --timelimit-min: jobs whose time limit is at most this", .type = OPTION_TEXT,
+     PLACE(limit_max)},
+    {.name = "timelimit-min", .letter = 'k', .argument = "TIME",
+     .help = "only jobs with this time limit", .type = OPTION_TEXT, PLACE(limit_min)},
+    {.name = "ncpus", .letter = 'I', .argument = "N[-M]",
+     .help = "only jobs with so many CPUs", .type = OPTION_TEXT, PLACE(n_cpus)},
+    {.name = "nnodes", .letter = 'i', .argument = "N[-M]",
+     .help = "only jobs with so many nodes", .type = OPTION_TEXT, PLACE(n_nodes)},
+    {.name = "qos", .letter = 'q', .argument = "LIST",
+     .help = "only jobs of these priority classes that still exist", .type = OPTION_TEXT,
+     PLACE(qos)},
     {.name = "local", .help = "there is one cluster: no effect",
      .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "long", .letter = 'l', .help = "many fields", .type = OPTION_FLAG, PLACE(is_long)},
@@ -173,7 +186,7 @@ find_users(struct sacct *s)
         name = arena_strndup(s->client->arena, list, length);
         uid = strtoul(name, &end, 10);
         user = *end == '\0' ? getpwuid((uid_t)uid) : getpwnam(name);
-        if (user == NULL && *end != '\0') {
+        if (user == NULL) {
             slurm_client_error(s->client, "Invalid user id: %s", name);
             return false;
         }
@@ -201,6 +214,17 @@ midnight_us(int64_t now_us)
     return (int64_t)mktime(&local) * SECOND_US;
 }
 
+static void
+refuse_times(const struct sacct *s, int64_t since_us, int64_t until_us)
+{
+    CLEANUP_STRBUF struct strbuf since = STRBUF_INIT, until = STRBUF_INIT;
+
+    slurm_time_add(since_us, &since);
+    slurm_time_add(until_us, &until);
+    slurm_client_error(s->client, "Start time (%s) requested is after end time (%s).", since.text,
+                       until.text);
+}
+
 static bool
 find_times(struct sacct *s)
 {
@@ -218,8 +242,8 @@ find_times(struct sacct *s)
         fprintf(stderr, "%s\n", err.text);
         return false;
     }
-    if (s->query.until_us != 0 && s->query.until_us < s->query.since_us) {
-        slurm_client_error(s->client, "Start time (-S) requested is after end time (-E).");
+    if ((s->query.until_us != 0 ? s->query.until_us : now_us) < s->query.since_us) {
+        refuse_times(s, s->query.since_us, s->query.until_us != 0 ? s->query.until_us : now_us);
         return false;
     }
     return true;
@@ -289,10 +313,50 @@ find_format(struct sacct *s)
         slurm_client_error(s->client, "Invalid field requested: \"%s\"", s->format.unknown[0]);
         return false;
     }
-    s->query.needs_jobs = needs_jobs(&s->format) || s->o.is_json || s->o.is_yaml;
+    s->query.needs_jobs =
+        needs_jobs(&s->format) || s->o.qos != NULL || s->o.is_json || s->o.is_yaml;
     if (s->o.is_parsable || s->o.is_parsable2)
         s->style.delimiter = s->o.delimiter != NULL ? s->o.delimiter : "|";
     s->style.ends_with_it = s->o.is_parsable && !s->o.is_parsable2;
+    return true;
+}
+
+/* "4", "4-8" */
+static bool
+find_range(const struct sacct *s, const char *name, const char *text, struct account_range *range)
+{
+    char *end;
+
+    if (text == NULL)
+        return true;
+    range->least = range->most = strtoll(text, &end, 10);
+    if (*end == '-' && end > text)
+        range->most = strtoll(end + 1, &end, 10);
+    if (*end == '\0' && range->least > 0 && range->most >= range->least)
+        return true;
+    slurm_client_error(s->client, "%s: '%s' is neither a number nor a range such as 2-8", name,
+                       text);
+    return false;
+}
+
+static bool
+find_ranges(struct sacct *s)
+{
+    int64_t least = 0, most = 0;
+    struct error err = {0};
+
+    if (!find_range(s, "--nnodes", s->o.n_nodes, &s->query.node_range)
+        || !find_range(s, "--ncpus", s->o.n_cpus, &s->query.cpu_range))
+        return false;
+    if (s->o.limit_min == NULL && s->o.limit_max == NULL)
+        return true;
+    if ((s->o.limit_min != NULL && duration_parse(s->o.limit_min, &least, &err) < 0)
+        || duration_parse(s->o.limit_max != NULL ? s->o.limit_max : s->o.limit_min, &most, &err)
+               < 0) {
+        slurm_client_error(s->client, "%s", err.text);
+        return false;
+    }
+    s->query.limit_range = (struct account_range){least, most};
     return true;
 }
 
@@ -319,6 +383,9 @@ prepare(struct sacct *s)
         slurm_client_error(s->client, "Invalid node name %s", s->o.nodes);
         return false;
     }
+    if (!find_ranges(s))
+        return false;
+    s->query.qos = s->o.qos;
     s->query.accounts = s->o.accounts;
     s->query.partitions = s->o.partitions;
     s->query.names = s->o.names;
@@ -429,9 +496,11 @@ sacct_run(struct slurm_client *client, int argc, char **argv)
     const int at = slurm_client_options(client, &table, argc, argv, &s.o);
     int status = 1;
 
-    if (at < argc)
-        slurm_client_error(client, "Unknown arguments: %s", argv[at]);
-    else
+    if (at < argc) {
+        slurm_client_error(client, "Unknown arguments:");
+        for (int i = at; i < argc; i++)
+            slurm_client_error(client, " %s", argv[i]);
+    } else
         status = run(&s);
     free(s.o.jobs.items);
     free(s.o.formats.items);

@@ -13,6 +13,7 @@
 #include "cli/slurm_tables/job_choice.h"
 #include "cli/slurm_tables/node_fields.h"
 #include "cli/slurm_tables/node_group.h"
+#include "cli/slurm_tables/reservation_table.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "cli/slurm_tables/slurm_json.h"
 #include "cli/slurm_tables/slurm_time.h"
@@ -38,37 +39,14 @@
 
 struct sinfo_options {
     struct slurm_common_options common;
-    const char *letters, *format_names, *clusters, *nodes, *partitions, *sort, *states;
+    struct output_choice format;
+    const char *clusters, *nodes, *partitions, *sort, *states;
     int64_t interval_s;
     bool is_dead, is_exact, no_heading, is_long, by_node, is_responding, lists_reasons;
     bool is_summary, of_reservations, is_json, is_yaml, ignored;
 };
 
 #define PLACE(member) .offset = offsetof(struct sinfo_options, member)
-
-static int
-set_letters(const struct option_spec *option, const char *value, void *target, struct error *err)
-{
-    struct sinfo_options *o = target;
-
-    (void)option;
-    (void)err;
-    o->letters = value;
-    o->format_names = NULL;
-    return 0;
-}
-
-static int
-set_names(const struct option_spec *option, const char *value, void *target, struct error *err)
-{
-    struct sinfo_options *o = target;
-
-    (void)option;
-    (void)err;
-    o->format_names = value;
-    o->letters = NULL;
-    return 0;
-}
 
 /* clang-format off */
 static const struct option_spec rows[] = {
@@ -84,10 +62,10 @@ static const struct option_spec rows[] = {
     {.name = "federation", .help = "there is one cluster: no effect",
      .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "format", .letter = 'o', .argument = "FORMAT",
-     .help = "the fields to show, such as '%P %D %t'", .type = OPTION_CALL, .set = set_letters},
+     .help = "the fields to show, such as '%P %D %t'", .type = OPTION_CALL, .set = field_format_set_letters, PLACE(format)},
     {.name = "Format", .letter = 'O', .argument = "LIST",
      .help = "the fields to show, such as NodeList:20,StateLong", .type = OPTION_CALL,
-     .set = set_names},
+     .set = field_format_set_names, PLACE(format)},
     {.name = "hide", .help = "Kiln hides no partition: no effect",
      .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "iterate", .letter = 'i', .argument = "SECONDS",
@@ -365,7 +343,8 @@ compare_field(char letter, const struct node_group *a, const struct node_group *
     if (end_m != x.text && end_n != y.text && m != n)
         return m < n ? -1 : 1;
     if (letter == 'N' || letter == 'n') {
-        const char *first = x.text, *second = y.text;
+        const char *first = a->n_names > 0 ? a->names[0] : "";
+        const char *second = b->n_names > 0 ? b->names[0] : "";
 
         return hostlist_compare(&first, &second);
     }
@@ -449,7 +428,7 @@ print_groups(struct sinfo *s)
     if (s->count > 1)
         qsort(s->groups, s->count, sizeof(*s->groups), compare);
     fit_widths(s);
-    if (s->o.clusters != NULL)
+    if (s->o.clusters != NULL && !s->o.no_heading)
         printf("CLUSTER: %s\n", slurm_cluster_name());
     if ((s->o.is_long || s->o.interval_s > 0) && !s->o.no_heading)
         slurm_time_print_date();
@@ -489,16 +468,20 @@ parse_format(struct sinfo *s)
     const struct sinfo_options *o = &s->o;
     const bool is_usual = o->is_long || o->is_summary || o->by_node || o->lists_reasons;
 
-    if (o->format_names != NULL)
-        s->format = field_format_of_names(s->arena, &node_fields, o->format_names);
+    if (o->format.names != NULL)
+        s->format = field_format_of_names(s->arena, &node_fields, o->format.names);
     else
         s->format = field_format_of_letters(s->arena, &node_fields,
-                                            o->letters != NULL ? o->letters
+                                            o->format.letters != NULL ? o->format.letters
                                             : of_environment != NULL && !is_usual
                                                 ? of_environment
                                                 : usual_format(o, s->arena));
     for (size_t i = 0; i < s->format.n_unknown; i++)
-        fprintf(stderr, "Invalid node format specification: %s\n", s->format.unknown[i]);
+        if (o->format.names != NULL)
+            slurm_client_error(s->client, "Invalid job format specification: %s",
+                               s->format.unknown[i]);
+        else
+            fprintf(stderr, "Invalid node format specification: %s\n", s->format.unknown[i]);
 }
 
 static int
@@ -552,12 +535,10 @@ sinfo_run(struct slurm_client *client, int argc, char **argv)
         s.o.partitions = getenv("SINFO_PARTITION");
     if (s.o.sort == NULL)
         s.o.sort = getenv("SINFO_SORT");
-    if (s.o.of_reservations) {
-        slurm_client_error(client, "-T: use 'kctl reservations'");
-        return 1;
-    }
     if (!slurm_cluster_is_this(client, s.o.clusters) || !check_states(&s))
         return 1;
+    if (s.o.of_reservations)
+        return reservation_table_print(client, !s.o.no_heading);
     status = show(&s);
     while (status == 0 && s.o.interval_s > 0) {
         printf("\n");

@@ -3,11 +3,11 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/connect/client_settings.h"
 #include "cli/slurm/slurm_client.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 
 #define USUAL_NAME "kiln" /* as that of the daemons */
 
@@ -31,18 +31,18 @@ slurm_cluster_name(void)
 bool
 slurm_cluster_is_this(const struct slurm_client *client, const char *list)
 {
-    const char *own = slurm_cluster_name();
-
     for (size_t length; list != NULL && *list != '\0'; list += length + (list[length] == ',')) {
+        const char *name;
+
         length = strcspn(list, ",");
-        if (length == 0 || (length == 3 && strncasecmp(list, "all", 3) == 0)
-            || (strlen(own) == length && strncmp(own, list, length) == 0))
+        name = arena_strndup(client->arena, list, length);
+        if (length == 0 || client_settings_check_clusters(name, NULL) == 0)
             continue;
-        slurm_client_error(client, "No cluster '%.*s' known by database.", (int)length, list);
+        slurm_client_error(client, "No cluster '%s' known by database.", name);
         slurm_client_error(client,
-                           "'%.*s' can't be reached now, or it is an invalid entry for "
+                           "'%s' can't be reached now, or it is an invalid entry for "
                            "--cluster.  Use 'sacctmgr list clusters' to see available clusters.",
-                           (int)length, list);
+                           name);
         return false;
     }
     return true;

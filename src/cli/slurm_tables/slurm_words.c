@@ -167,3 +167,21 @@ slurm_words_add_usage(int64_t bytes, char unit, struct strbuf *out)
     else
         strbuf_printf(out, "%.2f%c", n, unit);
 }
+
+void
+slurm_words_add_tres(const struct slurm_tres *tres, struct strbuf *out)
+{
+    if (tres->cpus == 0 && tres->bytes == 0 && tres->gpus == 0)
+        return;
+    strbuf_printf(out, "cpu=%" PRId64, tres->cpus);
+    if (tres->bytes > 0) {
+        strbuf_add_text(out, ",mem=");
+        slurm_words_add_memory(tres->bytes, 0, out);
+    }
+    if (tres->nodes > 0)
+        strbuf_printf(out, ",node=%" PRId64, tres->nodes);
+    if (tres->has_billing)
+        strbuf_printf(out, ",billing=%" PRId64, tres->cpus);
+    if (tres->gpus > 0)
+        strbuf_printf(out, ",gres/gpu=%" PRId64, tres->gpus);
+}

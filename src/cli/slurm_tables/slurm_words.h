@@ -33,5 +33,12 @@ extern const char slurm_words_valid_states[];
 /* "2G", "1500M": memory that was asked for, and "1500K": memory that was used. 0 is "0". The unit
  * is 'K' to 'P', with two decimals if it needs them; 0: the largest unit that needs none.
  */
+/* "cpu=8,mem=1G,node=1,billing=8,gres/gpu=2"; what is 0 is left out. */
+struct slurm_tres {
+    int64_t cpus, bytes, nodes, gpus;
+    bool has_billing;
+};
+void slurm_words_add_tres(const struct slurm_tres *tres, struct strbuf *out);
+
 void slurm_words_add_memory(int64_t bytes, char unit, struct strbuf *out);
 void slurm_words_add_usage(int64_t bytes, char unit, struct strbuf *out);

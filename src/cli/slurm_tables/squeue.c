@@ -44,7 +44,7 @@ struct squeue_options {
     struct option_texts jobs;
     const char *accounts, *names, *partitions, *users, *qos, *licenses, *reservation;
     const char *nodes, *states, *sort, *clusters;
-    const char *letters, *format_names; /* -o and -O; the last one counts */
+    struct output_choice format;
     const char *steps;
     int64_t interval_s;
     bool is_all, no_heading, is_long, is_start, is_mine, each_task, keeps_units, is_json, is_yaml;
@@ -52,30 +52,6 @@ struct squeue_options {
 };
 
 #define PLACE(member) .offset = offsetof(struct squeue_options, member)
-
-static int
-set_letters(const struct option_spec *option, const char *value, void *target, struct error *err)
-{
-    struct squeue_options *o = target;
-
-    (void)option;
-    (void)err;
-    o->letters = value;
-    o->format_names = NULL;
-    return 0;
-}
-
-static int
-set_names(const struct option_spec *option, const char *value, void *target, struct error *err)
-{
-    struct squeue_options *o = target;
-
-    (void)option;
-    (void)err;
-    o->format_names = value;
-    o->letters = NULL;
-    return 0;
-}
 
 static int
 set_steps(const struct option_spec *option, const char *value, void *target, struct error *err)
@@ -98,17 +74,17 @@ static const struct option_spec rows[] = {
      .type = OPTION_FLAG, PLACE(is_all)},
     {.name = "array", .letter = 'r', .help = "a line for each task of an array",
      .type = OPTION_FLAG, PLACE(each_task)},
-    {.name = "array-unique", .help = "the same as --array",
-     .type = OPTION_FLAG, PLACE(each_task)},
+    {.name = "array-unique", .help = "no effect, as in Slurm 22.05",
+     .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "clusters", .letter = 'M', .argument = "NAME", .help = "must name this cluster",
      .type = OPTION_TEXT, PLACE(clusters)},
     {.name = "federation", .help = "there is one cluster: no effect",
      .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "format", .letter = 'o', .argument = "FORMAT",
-     .help = "the fields to show, such as '%i %j %T'", .type = OPTION_CALL, .set = set_letters},
+     .help = "the fields to show, such as '%i %j %T'", .type = OPTION_CALL, .set = field_format_set_letters, PLACE(format)},
     {.name = "Format", .letter = 'O', .argument = "LIST",
      .help = "the fields to show, such as JobID,Name:20,State", .type = OPTION_CALL,
-     .set = set_names},
+     .set = field_format_set_names, PLACE(format)},
     {.name = "hide", .help = "Kiln hides no partition: no effect",
      .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "iterate", .letter = 'i', .argument = "SECONDS",
@@ -201,13 +177,14 @@ read_environment(struct squeue_options *o)
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         if (*texts[i].value == NULL)
             *texts[i].value = getenv(texts[i].name);
-    if (getenv("SQUEUE_ARRAY") != NULL || getenv("SQUEUE_ARRAY_UNIQUE") != NULL)
+    if (getenv("SQUEUE_ARRAY") != NULL)
         o->each_task = true;
-    if (o->letters != NULL || o->format_names != NULL || o->is_long || o->is_start || o->has_steps)
+    if (o->format.letters != NULL || o->format.names != NULL || o->is_long || o->is_start
+        || o->has_steps)
         return;
-    o->letters = getenv("SQUEUE_FORMAT");
-    if (o->letters == NULL)
-        o->format_names = getenv("SQUEUE_FORMAT2");
+    o->format.letters = getenv("SQUEUE_FORMAT");
+    if (o->format.letters == NULL)
+        o->format.names = getenv("SQUEUE_FORMAT2");
 }
 
 /* Numbers of users become names. An unknown user is only reported: no job is
@@ -234,7 +211,7 @@ find_users(struct squeue *q)
         name = arena_strndup(q->client->arena, list, length);
         uid = strtoul(name, &end, 10);
         user = *end == '\0' ? getpwuid((uid_t)uid) : getpwnam(name);
-        if (user == NULL && *end != '\0')
+        if (user == NULL)
             slurm_client_error(q->client, "Invalid user: %s\n", name);
         strbuf_printf(&out, "%s%s", out.length > 0 ? "," : "", user != NULL ? user->pw_name : name);
     }
@@ -270,17 +247,18 @@ parse_format(struct squeue *q)
     char unknown;
 
     q->sort = o->sort != NULL ? o->sort : o->is_start ? START_SORT : USUAL_SORT;
-    if (o->format_names != NULL)
-        q->format = field_format_of_names(arena, columns, o->format_names);
+    if (o->format.names != NULL)
+        q->format = field_format_of_names(arena, columns, o->format.names);
     else
         q->format = field_format_of_letters(arena, columns,
-                                            o->letters != NULL ? o->letters
-                                            : o->has_steps     ? STEP_FORMAT
-                                            : o->is_start      ? START_FORMAT
-                                            : o->is_long       ? LONG_FORMAT
-                                                               : USUAL_FORMAT);
+                                            o->format.letters != NULL ? o->format.letters
+                                            : o->has_steps            ? STEP_FORMAT
+                                            : o->is_start             ? START_FORMAT
+                                            : o->is_long              ? LONG_FORMAT
+                                                                      : USUAL_FORMAT);
     for (size_t i = 0; i < q->format.n_unknown; i++)
-        slurm_client_error(q->client, "Invalid job format specification: %s", q->format.unknown[i]);
+        slurm_client_error(q->client, "Invalid job%s format specification: %s",
+                           o->has_steps ? " step" : "", q->format.unknown[i]);
     unknown = queue_sort_find_unknown(q->sort);
     if (unknown != '\0') {
         slurm_client_error(q->client, "Invalid sort specification: %c", unknown);
@@ -455,7 +433,7 @@ print_rows(const struct squeue *q, const struct queue_rows *found, struct arena 
         print_tree(q, found, arena);
         return;
     }
-    if (q->o.clusters != NULL)
+    if (q->o.clusters != NULL && !q->o.no_heading)
         printf("CLUSTER: %s\n", slurm_cluster_name());
     if ((q->o.is_long || q->o.interval_s > 0) && !q->o.no_heading)
         slurm_time_print_date();

@@ -33,7 +33,7 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT, PLACE(clusters)},
     {.name = "format", .letter = 'o', .argument = "LIST",
      .help = "the fields to show: Account, User, Cluster", .type = OPTION_TEXT, PLACE(format)},
-    {.name = "noheader", .letter = 'n', .help = "no heading",
+    {.name = "noheader", .letter = 'h', .help = "no heading",
      .type = OPTION_FLAG, PLACE(no_heading)},
     {.name = "parsable", .letter = 'p', .help = "values with | behind each",
      .type = OPTION_FLAG, PLACE(is_parsable)},

@@ -217,3 +217,58 @@ reservation_request_send(struct kctl *kctl, const struct reservation_request *r,
         print_made(r, spec);
     return e;
 }
+
+/* The fields of a patch that the request names. Of an end and a duration, and of names and a number
+ * of nodes, the one that is set replaces the other.
+ */
+static int
+make_changes(struct arena *arena, struct json *spec, const struct reservation_request *r,
+             struct error *err)
+{
+    const int64_t now_us = clock_real_us(&clock_system);
+    int64_t start_us = now_us, us;
+    int e = 0;
+
+    if (r->nodes != NULL || r->count > 0) {
+        json_set(arena, spec, r->nodes != NULL ? "nodeCount" : "nodes", json_null(arena));
+        e = set_nodes(arena, spec, r, err);
+    }
+    if (e == 0 && r->start != NULL)
+        e = time_expression_parse(r->start, TIME_AHEAD, now_us, &start_us, err);
+    if (e == 0 && r->start != NULL)
+        set_time(arena, spec, "start", start_us);
+    if (e == 0 && r->end != NULL) {
+        e = time_expression_parse_after(r->end, now_us, start_us, &us, err);
+        if (e == 0)
+            set_time(arena, spec, "end", us);
+        json_set(arena, spec, "duration", json_null(arena));
+    }
+    if (e < 0)
+        return e;
+    if (r->duration != NULL) {
+        json_set_string(arena, spec, "duration", r->duration);
+        json_set(arena, spec, "end", json_null(arena));
+    }
+    set_list(arena, spec, "users", r->users);
+    set_list(arena, spec, "groups", r->groups);
+    set_list(arena, spec, "accounts", r->accounts);
+    set_flag(arena, spec, "maintenance", r->is_maintenance);
+    set_flag(arena, spec, "overlap", r->may_overlap);
+    if (r->reason != NULL)
+        json_set_string(arena, spec, "reason", r->reason);
+    return 0;
+}
+
+int
+reservation_request_change(struct kctl *kctl, const struct reservation_request *r,
+                           struct arena *arena, struct error *err)
+{
+    const struct target_object target = {.kind = &reservation_kind, .name = r->name};
+    struct json *patch = json_object(arena);
+    struct json *spec = json_make_object(arena, patch, "spec");
+    int e = make_changes(arena, spec, r, err);
+
+    if (e == 0 && json_count(spec) == 0)
+        return error_set(err, -ENODATA, "no field of the reservation is to be changed");
+    return e < 0 ? e : kctl_patch(kctl, &target, patch, arena, NULL, err);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reservation_request.h - makes a Reservation from options of kctl
+/* reservation_request.h - makes or changes a Reservation by options of a command
  *
  * Thread: the main one.
  */
@@ -39,3 +39,9 @@ struct reservation_request {
  */
 int reservation_request_send(struct kctl *kctl, const struct reservation_request *request,
                              struct arena *arena, struct error *err);
+
+/* Changes the fields that are not NULL (and not 0) of the Reservation with that name, and prints
+ * nothing. -ENODATA: there are none. -ENOENT: there is no such Reservation.
+ */
+int reservation_request_change(struct kctl *kctl, const struct reservation_request *request,
+                               struct arena *arena, struct error *err);
