@@ -77,17 +77,28 @@ limit_to_level(struct scheduler *s, struct cycle *c, const struct domain_level *
     c->among = s->domain_nodes;
 }
 
-void
-scheduler_limit_to_domain(struct scheduler *s, struct cycle *c)
+const struct domain_level *
+scheduler_find_domain(struct scheduler *s, const struct pod_view *pod,
+                      const struct node_domain **ret_taken)
 {
-    const char *key = pod_groups_topology_key(s->pod_groups, c->pod->object);
-    const struct node_domain *domain;
+    const char *key = pod_groups_topology_key(s->pod_groups, pod->object);
     const struct domain_level *level;
 
     if (key == NULL)
-        return;
+        return NULL;
     level = node_domains_find(domains_of(s), &s->snapshot, key);
-    domain = find_taken(s, level, c->pod);
+    *ret_taken = find_taken(s, level, pod);
+    return level;
+}
+
+void
+scheduler_limit_to_domain(struct scheduler *s, struct cycle *c)
+{
+    const struct node_domain *domain;
+    const struct domain_level *level = scheduler_find_domain(s, c->pod, &domain);
+
+    if (level == NULL)
+        return;
     if (domain == NULL) {
         limit_to_level(s, c, level);
         return;
@@ -513,7 +524,6 @@ may_hold(const struct domain_search *d)
 static bool
 may_start(const struct domain_search *d)
 {
-    scheduler_begin_trace(d->s);
     return scheduler_find_node(d->s, d->g->members[0]) != NULL
            && scheduler_has_group_room(d->s, d->g);
 }

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a pod group has room, whichever nodes its pods would take; which nodes
- * its pods leave to others; and which pods of lower priority end for it.
+/* Whether a pod group has room, whichever nodes its pods would take; which nodes its pods
+ * leave to others; and when it has found nodes, whether these have few enough switches, and
+ * which of its pods gets which.
  *
- * Only CPUs are counted, which is cheap: most attempts of a wide group end
- * here.
+ * Room is counted by CPUs only, which is cheap: most attempts of a wide group end here.
+ *
+ * Each pod of a Job with its own node has its index as rank. Programs sort host
+ * lists, and neighbours in a rack have neighbouring names, so the order of the
+ * ranks is that of the domains, the widest level first, and in a leaf that of the names.
+ * The cycle has found the nodes one after the other, best first; now that all are known,
+ * the pods are placed again, each where its index belongs.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +22,12 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/plugins/preemption/preemption.h"
 #include "controller/scheduler/plugins/preemption/victim_terms.h"
 #include "controller/scheduler/plugins/preemption/victims.h"
+#include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -26,9 +35,17 @@
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
+#include "controller/scheduler/state/topology_levels.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/record.h"
 
 bool
 scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod)
@@ -174,327 +191,344 @@ scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
     return !is_enough;
 }
 
-/* ---- Preemption ----
- *
- * Victims for all pods of a group are found in one trial, and ended only if all of the
- * pods then fit. Until they have ended, the nodes are promised to the pods of the group,
- * and no further victims are looked for.
- */
+void
+scheduler_displace_all(struct scheduler *s, const struct assignment_group *g)
+{
+    for (unsigned i = g->count; i-- > 0;)
+        scheduler_displace(s, g->members[i]);
+}
 
-/* How often the nodes are searched for candidates, for one group: each search tries a
- * hundred nodes or more.
- */
-#define MAX_SEARCHES 8u
+/* ---- Switches ---- */
 
-struct group_trial {
-    struct scheduler *s;
-    struct candidates candidates;
-    unsigned next; /* of the candidates */
-    unsigned n_searches;
-    struct pod_view **victims;
-    const struct node_view **nodes; /* of the victims */
-    uint32_t n_victims, victim_room, node_room;
-    int64_t now_us, victims_end_us; /* when the last of the victims is gone */
-    struct pod_view **ending;       /* pods that make room by themselves; not counted at first */
-    const struct node_view **ending_nodes;
-    uint32_t n_ending, ending_room, ending_node_room;
+struct switch_wait {
+    int64_t until_us;
+    char *namespace, *name; /* of the first pod */
 };
 
 static void
-note_victim(struct pod_view *pod, const struct node_view *node, void *context)
+free_wait(struct switch_wait *w)
 {
-    struct group_trial *t = context;
-
-    xgrow(t->victims, t->n_victims, t->victim_room);
-    xgrow(t->nodes, t->n_victims, t->node_room);
-    t->victims[t->n_victims] = pod;
-    t->nodes[t->n_victims++] = node;
+    if (w == NULL)
+        return;
+    free(w->namespace);
+    free(w->name);
+    free(w);
 }
 
-static void
-note_ending(struct pod_view *pod, const struct node_view *node, void *context)
+/* Until when the group waits for nodes of so few switches; 0: it does not. */
+static int64_t
+wait_of(const struct scheduler *s, const struct pod_view *pod, struct group_switches *terms)
 {
-    struct group_trial *t = context;
+    const int64_t most_us = topology_levels_wait_us(s->settings.topology);
 
-    xgrow(t->ending, t->n_ending, t->ending_room);
-    xgrow(t->ending_nodes, t->n_ending, t->ending_node_room);
-    t->ending[t->n_ending] = pod;
-    t->ending_nodes[t->n_ending++] = node;
+    if (s->settings.is_simulation || node_domains_count(s->domains) == 0
+        || !pod_groups_switches(s->pod_groups, pod->object, terms))
+        return 0;
+    return terms->since_us
+           + (terms->wait_us >= 0 && terms->wait_us < most_us ? terms->wait_us : most_us);
 }
 
-/* No result of before the trial, or of within it, holds for these nodes. */
-static void
-touch_nodes(struct scheduler *s, const struct node_view *const *nodes, uint32_t count)
+unsigned
+scheduler_most_switches(const struct scheduler *s, const struct pod_view *pod)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct node_view *node = cache_find_node(s->cache, nodes[i]->name);
+    struct group_switches terms;
+    const int64_t until_us = wait_of(s, pod, &terms);
 
-        if (node != NULL)
-            cache_touch(s->cache, node);
+    return until_us > clock_real_us(s->handle.clock) && terms.most < UINT_MAX ? (unsigned)terms.most
+                                                                              : UINT_MAX;
+}
+
+/* A node that is in no leaf counts as one. */
+unsigned
+scheduler_count_switches(const struct scheduler *s, const struct assignment_group *g)
+{
+    const unsigned n_levels = node_domains_count(s->domains);
+    CLEANUP_FREE bool *is_taken = NULL;
+    const struct domain_level *level;
+    unsigned count = 0;
+
+    if (n_levels == 0)
+        return 0;
+    level = node_domains_level(s->domains, n_levels - 1);
+    is_taken = xnew_array(bool, level->n_domains + 1);
+    for (unsigned i = 0; i < g->count; i++) {
+        const char *name = g->members[i]->node_name;
+        const struct node_domain *leaf =
+            name != NULL ? domain_level_of(level, cache_find_node(s->cache, name)) : NULL;
+
+        if (leaf != NULL ? !is_taken[leaf->index] : name != NULL)
+            count++;
+        if (leaf != NULL)
+            is_taken[leaf->index] = true;
     }
+    return count;
 }
 
-/* Victims of gangs may be on many nodes. */
-static struct node_view *
-try_candidate(struct group_trial *t, struct assignment *a, const struct victims *v)
-{
-    struct scheduler *s = t->s;
-    struct node_view *node = cache_find_node(s->cache, v->node->name);
-    const uint32_t before = t->n_victims;
-    struct cache_mark mark;
-
-    if (node == NULL || node->is_closed)
-        return NULL;
-    mark = cache_begin(s->cache);
-    victims_remove(a->profile, &a->cycle, v, note_victim, t);
-    touch_nodes(s, t->nodes + before, t->n_victims - before);
-    cycle_fini(&a->cycle);
-    cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
-    if (node_finder_fits(a->profile, &a->cycle, node)) {
-        const int64_t end_us = victims_end_us(a->profile, &a->cycle, v, t->now_us);
-
-        if (end_us > t->victims_end_us)
-            t->victims_end_us = end_us;
-        cache_keep(s->cache, mark);
-        return node;
-    }
-    cache_roll_back(s->cache, mark);
-    touch_nodes(s, t->nodes + before, t->n_victims - before);
-    t->n_victims = before;
-    return NULL;
-}
-
-/* Candidates of one search serve all pods that are like the first; when none is left,
- * another search finds what the victims so far have changed.
- */
-static struct node_view *
-make_room(struct group_trial *t, struct assignment *a)
-{
-    struct scheduler *s = t->s;
-
-    for (;;) {
-        struct node_view *node;
-
-        while (t->next < t->candidates.count) {
-            node = try_candidate(t, a, &t->candidates.items[t->next++]);
-            if (node != NULL)
-                return node;
-        }
-        if (t->n_searches++ == MAX_SEARCHES)
-            return NULL;
-        candidates_fini(&t->candidates);
-        t->candidates = (struct candidates){0};
-        t->next = 0;
-        node = scheduler_find_node(s, a);
-        if (node != NULL) /* a gang that ends elsewhere has made room */
-            return node;
-        candidates_find_for_group(&t->candidates, a->profile, &a->cycle,
-                                  node_finder_diagnosis(s->node_finder));
-        if (t->candidates.count == 0)
-            return NULL;
-    }
-}
-
-static bool
-place_in_trial(struct group_trial *t, const struct assignment_group *g)
-{
-    struct scheduler *s = t->s;
-
-    for (unsigned i = 0; i < g->wanted; i++) {
-        struct assignment *a = g->members[i];
-        struct node_view *node = scheduler_find_node(s, a);
-
-        if (node == NULL)
-            node = make_room(t, a);
-        if (node == NULL || scheduler_assume(s, a, node).verdict != VERDICT_OK)
-            return false;
-        if (g->is_one_per_node)
-            cache_close_node(s->cache, node);
-    }
-    return true;
-}
-
+/* An attempt is due when the wait is over, whatever happens in the cluster. */
 static void
-promise(struct group_preemption *p, struct pod_view *pod, const char *node)
+note_wait(struct scheduler *s, const struct pod_view *pod, int64_t until_us)
 {
-    xgrow(p->promised, p->n_promised, p->promised_room);
-    pod_view_ref(pod);
-    p->promised[p->n_promised++] = (struct promised_node){pod, xstrdup(node)};
-}
+    struct switch_wait *w = xnew(struct switch_wait);
+    char key[OBJECT_KEY_SIZE];
 
-/* ---- After the trial ---- */
-
-static void
-nominate(struct scheduler *s, struct pod_view *pod, const char *node, bool is_new)
-{
-    scheduler_end_nomination(s, pod, node);
-    nominator_add(s->handle.nominator, pod, cache_make_node(s->cache, node));
-    if (is_new)
-        recorder_nominate(s->recorder, pod, node);
-}
-
-static void
-wait_for(struct group_preemption *p, struct pod_view *pod)
-{
-    xgrow(p->victims, p->n_victims, p->victim_room);
-    pod_view_ref(pod);
-    p->victims[p->n_victims++] = pod;
-}
-
-static bool
-is_promised(const struct group_preemption *p, const struct node_view *node)
-{
-    for (uint32_t i = 0; i < p->n_promised; i++)
-        if (strcmp(p->promised[i].node, node->name) == 0)
-            return true;
-    return false;
-}
-
-/* Evictions change the nodes, so references keep the victims alive. */
-static void
-act(struct group_trial *t, const struct assignment_group *g, struct group_preemption *p)
-{
-    struct scheduler *s = t->s;
-    struct pod_view *preemptor = g->members[0]->cycle.pod;
-
-    for (uint32_t i = 0; i < t->n_victims; i++)
-        wait_for(p, t->victims[i]);
-    p->n_preempted = t->n_victims;
-    for (uint32_t i = 0; i < t->n_ending; i++)
-        if (is_promised(p, t->ending_nodes[i]))
-            wait_for(p, t->ending[i]);
-    for (uint32_t i = 0; i < t->n_victims; i++)
-        s->handle.evict(s->handle.owner, p->victims[i], preemptor, t->nodes[i]->name);
-    for (uint32_t i = 0; i < p->n_promised; i++)
-        nominate(s, p->promised[i].pod, p->promised[i].node, true);
-}
-
-static void
-trial_fini(struct group_trial *t)
-{
-    candidates_fini(&t->candidates);
-    free(t->victims);
-    free(t->nodes);
-    free(t->ending);
-    free(t->ending_nodes);
-}
-
-/* Until_us: pods that are ending by then are gone; 0: none are. False: not all of the
- * pods that the group needs fit.
- */
-static bool
-try_to_place(struct group_trial *t, struct assignment_group *g, int64_t until_us,
-             struct group_preemption *p)
-{
-    struct scheduler *s = t->s;
-    struct cache_mark mark = cache_begin(s->cache);
-    bool is_placed;
-
-    group_preemption_clear(p);
-    scheduler_close_nodes(s, g->members[0]->cycle.pod);
-    for (uint32_t i = 0; until_us > 0 && i < s->snapshot.n_nodes; i++)
-        victims_remove_ending(s->snapshot.nodes[i], t->now_us, until_us, note_ending, t);
-    touch_nodes(s, t->ending_nodes, t->n_ending);
-    is_placed = place_in_trial(t, g);
-    for (unsigned i = 0; is_placed && i < g->wanted; i++)
-        promise(p, g->members[i]->cycle.pod, g->members[i]->node_name);
-    for (unsigned i = g->wanted; i-- > 0;)
-        scheduler_displace(s, g->members[i]);
-    cache_open_nodes(s->cache);
-    cache_roll_back(s->cache, mark);
-    touch_nodes(s, t->ending_nodes, t->n_ending);
-    touch_nodes(s, t->nodes, t->n_victims);
-    return is_placed;
-}
-
-/* Kiln's own, as for a single pod: nobody is ended for room that pods which are ending
- * already make as soon. They may be victims of this group: a scheduler that was restarted
- * does not know. Upstream's profile lacks the plugin Partition.
- */
-static bool
-counts_ending(const struct assignment_group *g, const struct group_trial *first)
-{
-    const struct profile *p = g->members[0]->profile;
-
-    return first->n_victims > 0 && profile_find(p, PARTITION_PLUGIN) != p->n_entries;
-}
-
-static void
-try_to_preempt(struct scheduler *s, struct assignment_group *g, struct group_preemption *p)
-{
-    const int64_t now_us = clock_real_us(s->handle.clock);
-    struct group_trial first = {.s = s, .now_us = now_us, .victims_end_us = now_us};
-    struct group_trial second = {.s = s, .now_us = now_us, .victims_end_us = now_us};
-    struct group_preemption instead = {0};
-
-    if (!try_to_place(&first, g, 0, p)) {
-        group_preemption_clear(p);
-    } else if (counts_ending(g, &first) && try_to_place(&second, g, first.victims_end_us, &instead)
-               && second.n_victims < first.n_victims) {
-        group_preemption_clear(p);
-        *p = instead;
-        instead = (struct group_preemption){0};
-        act(&second, g, p);
-    } else {
-        act(&first, g, p);
-    }
-    group_preemption_clear(&instead);
-    trial_fini(&first);
-    trial_fini(&second);
-}
-
-/* A victim that has yielded its cores, or will not, is waited for no longer. */
-static bool
-is_waited_for(struct scheduler *s, const struct pod_view *victim)
-{
-    const struct pod_view *now = cache_find_pod(s->cache, victim);
-
-    return now != NULL && !now->has_yielded && !s->handle.refuses_to_yield(s->handle.owner, now);
-}
-
-/* One that ends by itself is not waited for when it should be gone for long. */
-static bool
-is_late(const struct scheduler *s, const struct pod_view *pod)
-{
-    return !victims_ends_by(pod, clock_real_us(s->handle.clock), INT64_MAX);
-}
-
-static bool
-has_victims(struct scheduler *s, const struct group_preemption *p)
-{
-    for (uint32_t i = 0; i < p->n_victims; i++)
-        if (is_waited_for(s, p->victims[i]) && (i < p->n_preempted || !is_late(s, p->victims[i])))
-            return true;
-    return false;
-}
-
-/* A pod that was placed in the attempt that failed is nominated no longer. */
-static void
-nominate_again(struct scheduler *s, const struct assignment_group *g,
-               const struct group_preemption *p)
-{
-    for (unsigned i = 0; i < g->count; i++)
-        for (uint32_t j = 0; j < p->n_promised; j++)
-            if (pod_view_is_same(p->promised[j].pod, g->members[i]->cycle.pod)
-                && nominator_node(s->handle.nominator, g->members[i]->cycle.pod) == NULL)
-                nominate(s, g->members[i]->cycle.pod, p->promised[j].node, false);
+    object_key(pod->object, key);
+    w->until_us = until_us;
+    w->namespace = xstrdup(pod->namespace);
+    w->name = xstrdup(pod->name);
+    if (s->switch_waits == NULL)
+        s->switch_waits = map_new();
+    if (map_count(s->switch_waits) == 0 || until_us < s->next_switch_us)
+        s->next_switch_us = until_us;
+    free_wait(map_put(s->switch_waits, key, w));
 }
 
 void
-scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g)
+scheduler_tick_switches(struct scheduler *s)
 {
-    struct queued_group *of = g->members[0]->queued->queued_group;
-    struct group_preemption *p = of != NULL ? &of->preemption : NULL;
+    const int64_t now_us = clock_real_us(s->handle.clock);
+    int64_t next_us = INT64_MAX;
+    struct map *left;
+    size_t at = 0;
+    void *value;
+    const char *key;
 
-    if (p == NULL || s->settings.is_simulation || g->lacks_domain
-        || g->answer.verdict != VERDICT_REJECT || g->members[0]->asks_nodes
-        || g->members[0]->queued->is_deleted)
+    if (s->switch_waits == NULL || now_us < s->next_switch_us)
         return;
-    if (has_victims(s, p)) {
-        nominate_again(s, g, p);
-        return;
+    left = map_new();
+    while (map_next(s->switch_waits, &at, &key, &value)) {
+        struct switch_wait *w = value;
+
+        if (w->until_us > now_us) {
+            next_us = w->until_us < next_us ? w->until_us : next_us;
+            map_put(left, key, w);
+            continue;
+        }
+        queue_activate(s->queue, w->namespace, w->name);
+        free_wait(w);
     }
-    group_preemption_clear(p);
-    if (preemption_may_help_group(g->members[0]->profile, &g->members[0]->cycle))
-        try_to_preempt(s, g, p);
+    map_free(s->switch_waits);
+    s->switch_waits = left;
+    s->next_switch_us = next_us;
+}
+
+void
+scheduler_forget_switches(struct scheduler *s)
+{
+    size_t at = 0;
+    void *w;
+
+    while (s->switch_waits != NULL && map_next(s->switch_waits, &at, NULL, &w))
+        free_wait(w);
+    map_free(s->switch_waits);
+    s->switch_waits = NULL;
+}
+
+static bool
+has_too_many_switches(struct scheduler *s, struct assignment_group *g)
+{
+    struct assignment *first = g->members[0];
+    const unsigned most = scheduler_most_switches(s, first->cycle.pod);
+    struct group_switches terms;
+    unsigned count;
+    char time[TIME_TEXT_SIZE];
+    int64_t until_us;
+
+    if (most == UINT_MAX)
+        return false;
+    count = scheduler_count_switches(s, g);
+    if (count <= most)
+        return false;
+    until_us = wait_of(s, first->cycle.pod, &terms);
+    note_wait(s, first->cycle.pod, until_us);
+    time_format(until_us, false, time);
+    g->failed = first;
+    g->lacks_domain = g->waits_for_switches = true;
+    g->answer = (struct answer){VERDICT_REJECT, PLUGIN_NONE, STRING_ID_NONE};
+    first->queued->unschedulable = first->profile->rooms | first->profile->timed;
+    first->queued->pending = 0;
+    free(first->error);
+    g->cause = job_reason_name(JOB_REASON_RESOURCES);
+    g->cause_brief =
+        xasprintf("waits until %s for nodes with at most %u switch%s (--switches), and "
+                  "then starts on any",
+                  time, most, most == 1 ? "" : "es");
+    g->cause_words = xasprintf("%s; those that are free now have %u", g->cause_brief, count);
+    first->error = xstrdup(g->cause_words);
+    return true;
+}
+
+/* ---- For the variables of the job ---- */
+
+void
+scheduler_find_domains_told(struct scheduler *s, struct assignment *a)
+{
+    const struct string_map *annotations = &a->cycle.pod->object->meta->annotations;
+    const char *variables = string_map_find(annotations, ANNOTATION_VARIABLES);
+    const struct node_view *node = cache_find_node(s->cache, a->node_name);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    if (variables == NULL || strcmp(variables, "slurm") != 0 || node == NULL
+        || node->object == NULL)
+        return;
+    for (unsigned i = 0; i < node_domains_count(s->domains); i++) {
+        const char *value =
+            string_map_find(&node->object->meta->labels, node_domains_level(s->domains, i)->key);
+
+        if (value != NULL && *value != '\0')
+            strbuf_printf(&out, "%s%s", out.length > 0 ? "/" : "", value);
+    }
+    free(a->domains);
+    a->domains = out.length > 0 ? xstrdup(out.text) : NULL;
+}
+
+/* ---- Ranks ---- */
+
+static int
+compare_index(const void *a, const void *b)
+{
+    const struct assignment *x = *(struct assignment *const *)a;
+    const struct assignment *y = *(struct assignment *const *)b;
+    const int64_t i = x->cycle.pod->job_index, j = y->cycle.pod->job_index;
+
+    return (i > j) - (i < j);
+}
+
+/* Only pods of one Job have indexes that can be compared. */
+static bool
+has_ranks(const struct assignment_group *g)
+{
+    const int64_t job = g->members[0]->cycle.pod->job_id;
+
+    if (!g->is_one_per_node || g->count < 2 || job == 0)
+        return false;
+    for (unsigned i = 0; i < g->count; i++)
+        if (g->members[i]->cycle.pod->job_id != job || g->members[i]->asks_nodes)
+            return false;
+    return true;
+}
+
+static bool
+place(struct scheduler *s, struct assignment *a, const char *node_name)
+{
+    struct node_view *node;
+
+    cache_update_snapshot(s->cache, &s->snapshot);
+    cycle_fini(&a->cycle);
+    cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
+    node = cache_find_node(s->cache, node_name);
+    return node != NULL && node_finder_fits(a->profile, &a->cycle, node)
+           && scheduler_assume(s, a, node).verdict == VERDICT_OK;
+}
+
+/* Takes all of them back, then places them. */
+static bool
+place_all(struct scheduler *s, struct cache_mark *mark, struct assignment **members,
+          char *const *nodes, unsigned count)
+{
+    for (unsigned i = count; i-- > 0;)
+        scheduler_displace(s, members[i]);
+    cache_roll_back(s->cache, *mark);
+    *mark = cache_begin(s->cache);
+    for (unsigned i = 0; i < count; i++)
+        if (!place(s, members[i], nodes[i]))
+            return false;
+    return true;
+}
+
+/* The members that were left out have no node. */
+static unsigned
+list_placed(const struct assignment_group *g, struct assignment **ret_members)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < g->count; i++)
+        if (g->members[i]->node_name != NULL)
+            ret_members[count++] = g->members[i];
+    return count;
+}
+
+struct ranked_node {
+    const char *values[DOMAIN_LEVELS_MAX]; /* NULL: the node lacks the label */
+    char *name;
+};
+
+static int
+compare_ranked(const void *a, const void *b)
+{
+    const struct ranked_node *x = a, *y = b;
+
+    for (unsigned i = 0; i < DOMAIN_LEVELS_MAX; i++) {
+        int order;
+
+        if (x->values[i] == NULL || y->values[i] == NULL) {
+            if (x->values[i] != y->values[i])
+                return x->values[i] == NULL ? 1 : -1;
+            continue;
+        }
+        order = hostlist_compare(&x->values[i], &y->values[i]);
+        if (order != 0)
+            return order;
+    }
+    return hostlist_compare(&(const char *){x->name}, &(const char *){y->name});
+}
+
+static void
+sort_nodes(const struct scheduler *s, char **names, unsigned count)
+{
+    CLEANUP_FREE struct ranked_node *nodes = xnew_array(struct ranked_node, count + 1);
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct node_view *node = cache_find_node(s->cache, names[i]);
+
+        nodes[i].name = names[i];
+        for (unsigned l = 0; l < node_domains_count(s->domains); l++) {
+            const struct node_domain *domain =
+                domain_level_of(node_domains_level(s->domains, l), node);
+
+            nodes[i].values[l] = domain != NULL ? domain->value : NULL;
+        }
+    }
+    qsort(nodes, count, sizeof(*nodes), compare_ranked);
+    for (unsigned i = 0; i < count; i++)
+        names[i] = nodes[i].name;
+}
+
+/* False: a member does not fit where it is to go, and some have no node any more. */
+static bool
+order_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
+{
+    CLEANUP_FREE struct assignment **members = NULL;
+    CLEANUP_FREE char **sorted = NULL, **found = NULL;
+    bool is_sorted = true, is_placed;
+    unsigned count;
+
+    if (!has_ranks(g))
+        return true;
+    members = xnew_array(struct assignment *, g->count);
+    sorted = xnew_array(char *, g->count);
+    found = xnew_array(char *, g->count);
+    count = list_placed(g, members);
+    qsort(members, count, sizeof(*members), compare_index);
+    for (unsigned i = 0; i < count; i++)
+        sorted[i] = found[i] = xstrdup(members[i]->node_name);
+    sort_nodes(s, sorted, count);
+    for (unsigned i = 0; i < count && is_sorted; i++)
+        is_sorted = sorted[i] == found[i];
+    /* A pod that differs from the others, by its volumes, may not fit there. */
+    is_placed = is_sorted || place_all(s, mark, members, sorted, count)
+                || place_all(s, mark, members, found, count);
+    for (unsigned i = 0; i < count; i++)
+        free(found[i]);
+    return is_placed;
+}
+
+void
+scheduler_settle_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
+{
+    if (has_too_many_switches(s, g) || order_group(s, g, mark))
+        return;
+    g->failed = g->members[g->count - 1];
+    free(g->failed->error);
+    g->failed->error = xstrdup("a pod does not fit on the node of an equal pod");
+    g->answer = (struct answer){VERDICT_ERROR, PLUGIN_NONE, STRING_ID_NONE};
 }

@@ -337,6 +337,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
 {
     struct cache_mark mark = cache_begin(s->cache);
 
+    cycle_trace_begin(&s->trace, s->settings.clock);
     g->answer = ANSWER_OK;
     g->is_one_per_node = scheduler_close_nodes(s, g->members[0]->cycle.pod);
     if (!scheduler_place_in_domains(s, g, &mark))

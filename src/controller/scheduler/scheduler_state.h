@@ -31,7 +31,9 @@ struct cache;
 struct cache_mark;
 struct node_finder;
 struct pod_groups;
+struct domain_level;
 struct domain_need;
+struct node_domain;
 struct node_domains;
 struct pod_ranks;
 struct extender_rounds;
@@ -239,7 +241,9 @@ bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 bool scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod);
 bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 
-/* Where in the topology the pods go (group_places.c). Limit to domain: the cycle of a pod
+/* Where in the topology the pods go (group_places.c). Find domain: the level whose domain all
+ * pods of the group must share, and the one that some of them have, or NULL; NULL: they may
+ * be anywhere. Limit to domain: the cycle of a pod
  * that is placed by itself chooses from the domain of its group. Place in domains: places
  * the members near to each other; false: nothing was done, and they may go anywhere.
  * May find domain: false: the group must be in one domain and none has enough free CPUs.
@@ -255,6 +259,8 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
  */
 void scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key);
 void scheduler_tell_topology(struct scheduler *s);
+const struct domain_level *scheduler_find_domain(struct scheduler *s, const struct pod_view *pod,
+                                                 const struct node_domain **ret_taken);
 void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);
 bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,
                                 struct cache_mark *mark);
@@ -276,7 +282,7 @@ void scheduler_end_trace(struct scheduler *s, const struct assignment *a);
 struct node_view *scheduler_find_node(struct scheduler *s, struct assignment *a);
 
 /* For a group whose cycle has failed and was rolled back: ends pods of lower priority
- * if all of the group then fit (group_room.c).
+ * if all of the group then fit (group_preemption.c).
  */
 void scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g);
 

@@ -47,6 +47,7 @@ struct assignment_group {
     bool is_walked;               /* a loop over the members runs: free none */
     bool lacks_room;              /* for all members together, on any node */
     bool lacks_domain;            /* must be in one domain, and no domain has room */
+    bool waits_for_switches;      /* and not for room */
     bool is_one_per_node;         /* each member goes to its own node */
     struct assignment *failed;    /* the first that failed; NULL: none */
     struct answer answer;         /* the answer that it failed with */

@@ -336,6 +336,85 @@ START_TEST(a_reservation_follows_labels)
 }
 END_TEST
 
+/* ---- Preemption ---- */
+
+static void
+put_low(struct world *w, const char *node, int priority)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"on-%s\",\"namespace\":\"default\"},\"spec\":{\"nodeName\":"
+        "\"%s\",\"priority\":%d,\"securityContext\":{\"runAsUser\":1001},"
+        "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+        "\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
+        node, node, priority);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+static bool
+is_there(const struct world *w, const char *pod)
+{
+    return fake_client_find(w->api, &pod_kind, "default", pod) != NULL;
+}
+
+static void
+put_important_members(struct world *w)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        CLEANUP_FREE char *text =
+            xasprintf("{\"metadata\":{\"name\":\"g-%u\",\"namespace\":\"default\"},\"spec\":{"
+                      "\"schedulingGroup\":{\"podGroupName\":\"g\"},\"priority\":10,"
+                      "\"securityContext\":{\"runAsUser\":1001},\"containers\":[{"
+                      "\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+                      "\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
+                      i);
+
+        fake_client_put(w->api, &pod_kind, text);
+    }
+}
+
+/* Rack a has a pod that is too important, b two victims, c one and a free node. */
+START_TEST(a_group_preempts_in_the_domain_with_the_fewest_victims)
+{
+    struct world *w = world_of_racks(0, "aabbcc");
+
+    put_low(w, "n1", 0);
+    put_low(w, "n2", 100);
+    put_low(w, "n3", 0);
+    put_low(w, "n4", 0);
+    put_low(w, "n5", 0);
+    world_settle(w);
+    put_gang(w, "g", 2, RACK);
+    put_important_members(w);
+    let_pass(w);
+    ck_assert(is_there(w, "on-n1") && is_there(w, "on-n2"));
+    ck_assert(is_there(w, "on-n3") && is_there(w, "on-n4"));
+    ck_assert(!is_there(w, "on-n5"));
+    ck_assert_str_ne(world_node_of(w, "g-0"), "");
+    ck_assert_str_ne(world_node_of(w, "g-1"), "");
+    end(w);
+}
+END_TEST
+
+/* Each rack has one node of a pod that is too important. */
+START_TEST(a_group_that_no_domain_could_hold_preempts_nobody)
+{
+    struct world *w = world_of_racks(0, "aabb");
+
+    put_low(w, "n1", 0);
+    put_low(w, "n2", 100);
+    put_low(w, "n3", 0);
+    put_low(w, "n4", 100);
+    world_settle(w);
+    put_gang(w, "g", 2, RACK);
+    put_important_members(w);
+    let_pass(w);
+    ck_assert(is_there(w, "on-n1") && is_there(w, "on-n3"));
+    ck_assert_str_eq(nodes_of(w, "g", 2), "- -");
+    end(w);
+}
+END_TEST
+
 /* ---- Near to each other ---- */
 
 START_TEST(a_group_takes_the_smallest_leaf_that_holds_it)
@@ -480,12 +559,14 @@ START_TEST(new_levels_are_in_effect_at_once)
 }
 END_TEST
 
-SUITE("group places", a_group_waits_for_few_switches_and_then_takes_any,
-      a_group_takes_a_switch_that_becomes_free, no_group_waits_longer_than_is_allowed,
-      without_levels_every_group_has_few_switches, a_group_is_reserved_nodes_of_one_domain,
-      a_reservation_follows_labels, a_group_with_a_key_goes_into_one_domain,
-      a_group_without_a_domain_waits_with_the_cause, a_node_without_the_label_is_in_no_domain,
-      pods_that_share_nodes_are_in_one_domain, pods_that_come_later_go_to_the_domain_of_the_others,
+SUITE("group places", a_group_preempts_in_the_domain_with_the_fewest_victims,
+      a_group_that_no_domain_could_hold_preempts_nobody,
+      a_group_waits_for_few_switches_and_then_takes_any, a_group_takes_a_switch_that_becomes_free,
+      no_group_waits_longer_than_is_allowed, without_levels_every_group_has_few_switches,
+      a_group_is_reserved_nodes_of_one_domain, a_reservation_follows_labels,
+      a_group_with_a_key_goes_into_one_domain, a_group_without_a_domain_waits_with_the_cause,
+      a_node_without_the_label_is_in_no_domain, pods_that_share_nodes_are_in_one_domain,
+      pods_that_come_later_go_to_the_domain_of_the_others,
       a_key_of_a_wide_level_still_prefers_a_leaf, a_group_takes_the_smallest_leaf_that_holds_it,
       a_group_too_large_for_a_leaf_takes_few_of_one_block,
       a_group_that_fits_in_no_domain_goes_anywhere, ranks_follow_the_leaves,
