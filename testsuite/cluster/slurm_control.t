@@ -239,7 +239,7 @@ is "it replaces no file" "$(says env SLURM_JOB_ID=1 sbcast source copy)" \
 is "unless it is told to" "$(says env SLURM_JOB_ID=1 sbcast -f source copy)" "||0"
 like "to several nodes it is refused" \
     "$(says env SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=2 sbcast source other)" 'copies to one node.*\|1$'
-for command in salloc sattach scrontab sreport strigger sview; do
+for command in salloc sattach sreport strigger sview; do
     like "$command says what to use instead" "$(says "$cluster/bin/kiln-slurm" "$command" x)" \
         "^\\|$command: error: Kiln has no .*\\|1\$"
 done

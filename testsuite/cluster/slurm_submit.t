@@ -198,6 +198,33 @@ is "a user gets only so many in an hour, and the last one says so" \
     "$(cat "$cluster"/mails/mail.* | grep -c 'Name=flood') $(grep -l 'Name=flood' "$cluster"/mails/mail.* |
         xargs grep -c 'further mail is left out' | grep -c ':1$')" "8 1"
 
+# --- scrontab -----------------------------------------------------------------
+
+printf '%s\n' '# mine' "A=it's" '#SCRON -t 5 -J nightly' '0 3 * * 7 echo $A' '@daily $HOME/b.sh' >"$home/table"
+names() { as kilntest1 kctl get cronjobs --no-headers -o name 2>/dev/null | sort; }
+is "there is no table" "$(says scrontab -l)" "|no crontab for kilntest1+|1"
+is "a file becomes the table" "$(says scrontab table)" "||0"
+is "which is printed as it was" "$(as kilntest1 scrontab -l)" "$(cat "$home/table")"
+like "its entries are CronJobs" "$(admin get cronjobs -o json | jq -r '.items[] |
+    .metadata.name + " " + .spec.schedule + " " + (.spec.jobTemplate.spec.script.text // "")')" \
+    'nightly-[a-z0-9]* 0 3 \* \* 0'
+before=$(names)
+sed 's/daily/weekly/' "$home/table" | sed 1i'*/5 * * * * true' >"$cluster/second"
+is "another table replaces it" "$(says "scrontab - <'$cluster/second' && scrontab -l")" \
+    "$(tr '\n' '+' <"$cluster/second")||0"
+is "... and keeps the entries that are as before" \
+    "$(names | grep nightly)" "$(echo "$before" | grep nightly)"
+like "a table with a mistake changes nothing" \
+    "$(says "printf '@daily a\\n#SCRON -p nosuch\\n@daily b\\n' | scrontab -")" \
+    'scrontab: error: line 3: .*there is no partition .nosuch'
+is "... as before" "$(as kilntest1 scrontab -l)" "$(cat "$cluster/second")"
+printf '#!/bin/sh\nsed -i /true/d "$1"\n' >"$home/editor"
+chmod 755 "$home/editor"
+is "-e edits it" "$(says "EDITOR=$home/editor scrontab -e && scrontab -l | grep -c true")" "0+||1"
+is "others have their own" "$(as kilntest2 scrontab -l 2>&1)" "no crontab for kilntest2"
+is "-r removes it" "$(says "scrontab -r && scrontab -l")" "|no crontab for kilntest1+|1"
+wait_for 20 test -z "$(names)"
+
 # --- a controller that is away ------------------------------------------------
 
 is "a controller that is away is told in Slurm's words" \

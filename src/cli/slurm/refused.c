@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* salloc, sattach, scrontab, sprio, sreport, strigger, sview - refused, with what to use
+/* salloc, sattach, sprio, sreport, strigger, sview - refused, with what to use
  * instead
  *
  * No links of these names are installed: programs and scripts that look for a
@@ -47,9 +47,5 @@ REFUSED(strigger, "refused: there are no triggers",
         "'sbatch --dependency' starts a job after another");
 REFUSED(sview, "refused: there is no window",
         "Kiln has no sview: 'kctl timeline --svg FILE' draws who has which nodes, when");
-REFUSED(
-    scrontab, "refused: use ksub --cron",
-    "Kiln has no table of recurring jobs: 'ksub --cron \"0 3 * * *\" --sbatch SCRIPT' makes each of "
-    "them, 'kctl jobs --cron' lists them, and 'kctl cancel NAME' removes one");
 REFUSED(sreport, "refused: use kctl report",
         "Kiln has no sreport: 'kctl report --by account,user' and '--by month' sum what jobs used");
