@@ -16,6 +16,7 @@
 #include "lib/step/step_environment.h"
 #include "lib/step/step_output_name.h"
 #include "lib/step/step_programs.h"
+#include "step/step_pmi.h"
 #include "step/step_state.h"
 #include "step/step_topology.h"
 
@@ -67,6 +68,8 @@ step_plans_make(struct step *s, struct step_plans **ret_plans, struct error *err
         return r;
     p->environment =
         step_environment_new(s->arena, &s->request, &s->grant.layout, s->grant.node, p->step_id);
+    if (s->pmi != NULL)
+        step_environment_set_pmi(p->environment, STEP_PMI_FD);
     *ret_plans = p;
     return 0;
 }

@@ -23,6 +23,7 @@
 
 struct step;
 struct step_plans;
+struct step_pmi;
 
 /* A descriptor that epoll watches; a member of its owner. All are
  * edge-triggered: a callback goes on until the call would block, or notes that there
@@ -78,6 +79,8 @@ struct step {
     struct step_link link;
     struct step_task *tasks;
     struct step_plans *plans; /* from the start of the tasks on */
+    struct step_pmi *pmi;     /* NULL: the step has no PMI */
+    char pmi_words[128];
     unsigned n_tasks, n_running, n_outputs;
     struct step_input input;
     struct list ready[STEP_STREAMS];

@@ -22,6 +22,7 @@
 #include "lib/base/fd.h"
 #include "lib/step/step_environment.h"
 #include "step/step_plan.h"
+#include "step/step_pmi.h"
 #include "step/step_state.h"
 
 #define KERNEL_NSIG 65
@@ -38,6 +39,7 @@ struct task_start {
     const struct step *step;
     const struct task_plan *plan;
     int fds[3];
+    int pmi_fd;                  /* -1: none */
     const char *volatile failed; /* NULL: the program runs */
     volatile int error_number;
 };
@@ -89,6 +91,13 @@ place_descriptors(const int fds[3])
     return 0;
 }
 
+/* dup2 of a descriptor to itself would leave it to be closed by exec. */
+static int
+keep_descriptor(int fd, int number)
+{
+    return fd == number ? fcntl(fd, F_SETFD, 0) : dup2(fd, number);
+}
+
 /* Tries the next path of PATH after ENOENT and EACCES, and prefers to return the
  * latter, as execvp does.
  */
@@ -129,6 +138,8 @@ become_task(const struct task_start *b, int *ret_error)
     r = place_descriptors(b->fds);
     if (r < 0)
         return *ret_error = r, "standard streams";
+    if (b->pmi_fd >= 0 && keep_descriptor(b->pmi_fd, STEP_PMI_FD) < 0)
+        return *ret_error = -errno, "descriptor of PMI";
     umask((mode_t)b->step->request.umask);
     r = set_limits(b->step);
     if (r < 0)
@@ -160,11 +171,14 @@ fork_task(struct task_start *b)
 static void
 end_task(struct step *s, struct step_task *t, const struct step_exit *end)
 {
+    struct step_exit told = *end;
+
     if (t->pid != 0)
         s->n_running--;
     t->pid = 0;
     step_input_drop(s, t);
-    step_frame_add_exit(&s->link.out, t->rank, end);
+    step_pmi_end_task(s, t, &told);
+    step_frame_add_exit(&s->link.out, t->rank, &told);
 }
 
 static void
@@ -234,10 +248,13 @@ open_streams(struct step *s, struct step_task *t, const struct task_plan *p, int
 static void
 start_task(struct step *s, struct step_task *t, const struct task_plan *plan)
 {
-    struct task_start b = {.step = s, .plan = plan, .fds = {-1, -1, -1}};
+    struct task_start b = {.step = s, .plan = plan, .fds = {-1, -1, -1}, .pmi_fd = -1};
     const char *path = NULL;
     pid_t pid;
     int r = open_streams(s, t, plan, b.fds, &path);
+
+    if (r == 0)
+        r = step_pmi_connect(s, t, &b.pmi_fd);
 
     if (r < 0) {
         close_all(b.fds);
@@ -247,6 +264,8 @@ start_task(struct step *s, struct step_task *t, const struct task_plan *plan)
     pid = fork_task(&b);
     r = errno;
     close_all(b.fds);
+    if (b.pmi_fd >= 0)
+        close(b.pmi_fd);
     if (pid < 0) {
         fail_task(s, t, "creating a process", r, NULL);
         return;
@@ -283,8 +302,10 @@ send_notice(struct step *s, const struct step_task *t, const char *notice)
 int
 step_tasks_start(struct step *s, struct error *err)
 {
-    int r = step_plans_make(s, &s->plans, err);
+    int r = step_pmi_open(s, err);
 
+    if (r == 0)
+        r = step_plans_make(s, &s->plans, err);
     if (r < 0)
         return r;
     umask((mode_t)s->request.umask);

@@ -164,6 +164,60 @@ is "--overlap does not need free CPUs" "$(said_line overlaps)" 4
 is "--immediate=SECONDS waits so long" "$(said_line 'patience 1')" 1
 is "--overcommit lets tasks share CPUs" "$(said_line ' 9 many')" 1
 
+# --- MPI -------------------------------------------------------------------------
+
+# MPICH's library, which finds the other ranks by PMI-1.
+mpich() {
+    cat >"$home/ring.c" <<'E'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, size, token = 0, sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 1 && rank == 1 && argv[1][0] == 'a')
+        MPI_Abort(MPI_COMM_WORLD, 5);
+    if (argc > 1 && rank == 1)
+        _Exit(atoi(argv[1]));
+    if (rank > 0)
+        MPI_Recv(&token, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    token++;
+    if (size > 1)
+        MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD);
+    if (rank == 0 && size > 1)
+        MPI_Recv(&token, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("token %d sum %d\n", token, sum);
+    return MPI_Finalize();
+}
+E
+    mpicc.mpich -o "$home/ring" "$home/ring.c" >"$cluster/log/mpicc" 2>&1
+}
+
+if mpich; then
+    job -n 4 <<'E'
+#!/bin/bash
+srun ./ring
+srun --mpi=none -n 2 ./ring
+srun ./ring abort; echo "abort $?"
+srun ./ring 3; echo "exit $?"
+srun ./ring 0; echo "left $?"
+E
+    is "a program of MPICH has all ranks" "$(said_line 'token 4 sum 6')" 1
+    is "without PMI each rank is alone" "$(said_line 'token 1 sum 0')" 2
+    is "the code of MPI_Abort is srun's" "$(said_line 'abort 5')" 1
+    is "a rank that ends inside MPI ends the step, with its code" "$(said_line 'exit 3')" 1
+    is "... and with 1, if it has none" "$(said_line 'left 1')" 1
+    is "the others are told why" "$(printf '%s\n' "$said" |
+        grep -c 'tasks 0,2-3: Killed, because task 1 has ended and other tasks wait for it')" 2
+else
+    skip "programs of MPICH" "there is no mpicc.mpich"
+fi
+
 # --- outside of a job ------------------------------------------------------------
 
 status=0

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_step_request.c - any bytes as what krun sends about a step: the request, a file
- * of programs, a binding, a distribution and a pattern of file names
+ * of programs, a binding, a distribution and a pattern of file names; and as lines of
+ * PMI-1 from its tasks
  *
  * The first byte says which. What is accepted must be the same after it was written and
  * read again, and must fit a node.
@@ -12,6 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/byte_text.h"
+#include "lib/step/pmi_server.h"
 #include "lib/step/step_binding.h"
 #include "lib/step/step_distribution.h"
 #include "lib/step/step_environment.h"
@@ -99,6 +101,27 @@ name_files(const char *text)
     step_output_name_expand(text, &values, &out);
 }
 
+/* Lines of two clients in turn. */
+static void
+speak_pmi(const char *text)
+{
+    static unsigned tasks[] = {0, 1};
+    struct step_layout_node node = {.name = "n1", .n_tasks = 2, .tasks = tasks};
+    const struct step_layout layout = {.n_tasks = 2, .n_nodes = 1, .nodes = &node};
+    CLEANUP(pmi_server_freep) struct pmi_server *server = pmi_server_new(&layout, 0);
+
+    for (unsigned i = 0; *text != '\0'; i++) {
+        CLEANUP_STRBUF struct strbuf answer = STRBUF_INIT;
+        const size_t length = strcspn(text, "\n");
+
+        if (pmi_server_take(server, i % 2, text, length, &answer) == PMI_BARRIER
+            && !pmi_server_leave(server, 0, &answer) && !pmi_server_leave(server, 1, &answer))
+            abort();
+        text += length + (text[length] == '\n');
+    }
+    (void)pmi_server_end(server, 1);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -109,7 +132,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (length == 0)
         return 0;
     text = xstrndup((const char *)bytes + 1, length - 1);
-    switch (bytes[0] % 6) {
+    switch (bytes[0] % 7) {
     case 0:
         read_request(arena, text, strlen(text));
         break;
@@ -125,6 +148,9 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     case 4:
         if (strcmp(byte_text_decode(arena, byte_text_encode(arena, text)), text) != 0)
             abort();
+        break;
+    case 5:
+        speak_pmi(text);
         break;
     default:
         (void)step_distribution_parse(text, &distribution, NULL);

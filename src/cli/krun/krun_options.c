@@ -361,17 +361,23 @@ set_propagate(UNUSED const struct option_spec *option, const char *value, void *
     return 0;
 }
 
+/* "pmi2" is Slurm's word for what MPICH and Intel MPI need, and these speak PMI-1, too. */
 static int
-set_mpi(UNUSED const struct option_spec *option, const char *value, UNUSED void *target,
-        struct error *err)
+set_mpi(UNUSED const struct option_spec *option, const char *value, void *target, struct error *err)
 {
+    struct krun_settings *s = target;
+
     if (strcasecmp(value, "none") == 0)
-        return 0;
-    return error_set(err, -EOPNOTSUPP,
-                     "'%.40s': tasks of a step have no PMI to find each other by; start MPI "
-                     "programs with mpirun, which needs no --mpi, or say --mpi=none for tasks that "
-                     "do not use MPI together",
-                     value);
+        s->request.mpi = "none";
+    else if (strcasecmp(value, "pmi1") == 0 || strcasecmp(value, "pmi2") == 0)
+        s->request.mpi = "pmi1";
+    else
+        return error_set(err, -EOPNOTSUPP,
+                         "'%.40s': tasks of a step have PMI-1 (pmi1, or pmi2), which MPICH and "
+                         "Intel MPI speak; start programs of Open MPI with mpirun, which needs no "
+                         "--mpi",
+                         value);
+    return 0;
 }
 
 #define SHAPE_NOTE "say with --ntasks-per-node and --cpu-bind where tasks run"
@@ -472,7 +478,8 @@ static const struct option_spec rows[] = {
      AT_REQ(task_prolog)},
     {"task-epilog", 0, "PROGRAM", "run PROGRAM in each task after its program", OPTION_TEXT,
      AT_REQ(task_epilog)},
-    {"mpi", 0, "none", "tasks have no PMI: use mpirun for MPI", OPTION_CALL, .set = set_mpi},
+    {"mpi", 0, "pmi1|none", "how programs of MPICH find each other; none: not at all", OPTION_CALL,
+     .set = set_mpi},
     {"disable-status", 'X', NULL, "pass the first Ctrl-C on, too", OPTION_FLAG,
      AT(ends_at_first_interrupt)},
     {"quit-on-interrupt", 0, NULL, "end at the first Ctrl-C", OPTION_FLAG, AT(quits_at_interrupt)},

@@ -30,7 +30,7 @@ struct step_environment {
     const struct step_layout *layout;
     const struct step_layout_node *node;
     unsigned node_index;
-    bool has_slurm_names;
+    bool has_slurm_names, has_pmi;
     struct variable_list common;
 };
 
@@ -183,6 +183,14 @@ fit_threads(struct step_environment *e)
     put_both_numbers(e, v, "CPUS_PER_TASK", cpus);
 }
 
+/* A krun in a task of a step has those of the outer step. */
+static bool
+is_of_pmi(const char *name)
+{
+    return strcmp(name, "PMI_FD") == 0 || strcmp(name, "PMI_RANK") == 0
+           || strcmp(name, "PMI_SIZE") == 0;
+}
+
 struct step_environment *
 step_environment_new(struct arena *arena, const struct step_request *request,
                      const struct step_layout *layout, unsigned node, const char *step_id)
@@ -202,6 +210,8 @@ step_environment_new(struct arena *arena, const struct step_request *request,
         char *item = arena_strdup(arena, request->environment.items[i]);
         const char *name = arena_strndup(arena, item, strcspn(item, "="));
 
+        if (is_of_pmi(name))
+            continue;
         if (map_find(seen, name) == NULL) {
             add(e, &e->common, item);
             map_put(seen, name, (void *)(uintptr_t)e->common.count);
@@ -215,9 +225,11 @@ step_environment_new(struct arena *arena, const struct step_request *request,
 }
 
 void
-step_environment_set(struct step_environment *e, const char *name, const char *value)
+step_environment_set_pmi(struct step_environment *e, int fd)
 {
-    put(e, &e->common, name, value);
+    e->has_pmi = true;
+    put_number(e, &e->common, "PMI_FD", fd);
+    put_number(e, &e->common, "PMI_SIZE", e->layout->n_tasks);
 }
 
 /* --- of one task -----------------------------------------------------------
@@ -321,6 +333,8 @@ step_environment_of_task(struct step_environment *e, unsigned local, const struc
     v.count = e->common.count;
     put_both_numbers(e, &v, "PROCID", e->node->tasks[local]);
     put_both_numbers(e, &v, "LOCALID", local);
+    if (e->has_pmi)
+        put_number(e, &v, "PMI_RANK", e->node->tasks[local]);
     if (cpus != NULL && !bitset_is_empty(cpus))
         put_cpus(e, &v, cpus);
     if (!bitset_is_empty(&gpus))

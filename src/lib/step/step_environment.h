@@ -26,8 +26,8 @@ struct step_environment *step_environment_new(struct arena *arena,
                                               const struct step_layout *layout, unsigned node,
                                               const char *step_id);
 
-/* A variable of all tasks, such as PMI's address or the address of krun. */
-void step_environment_set(struct step_environment *e, const char *name, const char *value);
+/* The tasks find PMI (pmi_server.h) at that descriptor. */
+void step_environment_set_pmi(struct step_environment *e, int fd);
 
 /* The variables of the n-th task on the node, NULL-terminated. `cpus` NULL: the task
  * was not bound.

@@ -70,6 +70,7 @@ static const struct field request_fields[] = {
     INT64("firstNode", step_request, first_node, 0),
     STRING("distribution", step_request, distribution, 0),
     STRING("cpuBind", step_request, cpu_bind, 0),
+    STRING("mpi", step_request, mpi, 0),
     BOOL("killsOnBadExit", step_request, kills_on_bad_exit, 0),
     INT64("waitSeconds", step_request, wait_s, 0),
     INT64("timeLimitSeconds", step_request, time_limit_s, 0),

@@ -88,6 +88,9 @@ struct step_request {
     const char *distribution;   /* "block:cyclic" (step_layout.h) */
     const char *cpu_bind;       /* "cores", "map_cpu:0,2" (step_binding.h) */
 
+    /* How tasks find each other: "none", "pmi1"; NULL: PMI-1 if that is possible. */
+    const char *mpi;
+
     /* How it ends. */
     bool kills_on_bad_exit;
     int64_t wait_s;       /* after the first task's end; 0: for ever */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_pmi.h - the descriptors by which the tasks of a step on this node speak PMI-1
+ *
+ * A task that can no longer be waited for, and a task that aborts, end all tasks of
+ * the step; those that are killed for it have that task's exit code.
+ *
+ * Thread:  the program's only one.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct step;
+struct step_exit;
+struct step_task;
+
+/* The number that the descriptor has in a task. */
+#define STEP_PMI_FD 3
+
+/* Before the tasks start. -ENOTSUP: the step has several nodes, and asks for PMI. */
+struct error;
+int step_pmi_open(struct step *s, struct error *err);
+
+/* *ret_fd is the task's end, which the caller closes; -1: the step has no PMI. */
+int step_pmi_connect(struct step *s, struct step_task *t, int *ret_fd);
+
+/* A task has ended; changes what is told about its end if it was killed for another. */
+void step_pmi_end_task(struct step *s, const struct step_task *t, struct step_exit *end);
