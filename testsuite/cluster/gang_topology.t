@@ -129,4 +129,25 @@ ok "a label that changes under a job ends nothing" wait_for 20 state_is "$third"
 as kilntest1 kctl cancel "$id" "$second" "$third" >/dev/null
 ok "... until they are cancelled" wait_for 20 state_is "$third" Cancelled
 
+# --- other levels ----------------------------------------------------------------
+
+loads() { # LEVELS: until the log says once more that the configuration was reloaded
+    said=$(grep -c 'configuration was reloaded' "$cluster/log/controller")
+    printf 'topology: {levels: %s}\n' "$1" >"$cluster/config.yaml"
+    signal controller HUP
+    wait_for 20 says_again
+}
+says_again() { [ "$(grep -c 'configuration was reloaded' "$cluster/log/controller")" -gt "$said" ]; }
+for name in n1 n4; do root label node $name example.com/cell=c1 >/dev/null; done
+ok "a reload takes other levels" loads '[example.com/cell]'
+is "... which kctl topology shows" "$(as kilntest1 kctl topology | tr -s ' ')" "example.com/cell:
+ c1 2 nodes n[1,4]"
+id=$(gang -N 2 -c 4 --wrap 'sleep 300')
+ok "... and the next job has" wait_for 20 nodes_are "$id" 'n[1,4]'
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "... until it is cancelled" wait_for 20 state_is "$id" Cancelled
+ok "without levels" loads '[]'
+ok "... kctl topology says so" fails as kilntest1 kctl topology
+ok "... in words" grep -qF 'the cluster has no levels (topology.levels' "$cluster/said"
+
 finish

@@ -268,12 +268,36 @@ group_terms_changed(const struct object *object, void *context)
     waiting_changed(s, pod, object, object);
 }
 
-/* Not at each event: the members of a group are bound in one transaction, which
+/* Nodes may have another domain now, or another may be enough. */
+static void
+topology_changed(struct scheduler *s)
+{
+    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+    scheduler_nodes_changed(s);
+    scheduler_room_changed(s, NULL);
+    scheduler_forecast_changed(s);
+}
+
+void
+scheduler_tell_topology(struct scheduler *s)
+{
+    struct node_domains *now;
+
+    if (s->domains_version == topology_levels_version(s->settings.topology))
+        return;
+    now = topology_levels_make_domains(s->settings.topology, &s->domains_version);
+    node_domains_free(s->domains);
+    s->domains = now;
+    topology_changed(s);
+}
+
+/* And new levels of the topology. Not at each event: the members of a group are bound in one transaction, which
  * brings an event for each of them.
  */
 void
 scheduler_tell_pod_groups(struct scheduler *s)
 {
+    scheduler_tell_topology(s);
     if (pod_groups_have_changed(s->pod_groups))
         pod_groups_visit_changed(s->pod_groups, group_terms_changed, s);
 }
@@ -334,29 +358,6 @@ count_owned_nodes(struct scheduler *s, const struct object *old_object,
     s->n_owned_nodes += has_owner(new_object);
     s->n_owned_nodes -= has_owner(old_object);
     s->have_terms_changed |= had_some != (s->n_owned_nodes > 0);
-}
-
-/* Nodes may have another domain now, or another may be enough. */
-static void
-topology_changed(struct scheduler *s)
-{
-    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
-    scheduler_nodes_changed(s);
-    scheduler_room_changed(s, NULL);
-    scheduler_forecast_changed(s);
-}
-
-void
-scheduler_tell_topology(struct scheduler *s)
-{
-    struct node_domains *now;
-
-    if (s->domains_version == topology_levels_version(s->settings.topology))
-        return;
-    now = topology_levels_make_domains(s->settings.topology, &s->domains_version);
-    node_domains_free(s->domains);
-    s->domains = now;
-    topology_changed(s);
 }
 
 static void

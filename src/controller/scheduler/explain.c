@@ -191,6 +191,7 @@ explain_now(struct explanation *e)
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&e->cycle, e->pod, &s->snapshot);
     scheduler_bind_reservations(s, e->queued);
+    scheduler_limit_to_domain(s, &e->cycle);
     node = node_finder_find(s->node_finder, e->profile, &e->cycle, NULL);
     node_finder_set_place(s->node_finder, place);
     e->diagnosis = node_finder_diagnosis(s->node_finder);

@@ -30,6 +30,7 @@ static const struct {
     {"UntoleratedTaint", {MEANS_CLOSED, JOB_REASON_NOT_AVAILABLE, NULL}},
     {"NodeUnschedulable", {MEANS_CLOSED, JOB_REASON_NOT_AVAILABLE, NULL}},
     {"NodeAffinity", {MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL}},
+    {"OutsideDomain", {MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL}},
     {"NodeName", {MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL}},
     {"NoSuchDevices", {MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL}},
     {"Reserved",

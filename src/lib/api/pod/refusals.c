@@ -42,6 +42,7 @@ static const struct {
     {"node(s) didn't have the requested devices", "NoSuchDevices", true},
     {"node(s) couldn't align", "NotAligned", false},
     {"node(s) already have a pod of the group", "NodeHasGroup", false},
+    {"node(s) are outside of the topology domain of the group", "OutsideDomain", true},
     {"node(s) were not empty", "NodeNotEmpty", false},
     {"node(s) have pods of other users", "NodeHasOthers", false},
     {"node(s) are another user's alone", "NodeOfOther", false},

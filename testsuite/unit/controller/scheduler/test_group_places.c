@@ -5,6 +5,8 @@
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/topology_levels.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
@@ -248,6 +250,29 @@ START_TEST(pods_that_come_later_go_to_the_domain_of_the_others)
     empty(w, "n3");
     let_pass(w);
     ck_assert_str_eq(nodes_of(w, "g", 3), "n1 n2 n3");
+    end(w);
+}
+END_TEST
+
+START_TEST(why_says_that_nodes_are_outside_of_the_domain)
+{
+    struct world *w = world_of_racks(0, "aabbbb");
+    CLEANUP(arena_freep) struct arena *arena = arena_new(4096);
+    const struct json *answer, *reasons;
+
+    put_gang(w, "g", 2, RACK);
+    put_member(w, "g", 0);
+    put_member(w, "g", 1);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n1 n2");
+    put_member(w, "g", 2);
+    let_pass(w);
+    answer = scheduler_explain(w->scheduler, fake_client_find(w->api, &pod_kind, "default", "g-2"),
+                               false, arena);
+    ck_assert_str_eq(json_get_text(json_get(answer, "cause"), "code"), "NodeHasGroup");
+    reasons = json_get(answer, "reasons");
+    ck_assert_str_eq(json_get_text(json_at(reasons, 1), "code"), "OutsideDomain");
+    ck_assert_int_eq(json_get_int(json_at(reasons, 1), "nodes", 0), 4);
     end(w);
 }
 END_TEST
@@ -559,7 +584,8 @@ START_TEST(new_levels_are_in_effect_at_once)
 }
 END_TEST
 
-SUITE("group places", a_group_preempts_in_the_domain_with_the_fewest_victims,
+SUITE("group places", why_says_that_nodes_are_outside_of_the_domain,
+      a_group_preempts_in_the_domain_with_the_fewest_victims,
       a_group_that_no_domain_could_hold_preempts_nobody,
       a_group_waits_for_few_switches_and_then_takes_any, a_group_takes_a_switch_that_becomes_free,
       no_group_waits_longer_than_is_allowed, without_levels_every_group_has_few_switches,
