@@ -262,6 +262,7 @@ cluster_controller() {
         cluster_clients
     fi
     directory "$cluster/state" 700
+    cluster_use_database
     [ -s "$cluster/state/kiln.db" ] || cluster_init
     cluster_socket=$cluster/state/socket cluster_before=
     for cluster_argument; do
@@ -274,6 +275,17 @@ cluster_controller() {
         --munge-socket "$munge_socket" "$@"
     wait_for "$cluster_patience" cluster_is_ready ||
         bail_out "the controller does not start"
+}
+
+# With $KILN_TEST_DATABASES, the URL of a server without a database
+# ("postgresql://kiln@127.0.0.1:5432"), whose user may create databases, the store
+# of each test is one of these: all tests can be run with a replicated store.
+cluster_use_database() {
+    [ -n "${KILN_TEST_DATABASES:-}" ] && [ -z "$cluster_store" ] || return 0
+    cluster_database=kiln_$(basename "$cluster" | tr -dc 'A-Za-z0-9' | tr 'A-Z' 'a-z')_$$
+    psql -qX "$KILN_TEST_DATABASES/postgres" -c "CREATE DATABASE $cluster_database" ||
+        bail_out "no database can be created"
+    cluster_store=$KILN_TEST_DATABASES/$cluster_database
 }
 
 # Creates the store of a new cluster.
@@ -346,6 +358,8 @@ cluster_end() {
     if [ "$tap_failed" -gt 0 ] || [ "$cluster_status" -ne 0 ]; then
         cluster_keep_logs
     fi
+    [ -z "${cluster_database:-}" ] ||
+        psql -qX "$KILN_TEST_DATABASES/postgres" -c "DROP DATABASE $cluster_database WITH (FORCE)"
     rm -rf "$cluster"
     exit "$cluster_status"
 }
