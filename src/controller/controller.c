@@ -388,6 +388,7 @@ start_history(struct controller *c, struct error *err)
             .clock = &clock_system,
             .store = c->store,
             .directory = s->state_dir,
+            .database = s->database,
             .max_age_s = s->history_max_age_us / SECOND_US,
             .max_bytes = s->history_max_bytes,
             .metrics = c->metrics,

@@ -27,7 +27,11 @@ cluster_clients
 cluster_controller --node-grace 60s
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s
 admin() { kctl --server "$cluster_url" "$@"; }
-on() { KILN_SERVER=$cluster/$1/socket kctl "$@"; }
+on() { # HEAD COMMAND...
+    on_head=$1
+    shift
+    KILN_SERVER=$cluster/$on_head/socket kctl "$@"
+}
 
 # head_start NAME ADDRESS: a controller on another machine, which is a state directory here.
 head_start() {
@@ -36,7 +40,7 @@ head_start() {
         --listen "$2" --cluster test --munge-socket "$munge_socket" \
         --socket "$cluster/$1/socket" --node-grace 60s
 }
-leads() { KILN_SERVER=$cluster/$1/socket kctl get nodes --no-wait; }
+leads() { on "$1" get nodes --no-wait; }
 log_says() { grep -qE "$2" "$cluster/log/$1"; }
 state_is() { as kilntest1 kctl get job "$1" --no-headers 2>/dev/null | grep -qw "$2"; }
 wait_for 20 kctl --server "$cluster/state/socket" wait --for condition=Ready node n1
@@ -102,6 +106,13 @@ storm_end
 check_storm "kill -9"
 ok "a job that ran runs still" state_is "$long" Running
 
+has_history() { # HEAD JOB
+    on "$1" history --all-users -j "$2" --no-headers 2>/dev/null | grep -q Completed
+}
+old=$(head -1 "$cluster/ids")
+on b delete job "job-$old" >/dev/null
+ok "history has a row of each of them" wait_for 20 has_history b "$old"
+
 # --- handover ------------------------------------------------------------------------
 head_start c "$address_controller"
 wait_for 20 log_says c "Waiting to lead"
@@ -112,6 +123,8 @@ ok "the next one leads soon" wait_for 8 leads c
 ok "submissions go on after a handover" goes_on 20
 storm_end
 check_storm "handover"
+ok "the next head has the rows of history that others have written" \
+    wait_for 20 has_history c "$old"
 
 # --- a leader that stands still ----------------------------------------------------------
 head_start b "$address_b"

@@ -439,7 +439,7 @@ history_new(const struct history_settings *settings)
     h->flush = timer_new(settings->loop, on_flush, h);
     h->rescan_timer = timer_new(settings->loop, rescan_slice, h);
     h->drop = timer_new(settings->loop, drop_old, h);
-    h->writer = history_writer_new(settings->loop, path, order_done, h);
+    h->writer = history_writer_new(settings->loop, path, settings->database, order_done, h);
     h->questions = history_questions_new(settings->loop, path);
     add_metrics(h, settings->metrics);
     (void)store_watch(settings->store, &pod_kind, revision, -1, NULL, on_change, h, &h->pods);

@@ -39,6 +39,7 @@ struct history_settings {
     struct clock *clock;
     struct store *store;
     const char *directory;           /* the state directory */
+    const char *database;            /* URL of a replicated store, or NULL */
     int64_t max_age_s;               /* of rows; 0: for ever */
     int64_t max_bytes;               /* of the file; 0: any */
     struct metric_registry *metrics; /* or NULL */

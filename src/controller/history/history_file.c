@@ -505,6 +505,22 @@ history_file_commit(struct history_file *f, int64_t revision, struct error *err)
     return r;
 }
 
+int
+history_file_followed(struct history_file *f, int64_t *ret_id, struct error *err)
+{
+    return sql_number(f->db, "SELECT followed FROM watermark", ret_id, err);
+}
+
+int
+history_file_follow(struct history_file *f, int64_t id, struct error *err)
+{
+    char text[96];
+
+    (void)sqlite3_snprintf(sizeof(text), text,
+                           "UPDATE watermark SET followed = max(followed, %lld)", (long long)id);
+    return sql_exec(f->db, text, err);
+}
+
 /* Numbers of words and users that the transaction added are not valid any more.
  */
 void

@@ -138,6 +138,10 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
      " key TEXT PRIMARY KEY,"
      " ended INTEGER NOT NULL,"
      " row TEXT NOT NULL) WITHOUT ROWID;"),
+    /* With a replicated store: the number of the last record of its log that is
+     * here (history_replica.h).
+     */
+    "ALTER TABLE watermark ADD COLUMN followed INTEGER NOT NULL DEFAULT 0;",
 };
 
 static const struct schema_steps schema = {

@@ -8,13 +8,12 @@
 
 #include "controller/history/history_file.h"
 #include "controller/history/history_index.h"
+#include "controller/history/history_replica.h"
 #include "controller/store/write/serial_worker.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/log.h"
-#include "lib/json/json.h"
-#include "lib/json/record.h"
 
 #define DROP_AT_ONCE 2000
 
@@ -29,6 +28,7 @@ struct history_writer {
     /* Used only by the writer's thread. */
     char *path;
     struct history_file *file;
+    struct history_replica *replica;
     char *cluster, *lost;
 };
 
@@ -57,22 +57,22 @@ open_file(struct history_writer *w, struct history_order *order, int64_t store_r
         .opened_at = order->opened_at,
     };
 
-    return history_file_open(w->path, &origin, &w->file, &order->notice, &order->err);
+    int r = history_file_open(w->path, &origin, &w->file, &order->notice, &order->err);
+
+    if (r == 0)
+        r = history_replica_catch_up(w->replica, w->file, &order->err);
+    if (r < 0) {
+        history_file_close(w->file);
+        w->file = NULL;
+    }
+    return r;
 }
 
 static bool
 read_row(const struct history_end *end, struct arena *arena, struct history_row *row)
 {
-    struct json *tree;
-
-    if (end->text != NULL) {
-        tree = json_parse(arena, end->text, strlen(end->text), NULL, NULL);
-        if (tree == NULL || record_normalize(&history_row_record, arena, tree, NULL, NULL) < 0)
-            return false;
-        *row = (struct history_row){0};
-        record_decode(&history_row_record, arena, tree, row);
-        return row->object != NULL && row->state != NULL;
-    }
+    if (end->text != NULL)
+        return history_replica_read_row(arena, end->text, strlen(end->text), row);
     if (end->pod != NULL)
         history_row_of_pod(row, arena, end->pod, end->job, end->deleted_by, end->at_us);
     else
@@ -100,6 +100,9 @@ add_all(struct history_writer *w, struct history_order *order)
             continue;
         }
         r = history_file_add(w->file, &row, &order->err);
+        if (r > 0)
+            history_replica_keep(w->replica, &row, order->queue.items[i].text,
+                                 order->queue.items[i].key);
         if (r == -EPROTO) {
             log_error("A row of history cannot be written, leaving it out "
                       "(%s): %s",
@@ -120,9 +123,12 @@ write_queue(struct history_writer *w, struct history_order *order)
     if (r == 0)
         r = add_all(w, order);
     if (r == 0)
+        r = history_replica_append(w->replica, w->file, &order->err);
+    if (r == 0)
         r = history_file_commit(w->file, order->revision, &order->err);
     if (r < 0) {
         history_file_rollback(w->file);
+        history_replica_discard(w->replica);
         order->rows = 0;
     }
     return r;
@@ -146,6 +152,10 @@ begin_anew(struct history_writer *w, struct history_order *order)
 static int
 drop_old(struct history_writer *w, struct history_order *order)
 {
+    int r = history_replica_drop(w->replica, order->before_s, &order->err);
+
+    if (r < 0)
+        log_warning("Old rows of the shared history are kept for now: %s", order->err.text);
     order->dropped =
         history_file_drop(w->file, order->before_s, order->max_bytes, DROP_AT_ONCE, &order->err);
     return order->dropped < 0 ? (int)order->dropped : 0;
@@ -192,11 +202,13 @@ done(struct serial_worker_task *task)
 }
 
 struct history_writer *
-history_writer_new(struct loop *loop, const char *path, history_done_fn *done_fn, void *context)
+history_writer_new(struct loop *loop, const char *path, const char *database,
+                   history_done_fn *done_fn, void *context)
 {
     struct history_writer *w = xnew(struct history_writer);
 
     w->path = xstrdup(path);
+    w->replica = history_replica_new(database);
     w->worker = serial_worker_new(loop, "history");
     w->done = done_fn;
     w->context = context;
@@ -212,6 +224,7 @@ history_writer_free(struct history_writer *w)
         return;
     serial_worker_free(w->worker);
     history_file_close(w->file);
+    history_replica_free(w->replica);
     free(w->cluster);
     free(w->lost);
     free(w->path);

@@ -47,9 +47,11 @@ struct history_order {
 
 typedef void history_done_fn(struct history_order *order, void *context);
 
-/* Life. Free waits for the pending order. */
+/* Life. Free waits for the pending order. `database`: that of a replicated store,
+ * or NULL.
+ */
 void history_writer_free(struct history_writer *writer);
-struct history_writer *history_writer_new(struct loop *loop, const char *path,
+struct history_writer *history_writer_new(struct loop *loop, const char *path, const char *database,
                                           history_done_fn *done, void *context)
     OWNED_BY(history_writer_free);
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include "controller/store/engine/engine.h"
+#include "controller/store/engine/record_log.h"
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
 static int
@@ -38,5 +40,57 @@ engine_postgres_attach(const char *url, struct engine **ret_engine,
     (void)url;
     (void)ret_engine;
     (void)ret_counters;
+    return refuse(err);
+}
+
+struct record_log {
+    char *url;
+};
+
+struct record_log *
+record_log_new(const char *url)
+{
+    struct record_log *log = xnew(struct record_log);
+
+    log->url = xstrdup(url);
+    return log;
+}
+
+void
+record_log_free(struct record_log *log)
+{
+    if (log == NULL)
+        return;
+    free(log->url);
+    free(log);
+}
+
+int
+record_log_append(struct record_log *log, const struct log_record *records, size_t n,
+                  int64_t *ret_last, struct error *err)
+{
+    (void)log;
+    (void)records;
+    (void)n;
+    (void)ret_last;
+    return refuse(err);
+}
+
+int
+record_log_read(struct record_log *log, int64_t after, log_record_fn *read, void *context,
+                struct error *err)
+{
+    (void)log;
+    (void)after;
+    (void)read;
+    (void)context;
+    return refuse(err);
+}
+
+int
+record_log_drop(struct record_log *log, int64_t before_s, struct error *err)
+{
+    (void)log;
+    (void)before_s;
     return refuse(err);
 }

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A record that was appended by a controller that lost the lead just then may
+ * have a lower number than those that the next one has read already, so reading
+ * begins some way back. A row that is added twice exists once.
+ */
+#include "controller/history/history_replica.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/history/history_file.h"
+#include "controller/store/engine/record_log.h"
+#include "lib/api/job/history_row.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define OVERLAP      1000
+#define COMMIT_EVERY 500
+
+struct history_replica {
+    struct record_log *log; /* or NULL */
+    struct arena *arena;    /* texts of the records */
+    struct log_record *records;
+    size_t n_records;
+    size_t capacity;
+};
+
+struct history_replica *
+history_replica_new(const char *database)
+{
+    struct history_replica *replica = xnew(struct history_replica);
+
+    if (database != NULL)
+        replica->log = record_log_new(database);
+    replica->arena = arena_new(0);
+    return replica;
+}
+
+void
+history_replica_free(struct history_replica *replica)
+{
+    if (replica == NULL)
+        return;
+    record_log_free(replica->log);
+    arena_free(replica->arena);
+    free(replica->records);
+    free(replica);
+}
+
+bool
+history_replica_read_row(struct arena *arena, const char *text, size_t length,
+                         struct history_row *ret_row)
+{
+    struct json *tree = json_parse(arena, text, length, NULL, NULL);
+
+    if (tree == NULL || record_normalize(&history_row_record, arena, tree, NULL, NULL) < 0)
+        return false;
+    *ret_row = (struct history_row){0};
+    record_decode(&history_row_record, arena, tree, ret_row);
+    return ret_row->object != NULL && ret_row->state != NULL;
+}
+
+/* ---- Reading ---- */
+
+struct reading {
+    struct history_file *file;
+    struct arena *arena;
+    struct error *err;
+    unsigned n; /* since the last commit */
+    int64_t last;
+    uint64_t rows;
+};
+
+static int
+end_portion(struct reading *reading)
+{
+    int r = history_file_follow(reading->file, reading->last, reading->err);
+
+    reading->n = 0;
+    return r == 0 ? history_file_commit(reading->file, 0, reading->err) : r;
+}
+
+static int
+add_record(int64_t id, const char *text, size_t length, void *context)
+{
+    struct reading *reading = context;
+    const struct arena_mark mark = arena_mark(reading->arena);
+    struct history_row row;
+    int r = reading->n == 0 ? history_file_begin(reading->file, reading->err) : 0;
+
+    if (r < 0)
+        return r;
+    if (history_replica_read_row(reading->arena, text, length, &row)) {
+        r = history_file_add(reading->file, &row, reading->err);
+        reading->rows += r > 0;
+    } else {
+        log_error("Record %lld of the shared history cannot be read, leaving it out",
+                  (long long)id);
+    }
+    arena_rewind(reading->arena, &mark);
+    reading->last = id;
+    if (r < 0) {
+        history_file_rollback(reading->file);
+        return r;
+    }
+    return ++reading->n == COMMIT_EVERY ? end_portion(reading) : 0;
+}
+
+int
+history_replica_catch_up(struct history_replica *replica, struct history_file *file,
+                         struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct reading reading = {.file = file, .arena = arena, .err = err};
+    int64_t followed = 0;
+    int r;
+
+    if (replica->log == NULL)
+        return 0;
+    r = history_file_followed(file, &followed, err);
+    if (r == 0)
+        r = record_log_read(replica->log, followed > OVERLAP ? followed - OVERLAP : 0, add_record,
+                            &reading, err);
+    if (reading.n > 0) {
+        int end = r == 0 ? end_portion(&reading) : r;
+
+        if (end < 0)
+            history_file_rollback(file);
+        r = end;
+    }
+    if (r == 0 && reading.rows > 0)
+        log_info("History has %llu rows more, which other controllers have written",
+                 (unsigned long long)reading.rows);
+    return r;
+}
+
+/* ---- Writing ---- */
+
+void
+history_replica_keep(struct history_replica *replica, const struct history_row *row,
+                     const char *text, const char *key)
+{
+    CLEANUP_STRBUF struct strbuf printed = STRBUF_INIT;
+    struct log_record *record;
+
+    if (replica->log == NULL)
+        return;
+    if (text == NULL) {
+        json_print(record_encode(&history_row_record, replica->arena, row), &printed);
+        text = printed.text;
+    }
+    xgrow(replica->records, replica->n_records, replica->capacity);
+    record = &replica->records[replica->n_records++];
+    record->key = arena_strdup(replica->arena, key);
+    record->at_s = row->end_at_us / 1000000;
+    record->length = strlen(text);
+    record->text = arena_strndup(replica->arena, text, record->length);
+}
+
+void
+history_replica_discard(struct history_replica *replica)
+{
+    replica->n_records = 0;
+    arena_free(replica->arena);
+    replica->arena = arena_new(0);
+}
+
+int
+history_replica_append(struct history_replica *replica, struct history_file *file,
+                       struct error *err)
+{
+    int64_t last = 0;
+    int r = 0;
+
+    if (replica->n_records > 0)
+        r = record_log_append(replica->log, replica->records, replica->n_records, &last, err);
+    if (r == 0 && last > 0)
+        r = history_file_follow(file, last, err);
+    history_replica_discard(replica);
+    return r;
+}
+
+int
+history_replica_drop(struct history_replica *replica, int64_t before_s, struct error *err)
+{
+    return replica->log != NULL && before_s > 0 ? record_log_drop(replica->log, before_s, err) : 0;
+}
