@@ -67,7 +67,7 @@ history_replica_read_row(struct arena *arena, const char *text, size_t length,
 
 /* ---- Reading ---- */
 
-struct reading {
+struct catch_up {
     struct history_file *file;
     struct arena *arena;
     struct error *err;
@@ -77,38 +77,38 @@ struct reading {
 };
 
 static int
-end_portion(struct reading *reading)
+end_portion(struct catch_up *c)
 {
-    int r = history_file_follow(reading->file, reading->last, reading->err);
+    int r = history_file_follow(c->file, c->last, c->err);
 
-    reading->n = 0;
-    return r == 0 ? history_file_commit(reading->file, 0, reading->err) : r;
+    c->n = 0;
+    return r == 0 ? history_file_commit(c->file, 0, c->err) : r;
 }
 
 static int
 add_record(int64_t id, const char *text, size_t length, void *context)
 {
-    struct reading *reading = context;
-    const struct arena_mark mark = arena_mark(reading->arena);
+    struct catch_up *c = context;
+    const struct arena_mark mark = arena_mark(c->arena);
     struct history_row row;
-    int r = reading->n == 0 ? history_file_begin(reading->file, reading->err) : 0;
+    int r = c->n == 0 ? history_file_begin(c->file, c->err) : 0;
 
     if (r < 0)
         return r;
-    if (history_replica_read_row(reading->arena, text, length, &row)) {
-        r = history_file_add(reading->file, &row, reading->err);
-        reading->rows += r > 0;
+    if (history_replica_read_row(c->arena, text, length, &row)) {
+        r = history_file_add(c->file, &row, c->err);
+        c->rows += r > 0;
     } else {
         log_error("Record %lld of the shared history cannot be read, leaving it out",
                   (long long)id);
     }
-    arena_rewind(reading->arena, &mark);
-    reading->last = id;
+    arena_rewind(c->arena, &mark);
+    c->last = id;
     if (r < 0) {
-        history_file_rollback(reading->file);
+        history_file_rollback(c->file);
         return r;
     }
-    return ++reading->n == COMMIT_EVERY ? end_portion(reading) : 0;
+    return ++c->n == COMMIT_EVERY ? end_portion(c) : 0;
 }
 
 int
@@ -116,7 +116,7 @@ history_replica_catch_up(struct history_replica *replica, struct history_file *f
                          struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct reading reading = {.file = file, .arena = arena, .err = err};
+    struct catch_up c = {.file = file, .arena = arena, .err = err};
     int64_t followed = 0;
     int r;
 
@@ -125,17 +125,17 @@ history_replica_catch_up(struct history_replica *replica, struct history_file *f
     r = history_file_followed(file, &followed, err);
     if (r == 0)
         r = record_log_read(replica->log, followed > OVERLAP ? followed - OVERLAP : 0, add_record,
-                            &reading, err);
-    if (reading.n > 0) {
-        int end = r == 0 ? end_portion(&reading) : r;
+                            &c, err);
+    if (c.n > 0) {
+        int end = r == 0 ? end_portion(&c) : r;
 
         if (end < 0)
             history_file_rollback(file);
         r = end;
     }
-    if (r == 0 && reading.rows > 0)
+    if (r == 0 && c.rows > 0)
         log_info("History has %llu rows more, which other controllers have written",
-                 (unsigned long long)reading.rows);
+                 (unsigned long long)c.rows);
     return r;
 }
 
