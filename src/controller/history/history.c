@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "controller/history/history_questions.h"
-#include "controller/history/history_queue.h"
 #include "controller/history/history_state.h"
 #include "controller/history/history_writer.h"
 #include "controller/store/directory/backup.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "controller/history/history.h"
-#include "controller/history/history_queue.h"
+#include "controller/history/history_writer.h"
 #include "controller/store/memory/store_types.h"
 #include "lib/api/object/object.h"
 #include "lib/base/error.h"
