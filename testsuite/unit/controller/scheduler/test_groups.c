@@ -481,6 +481,31 @@ START_TEST(a_failed_plan_leaves_no_trace_in_the_order_of_numa_nodes)
 }
 END_TEST
 
+/* n2 has as many free CPUs as a member needs, but half of them on each NUMA node. */
+START_TEST(room_that_lies_on_two_numa_nodes_is_none)
+{
+    struct world *w = groups_new();
+
+    world_add_numa_node(w, "n2", 2, 4);
+    world_add_pod(w, "x", "6", "1Gi", SINGLE_NUMA);
+    world_add_pod(w, "y", "6", "1Gi", SINGLE_NUMA);
+    world_settle(w);
+    world_add_numa_node(w, "n1", 2, 4);
+    world_settle(w);
+    for (const char *name = "abcde"; *name != '\0'; name++)
+        put_member(w, (char[2]){*name, '\0'}, "4", 5, SINGLE_NUMA);
+    world_settle(w);
+    ck_assert_uint_eq(count_bound(w, "xy"), 2);
+    ck_assert_uint_eq(count_bound(w, "abcde"), 0);
+    ck_assert_str_eq(cause(w, "a"),
+                     "Resources: waits for room for 5 pods at the same time: 4 would fit now");
+    fake_client_remove(w->api, &pod_kind, "default", "x");
+    world_advance(w, 1100);
+    ck_assert_uint_eq(count_bound(w, "abcde"), 5);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(an_event_that_helps_one_member_has_all_tried_again)
 {
     struct world *w = world_with_nodes();
@@ -1247,7 +1272,7 @@ SUITE("groups", all_members_are_bound_in_one_request, members_share_a_node_with_
       when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before,
       a_failed_plan_leaves_no_trace_in_the_order_of_numa_nodes,
       a_member_that_no_node_can_run_is_the_cause_for_all,
-      the_first_member_that_finds_no_room_is_named,
+      the_first_member_that_finds_no_room_is_named, room_that_lies_on_two_numa_nodes_is_none,
       an_event_that_helps_one_member_has_all_tried_again,
       a_group_that_sleeps_is_one_decision_of_the_queue,
       hints_are_asked_for_the_member_that_was_rejected,
