@@ -281,4 +281,39 @@ ok "another word is refused" fails manifest Last "$whole"
 ok "... in words" grep -q '"First", "Each"' "$cluster/said" || note "$(cat "$cluster/said")"
 ok "the other is taken" manifest Each "$whole"
 
+# --- a long name -----------------------------------------------------------------------
+
+# The pods' names have 63 characters, and more when they are made again.
+long=r1-012345678901234567890123456789012345678901234567890123-2x9
+is "a name of the most characters" "${#long}" 61
+as kilntest1 kctl apply -f - >/dev/null <<Y
+apiVersion: batch/v1
+kind: Job
+metadata: {name: $long, namespace: default}
+spec:
+  parallelism: 3
+  completions: 3
+  completionMode: Indexed
+  requeue: true
+  backoffLimit: 0
+  scheduling: {schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}, onePerNode: true}
+  template:
+    spec:
+      restartPolicy: Never
+      execution: {runs: Each}
+      containers: [{name: main, image: host, command: [sleep, "300"]}]
+Y
+long_attempts() {
+    root get pods -l "batch.kubernetes.io/job-name=$long" -o json | jq -r '[.items[] |
+        select(.status.phase == "Running") | .metadata.annotations["kiln.hpc/attempt"]] |
+        sort | join(" ")'
+}
+long_attempts_are() { [ "$(long_attempts)" = "$1" ]; }
+ok "... and digits inside runs" wait_for 20 long_attempts_are "0 0 0" || note "$(root get pods)"
+as kilntest1 kctl requeue "job/$long" >/dev/null
+ok "... and starts again" wait_for 30 long_attempts_are "1 1 1" || note "$(root get pods)"
+is "... with a group of the attempt" "$(field podgroup "$long-r1" .status.nodes)" "n[1-3]"
+as kilntest1 kctl cancel "job/$long" >/dev/null
+ok "... and is cancelled" wait_for 20 free
+
 finish
