@@ -39,13 +39,13 @@ START_TEST(what_carries_the_pods_uid_is_killed_and_nothing_else)
     pid_t stranger = start("KILN_POD_UID=uid-orphan-2");
     int status;
 
-    ck_assert_uint_eq(stray_processes_kill("uid-orphan", getuid() + 1), 0);
-    ck_assert_uint_eq(stray_processes_kill("uid-orphan", getuid()), 1);
+    ck_assert_uint_eq(stray_processes_kill("uid-orphan", -1, getuid() + 1), 0);
+    ck_assert_uint_eq(stray_processes_kill("uid-orphan", -1, getuid()), 1);
 
     ck_assert_int_eq(waitpid(orphan, &status, 0), orphan);
     ck_assert(WIFSIGNALED(status));
     ck_assert_int_eq(waitpid(stranger, &status, WNOHANG), 0);
-    ck_assert_uint_eq(stray_processes_kill("uid-orphan", 0), 0);
+    ck_assert_uint_eq(stray_processes_kill("uid-orphan", -1, 0), 0);
     kill(stranger, SIGKILL);
     waitpid(stranger, &status, 0);
 }
