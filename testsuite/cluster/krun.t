@@ -138,7 +138,7 @@ is "... with 1" "$(said_line 'cannot 1')" 1
 
 # --- steps beside each other --------------------------------------------------------
 
-job -n 4 <<'E'
+job -n 4 --mem 100M <<'E'
 #!/bin/bash
 # Two steps that meet run at the same time.
 meet='touch here.$0; while [ ! -e here.$1 ]; do sleep 0.1; done; echo "met $1"'
@@ -153,6 +153,13 @@ srun --overlap -n 4 echo overlaps
 srun -I1 -n 1 true; echo "patience $?"
 kill $busy; wait $busy
 srun -n 9 -O sh -c 'echo many' | sort | uniq -c | tr -s ' '
+# Memory is held by those that ask for it.
+srun --mem=60M -n 1 sleep 300 & busy=$!
+until srun -I --mem=60M -n 1 true; [ $? = 1 ]; do sleep 0.1; done
+srun -n 1 echo "needs no memory"
+srun --overlap --mem=60M -n 1 echo "shares memory"
+srun --mem=2G -n 1 true
+kill $busy; wait $busy
 E
 is "two steps run side by side" "$(said_line 'met a')$(said_line 'met b')" 22
 like "a third waits, and says so once" "$said" \
@@ -162,6 +169,10 @@ like "--immediate does not wait" "$(printf '%s\n' "$said" | grep -A1 '^immediate
     'Unable to create step for job [0-9]+: (Requested nodes are busy|other steps of the job wait)'
 is "--overlap does not need free CPUs" "$(said_line overlaps)" 4
 is "--immediate=SECONDS waits so long" "$(said_line 'patience 1')" 1
+is "a step without --mem does not wait for memory" \
+    "$(said_line 'needs no memory')$(said_line 'shares memory')" 11
+like "--mem cannot be more than the job has" "$said" \
+    'Memory required by task is not available: --mem asks for 2048 MiB, and the job has 100 MiB on n1'
 is "--overcommit lets tasks share CPUs" "$(said_line ' 9 many')" 1
 
 # --- MPI -------------------------------------------------------------------------

@@ -28,6 +28,15 @@ append(const char *dir, const char *pod_uid, const char *line, struct error *err
     return r < 0 ? error_set(err, r, "'%s': %s", path, strerror(-r)) : 0;
 }
 
+static void
+add_set(struct strbuf *out, const struct bitset *set)
+{
+    if (bitset_is_empty(set))
+        strbuf_add_char(out, '-');
+    else
+        cpuset_format(set, out);
+}
+
 int
 step_log_begin(const char *dir, const char *pod_uid, const struct step_log_entry *e,
                struct error *err)
@@ -35,11 +44,10 @@ step_log_begin(const char *dir, const char *pod_uid, const struct step_log_entry
     CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
 
     strbuf_printf(&line, "begin %" PRId64 " %s ", e->id, e->overlaps ? "o" : "x");
-    if (bitset_is_empty(&e->cpus))
-        strbuf_add_char(&line, '-');
-    else
-        cpuset_format(&e->cpus, &line);
-    strbuf_add_char(&line, '\n');
+    add_set(&line, &e->cpus);
+    strbuf_add_char(&line, ' ');
+    add_set(&line, &e->gpus);
+    strbuf_printf(&line, " %" PRId64 "\n", e->memory_bytes);
     return append(dir, pod_uid, line.text, err);
 }
 
@@ -86,6 +94,15 @@ find_entry(struct entries *all, int64_t id)
     return NULL;
 }
 
+/* A list, or "-", up to the next blank. */
+static bool
+take_set(const char *text, struct bitset *set)
+{
+    CLEANUP_FREE char *word = xstrndup(text, strcspn(text, " "));
+
+    return strcmp(word, "-") == 0 || cpuset_parse(word, set, NULL) == 0;
+}
+
 static void
 take_begin(struct entries *all, const char *line)
 {
@@ -94,8 +111,14 @@ take_begin(struct entries *all, const char *line)
     int at = 0;
 
     if (sscanf(line, "begin %" SCNd64 " %c %n", &e.id, &kind, &at) != 2 || at == 0 || e.id < 0
-        || (strcmp(line + at, "-") != 0 && cpuset_parse(line + at, &e.cpus, NULL) < 0))
+        || !take_set(line + at, &e.cpus))
         return;
+    at += (int)strcspn(line + at, " ");
+    if (line[at] == ' ' && !take_set(line + ++at, &e.gpus))
+        return;
+    at += (int)strcspn(line + at, " ");
+    if (line[at] == ' ')
+        e.memory_bytes = strtoll(line + at, NULL, 10);
     e.overlaps = kind == 'o';
     if (e.id >= all->next_id)
         all->next_id = e.id + 1;

@@ -3,7 +3,8 @@
  *
  * A file in /run for each pod that had a step. Each line is appended by one write:
  *
- *   begin ID KINDS CPUS        the step has CPUs; its kiln-step is about to be started
+ *   begin ID KINDS CPUS GPUS MEMORY   the step has these; its kiln-step is about to be
+ *                                     started. An older agent wrote no GPUS and MEMORY
  *   run ID PID TICKS           the process, and the kernel's start time of that pid
  *   end ID
  *
@@ -25,7 +26,8 @@ struct error;
 struct step_log_entry {
     int64_t id;
     bool overlaps;
-    struct bitset cpus;
+    struct bitset cpus, gpus;
+    int64_t memory_bytes;
     pid_t pid; /* 0: it had none yet */
     int64_t ticks;
 };

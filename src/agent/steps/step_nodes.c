@@ -213,6 +213,7 @@ make_places(const struct step_job *job, const struct running_pod *running, struc
 
             bitset_or(&places[n->place].busy, &n->cpus);
             bitset_or(&places[n->place].busy_gpus, &n->gpus);
+            places[n->place].busy_memory_bytes += e->request.memory_bytes;
         }
     }
     return places;
@@ -274,7 +275,9 @@ step_nodes_check_grant(const struct agent_step *e, const struct running_pod *run
                          "has on node '%s'",
                          n->name, place.name);
     if (has_id(e->job, g->step_id)
-        || (!e->request.overlaps && bitset_intersects(&place.busy, &n->cpus)))
+        || (!e->request.overlaps
+            && (bitset_intersects(&place.busy, &n->cpus)
+                || bitset_intersects(&place.busy_gpus, &n->gpus))))
         return error_set(err, -EBUSY, "an earlier step is still ending on node '%s'", place.name);
     return 0;
 }

@@ -164,12 +164,18 @@ step_start(struct agent_step *e, const struct running_pod *running,
     e->id = e->grant != NULL ? e->grant->step_id : job->next_id;
     e->overlaps = e->request.overlaps;
     e->cpus = layout->nodes[node].cpus;
+    e->gpus = layout->nodes[node].gpus;
+    e->memory_bytes = e->request.memory_bytes;
     name = xasprintf("step-%" PRId64, e->id);
     if (running->cgroup != NULL)
         e->cgroup = cgroup_new_inner(running->cgroup, name);
-    r = step_log_begin(
-        job->steps->log_dir, job->uid,
-        &(struct step_log_entry){.id = e->id, .overlaps = e->overlaps, .cpus = e->cpus}, err);
+    r = step_log_begin(job->steps->log_dir, job->uid,
+                       &(struct step_log_entry){.id = e->id,
+                                                .overlaps = e->overlaps,
+                                                .cpus = e->cpus,
+                                                .gpus = e->gpus,
+                                                .memory_bytes = e->memory_bytes},
+                       err);
     if (r < 0)
         return r;
     if (e->id >= job->next_id)

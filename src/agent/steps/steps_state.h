@@ -69,7 +69,8 @@ struct agent_step {
     enum agent_step_phase phase;
     int64_t id;
     bool overlaps;
-    struct bitset cpus; /* that others may not take */
+    struct bitset cpus, gpus; /* that others may not take; GPUs by their place in the pod */
+    int64_t memory_bytes;     /* the same; 0: nothing was asked for */
 
     /* While it waits. */
     struct step_channel *connection;

@@ -158,7 +158,7 @@ find_free_gpus(const struct planning *p, const struct step_place *place, bool ig
 static bool
 has_memory(const struct planning *p, const struct step_place *place, bool ignores_steps)
 {
-    const int64_t busy = ignores_steps ? 0 : place->busy_memory_bytes;
+    const int64_t busy = ignores_steps || p->request->overlaps ? 0 : place->busy_memory_bytes;
 
     return place->memory_bytes == 0 || p->request->memory_bytes <= place->memory_bytes - busy;
 }

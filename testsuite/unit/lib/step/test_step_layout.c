@@ -199,6 +199,8 @@ START_TEST(gpus_and_memory_are_held_only_if_they_were_asked_for)
     REFUSED(-ENOSPC, "more GPUs than the 4", one, 1, .tasks = 5, .is_exact = true,
             .gpus_per_task = 1);
     REFUSED(-EBUSY, "busy", one, 1, .tasks = 1, .is_exact = true, .memory_bytes = INT64_C(2) << 30);
+    EXPECT("n1:0[0]", one, 1, .tasks = 1, .is_exact = true, .overlaps = true,
+           .memory_bytes = INT64_C(2) << 30);
     REFUSED(-ENOSPC, "--mem asks for 5120 MiB, and the job has 4096 MiB on n1", one, 1, .tasks = 1,
             .is_exact = true, .memory_bytes = INT64_C(5) << 30);
     teardown();
