@@ -91,27 +91,29 @@ S
     is "... and has started two ranks on each node" "$(LC_ALL=C sort "$home/$mpi.out")" "$expected"
 done
 
-# ranks: how many processes of MPI jobs there are, on all nodes.
+# ranks: how many processes of MPI jobs there are, on all nodes. Others may run tests with
+# the same user.
 ranks() {
-    find /proc/[0-9]*/exe -maxdepth 0 -user kilntest1 2>/dev/null |
-        while read -r exe; do readlink "$exe"; done |
-        grep -c -e "^$home/ring" -e /orted -e hydra_pmi_proxy -e /krun
+    for link in /proc/[0-9]*/cwd; do
+        [ "$(readlink "$link" 2>/dev/null)" = "$home" ] &&
+            readlink "${link%cwd}exe" 2>/dev/null
+    done | grep -c -e /ring -e /orted -e hydra_pmi_proxy -e /kiln-step -e /krun
 }
 runs() { [ "$(ranks)" -ge 6 ] && grep -q "the token is 6" "$home/long.out"; }
 nothing() { [ "$(ranks)" -eq 0 ]; }
 for mpi in openmpi mpich; do
-    rm -f "$home/long.out"
+    rm -f "$home/long.out" "$home/pid"
     cat >"$home/long.sh" <<S
 #!/bin/sh
 #KSUB -N 3 -n 6 -t 5 -o long.out
 mpirun.$mpi ./ring.$mpi 1000 &
+echo \$! >pid
 wait \$!
 exec sleep 1000
 S
     id=$(as kilntest1 ksub -D "$home" --parsable "$home/long.sh")
     ok "ranks of $mpi run" wait_for 40 runs || note "$(cat "$home/long.out")"
-    pid=$(pgrep -u kilntest1 -f "mpirun.$mpi|mpiexec" | head -n 1)
-    kill -KILL "$pid"
+    kill -KILL "$(cat "$home/pid")"
     ok "nothing of them is left soon after mpirun was killed" wait_for 10 nothing ||
         note "$(ps -u kilntest1 -o pid,args)"
     as kilntest1 kctl cancel "$id" >/dev/null
