@@ -110,7 +110,7 @@ take_orders(struct step *s, struct error *err)
         || read_frame(&in, STEP_FRAME_HELLO, &request) < 0)
         r = error_set(err, -EBADMSG, "the agent's order is incomplete");
     if (r == 0)
-        r = step_user_become(order.payload, order.length, err);
+        r = step_user_become(order.payload, order.length, &s->job, err);
     if (r == 0)
         r = step_grant_decode(s->arena, grant.payload, grant.length, &s->grant, err);
     if (r == 0)

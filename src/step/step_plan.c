@@ -18,6 +18,7 @@
 #include "lib/step/step_programs.h"
 #include "step/step_pmi.h"
 #include "step/step_state.h"
+#include "step/step_surroundings.h"
 #include "step/step_topology.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -70,6 +71,8 @@ step_plans_make(struct step *s, struct step_plans **ret_plans, struct error *err
         step_environment_new(s->arena, &s->request, &s->grant.layout, s->grant.node, p->step_id);
     if (s->pmi != NULL)
         step_environment_set_pmi(p->environment, STEP_PMI_FD);
+    if (s->link.channel.out_keys != NULL) /* krun is on another node */
+        step_surroundings_add(s->arena, s->job, &s->request, p->environment);
     *ret_plans = p;
     return 0;
 }

@@ -74,6 +74,7 @@ struct step {
     struct step_request request;
     struct step_grant grant;
     const struct step_layout_node *place; /* this node's */
+    pid_t job;                            /* its first process on this node */
     int epoll_fd, signal_fd;
     struct step_watch signal_watch;
     struct step_link link;
@@ -99,8 +100,10 @@ struct step {
 void step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w);
 int step_begin(struct step *s); /* starts the tasks; -EBADMSG for the second time */
 
-/* step_user.c: from an order of the agent (agent/shepherd/files/order.h). */
-int step_user_become(const char *text, size_t length, struct error *err);
+/* step_user.c: from an order of the agent (agent/shepherd/files/order.h). Returns the first
+ * process of the job, too.
+ */
+int step_user_become(const char *text, size_t length, pid_t *ret_job, struct error *err);
 
 /* step_link.c. Open watches the descriptor. Flush sends what it can; link_has_room: the
  * queue is short enough for another piece of output. A link that was lost accepts

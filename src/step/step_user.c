@@ -183,7 +183,7 @@ become(const struct order *o, struct prepared_job *prepared, struct error *err)
 }
 
 int
-step_user_become(const char *text, size_t length, struct error *err)
+step_user_become(const char *text, size_t length, pid_t *ret_job, struct error *err)
 {
     struct user_account who = {0};
     struct prepared_job prepared = {0};
@@ -210,5 +210,6 @@ step_user_become(const char *text, size_t length, struct error *err)
     prepared_job_fini(&prepared);
     free(who.groups);
     order_fini(&o);
+    *ret_job = job;
     return r;
 }

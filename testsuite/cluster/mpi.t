@@ -94,10 +94,9 @@ done
 # ranks: how many processes of MPI jobs there are, on all nodes. Others may run tests with
 # the same user.
 ranks() {
-    for link in /proc/[0-9]*/cwd; do
-        [ "$(readlink "$link" 2>/dev/null)" = "$home" ] &&
-            readlink "${link%cwd}exe" 2>/dev/null
-    done | grep -c -e /ring -e /orted -e hydra_pmi_proxy -e /kiln-step -e /krun
+    for link in $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$home" 2>/dev/null); do
+        readlink "${link%cwd}exe" 2>/dev/null
+    done | grep -c -e /ring -e /orted -e hydra_pmi_proxy -e /krun
 }
 runs() { [ "$(ranks)" -ge 6 ] && grep -q "the token is 6" "$home/long.out"; }
 nothing() { [ "$(ranks)" -eq 0 ]; }

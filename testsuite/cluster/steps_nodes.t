@@ -11,7 +11,7 @@
 . "$top_srcdir/testsuite/lib/netns.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
-need munged kiln-controller kiln-agent kiln-step krun krsh kctl ksub jq
+need munged kiln-controller kiln-agent kiln-step krun krsh kctl ksub jq python3
 cluster_user kilntest1 || skip_all "only root can make users"
 netns_begin
 cluster_munge
@@ -50,5 +50,117 @@ n2
 n2
 n3
 n3"
+
+job <<'S'
+krun -N 2 -n 2 hostname | sort
+krun -w n3 -n 1 hostname
+krun -w n2 -n 1 env | grep -c -e "^KILN_NODE_NAME=n2$" -e "^KILN_STEP_SOCKET=.*/n2/"
+krun -w n2 -n 1 krun --overlap -w n3 -n 1 hostname
+S
+is "krun chooses nodes, from each of them, and tasks know theirs" "$(cat "$home/out")" "n1
+n2
+n3
+2
+n3"
+
+job 2>/dev/null <<'S'
+krun sh -c 'exit $KILN_PROCID' 2>ends
+echo $?
+grep -c "Exited with exit code" ends
+krun -n 7 true 2>&1
+S
+is "the exit code is the highest of all nodes, and a step larger than the job is refused" \
+    "$(sed 's/.*More processors.*/refused/' "$home/out")" "5
+5
+refused"
+
+job <<'S'
+head -c 8000000 /dev/urandom >big
+cksum <big >sum
+krun -N 3 -n 3 cksum <big | sort -u | cmp - sum && echo same
+krun -N 3 -n 3 cat big | wc -c
+S
+is "all tasks get the input, and all output arrives" "$(cat "$home/out")" "same
+24000000"
+
+# Each wants all CPUs of two nodes; two fit never at the same time.
+job <<'S'
+for i in $(seq 40); do
+    krun -N 2 -n 4 true && echo >>ended &
+    krun -r 1 -N 2 -n 4 true && echo >>ended &
+    wait
+done
+wc -l <ended
+S
+is "two kruns that each want all CPUs of two nodes both get them, 40 times" \
+    "$(cat "$home/out")" "80"
+
+# tasks: how many processes of steps of these nodes there are: kiln-steps, and tasks in the
+# user's home.
+tasks() {
+    find /proc/[0-9]*/cwd /proc/[0-9]*/exe -maxdepth 0 \( -path '*/cwd' -lname "$home" -o \
+        -lname "$cluster/bin/kiln-step" \) 2>/dev/null | wc -l
+}
+start_job() {
+    rm -f "$home/pid" "$home/out"
+    cat >"$home/long.sh" <<S
+#!/bin/sh
+#KSUB -N 3 -n 6 -t 5 -D / -o $home/long.out
+krun -D "$home" sh -c 'sleep 1000 & setsid sleep 1000 & wait' 2>"$home/said" &
+echo \$! >"$home/pid"
+wait \$!
+echo "\$?" >"$home/out"
+exec sleep 1000
+S
+    id=$(as kilntest1 ksub --parsable "$home/long.sh")
+}
+run() { [ "$(tasks)" -ge 21 ]; }
+are_gone() { [ "$(tasks)" -eq 0 ]; }
+start_job
+ok "tasks run that leave their session" wait_for 30 run || note "$(cat "$home/out"; tasks)"
+kill -KILL "$(cat "$home/pid")"
+ok "nothing of them is left on any node soon after their krun was killed" wait_for 10 are_gone ||
+    note "$(ps -u kilntest1 -o pid,args)"
+as kilntest1 kctl cancel "$id" >/dev/null
+
+# Says of how many connections the port has closed some, and what it answers to others.
+cat >"$cluster/strangers.py" <<'P'
+import socket, sys
+a = (sys.argv[1], 6822)
+crowd = [socket.create_connection(a) for _ in range(700)]
+c = socket.create_connection(a)
+c.sendall(b"GET / HTTP/1.1\r\n")
+print(c.makefile().readline().split()[0])
+crowd[0].settimeout(20)
+print("closed" if crowd[0].recv(1) == b"" else "open")
+c = socket.create_connection(a)
+c.sendall(b"kiln-step 1 MUNGE:nonsense:\n")
+print(c.makefile().readline().split()[0])
+sys.stdin.read()
+P
+mkfifo "$cluster/hold"
+python3 "$cluster/strangers.py" "$netns_net.2" <"$cluster/hold" >"$cluster/strangers" &
+exec 7>"$cluster/hold"
+answered() { [ "$(wc -l <"$cluster/strangers")" -eq 3 ]; }
+wait_for 30 answered
+is "strangers at the port are refused, and the oldest gives way" "$(cat "$cluster/strangers")" \
+    "kiln-step-refused
+closed
+kiln-step-refused"
+job <<'S'
+krun -w n2 -n 1 hostname
+S
+is "... and keep no step out" "$(cat "$home/out")" "n2"
+exec 7>&-
+
+start_job
+ok "tasks run again" wait_for 30 run
+ip link set "kv3-$$" down
+lost() { [ -s "$home/out" ]; }
+ok "krun ends when the network of a node is cut" wait_for 60 lost
+note "$(cat "$home/said" "$home/out")"
+is "... and fails" "$([ "$(cat "$home/out")" -ne 0 ] && echo failed)" failed
+ok "... and nothing is left on any node, also on that one" wait_for 60 are_gone ||
+    note "$(ps -u kilntest1 -o pid,args)"
 
 finish

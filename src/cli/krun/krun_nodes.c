@@ -14,6 +14,7 @@
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
 #include "lib/step/step_info.h"
@@ -21,6 +22,9 @@
 
 /* Connections that are opened at a time: each waits for MUNGE on both machines. */
 #define THREADS_MOST 16u
+/* A job's pods are started on all nodes at about the same time. */
+#define PATIENCE_US  (60 * INT64_C(1000000))
+#define AGAIN_US     50000
 
 struct krun_nodes {
     struct arena *arena;
@@ -39,58 +43,6 @@ krun_nodes_free(struct krun_nodes *n)
     free(n->pod_uid);
     arena_free(n->arena);
     free(n);
-}
-
-/* ---- Questions ---- */
-
-/* The texts of the answer are the arena's. */
-static int
-ask(struct krun_link *l, const char *pod, struct arena *arena, struct step_info *ret_info,
-    struct error *err)
-{
-    struct step_frame f;
-    int r;
-
-    krun_link_add(l, STEP_FRAME_ASK, pod, strlen(pod));
-    r = krun_link_wait(l, &f, err);
-    if (r < 0)
-        return r;
-    if (f.type == STEP_FRAME_REFUSE)
-        return error_set(err, -ECONNREFUSED, "%.*s", (int)f.length, f.payload);
-    if (f.type != STEP_FRAME_INFO)
-        return error_set(err, -EBADMSG, "the agent's answer is not understood");
-    return step_info_decode(arena, f.payload, f.length, ret_info, err);
-}
-
-int
-krun_nodes_open(const char *socket, const char *pod_uid, struct krun_nodes **ret_nodes,
-                struct error *err)
-{
-    CLEANUP(krun_nodes_freep) struct krun_nodes *n = xnew(struct krun_nodes);
-    struct krun_link l;
-    int fd;
-    int r = krun_link_dial_own(socket, &fd, err);
-
-    n->arena = arena_new(0);
-    n->socket = xstrdup(socket);
-    n->pod_uid = xstrdup(pod_uid);
-    if (r < 0)
-        return r;
-    krun_link_open(&l, fd, NULL);
-    r = ask(&l, pod_uid, n->arena, &n->info, err);
-    krun_link_close(&l);
-    if (r < 0)
-        return r;
-    n->backend = credential_backend_new_munge(n->info.munge_socket);
-    *ret_nodes = n;
-    n = NULL;
-    return 0;
-}
-
-bool
-krun_nodes_are_several(const struct krun_nodes *n)
-{
-    return n->info.nodes.count > 1;
 }
 
 /* ---- Connections ---- */
@@ -113,7 +65,7 @@ dial(struct krun_nodes *n, const char *node, struct krun_link *l, struct error *
         .agent_uid = (uid_t)n->info.agent_uid,
     };
     struct step_keys keys;
-    const bool is_here = is_own(n, node);
+    const bool is_here = node == NULL || is_own(n, node);
     int fd, r;
 
     if (is_here)
@@ -131,6 +83,78 @@ dial(struct krun_nodes *n, const char *node, struct krun_link *l, struct error *
     l->node = node;
     explicit_bzero(&keys, sizeof(keys));
     return 0;
+}
+
+/* ---- Questions ---- */
+
+/* The texts of the answer are the arena's. */
+static int
+ask_once(struct krun_link *l, const char *pod, struct arena *arena, struct step_info *ret_info,
+         struct error *err)
+{
+    struct step_frame f;
+    int r;
+
+    krun_link_add(l, STEP_FRAME_ASK, pod, strlen(pod));
+    r = krun_link_wait(l, &f, err);
+    if (r < 0)
+        return r;
+    if (f.type == STEP_FRAME_REFUSE)
+        return error_set(err, -ECONNREFUSED, "%.*s", (int)f.length, f.payload);
+    if (f.type != STEP_FRAME_INFO)
+        return error_set(err, -EBADMSG, "the agent's answer is not understood");
+    return step_info_decode(arena, f.payload, f.length, ret_info, err);
+}
+
+/* An agent closes the connection while the job's pod is being started there, and when it is
+ * restarted.
+ */
+static int
+ask(struct krun_nodes *n, const char *node, struct arena *arena, struct step_info *ret_info,
+    struct error *err)
+{
+    const int64_t began_us = clock_monotonic_us(&clock_system);
+    const bool is_here = node == NULL || is_own(n, node);
+
+    for (;;) {
+        struct krun_link l;
+        int r = dial(n, node, &l, err);
+
+        if (r < 0)
+            return r;
+        r = ask_once(&l, is_here ? n->pod_uid : n->info.group, arena, ret_info, err);
+        krun_link_close(&l);
+        if (r == 0)
+            return 0;
+        if (r != -ECONNRESET || clock_monotonic_us(&clock_system) - began_us > PATIENCE_US)
+            return node != NULL ? error_wrap(err, r, "node '%s'", node) : r;
+        usleep(AGAIN_US);
+    }
+}
+
+int
+krun_nodes_open(const char *socket, const char *pod_uid, struct krun_nodes **ret_nodes,
+                struct error *err)
+{
+    CLEANUP(krun_nodes_freep) struct krun_nodes *n = xnew(struct krun_nodes);
+    int r;
+
+    n->arena = arena_new(0);
+    n->socket = xstrdup(socket);
+    n->pod_uid = xstrdup(pod_uid);
+    r = ask(n, NULL, n->arena, &n->info, err);
+    if (r < 0)
+        return r;
+    n->backend = credential_backend_new_munge(n->info.munge_socket);
+    *ret_nodes = n;
+    n = NULL;
+    return 0;
+}
+
+bool
+krun_nodes_are_several(const struct krun_nodes *n)
+{
+    return n->info.nodes.count > 1;
 }
 
 int
@@ -224,16 +248,10 @@ ask_one(struct each *e, unsigned i, struct error *err)
     const char *node = n->info.nodes.items[i];
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct step_info info;
-    struct krun_link l;
-    int r;
+    int r = ask(n, node, arena, &info, err);
 
-    r = dial(n, node, &l, err);
     if (r < 0)
         return r;
-    r = ask(&l, is_own(n, node) ? n->pod_uid : n->info.group, arena, &info, err);
-    krun_link_close(&l);
-    if (r < 0)
-        return error_wrap(err, r, "node '%s'", node);
     pthread_mutex_lock(&e->lock);
     e->places[i] = info.place;
     e->places[i].name = node;

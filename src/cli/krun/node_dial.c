@@ -107,7 +107,7 @@ exchange_lines(int fd, const char *own, size_t length, char *line, struct error 
 int
 node_dial(const struct node_dial *to, int *ret_fd, struct step_keys *ret_keys, struct error *err)
 {
-    static const int on = 1, lost_ms = LOST_MS;
+    static const int on = 1, lost_ms = LOST_MS, idle_s = 10, interval_s = 5, count = 4;
     struct step_call call = {
         .cluster = to->cluster, .node = to->node, .pod = to->pod, .agent_uid = to->agent_uid};
     CLEANUP_STRBUF struct strbuf own = STRBUF_INIT;
@@ -120,6 +120,9 @@ node_dial(const struct node_dial *to, int *ret_fd, struct step_keys *ret_keys, s
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof(lost_ms));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
     r = step_call_begin(&call, to->backend, &own, err);
     if (r == 0)
         r = exchange_lines(fd, own.text, own.length, line, err);

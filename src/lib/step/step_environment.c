@@ -232,6 +232,12 @@ step_environment_set_pmi(struct step_environment *e, int fd)
     put_number(e, &e->common, "PMI_SIZE", e->layout->n_tasks);
 }
 
+void
+step_environment_set(struct step_environment *e, const char *name, const char *value)
+{
+    put(e, &e->common, name, value);
+}
+
 /* --- of one task -----------------------------------------------------------
  */
 

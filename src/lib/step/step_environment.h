@@ -29,6 +29,9 @@ struct step_environment *step_environment_new(struct arena *arena,
 /* The tasks find PMI (pmi_server.h) at that descriptor. */
 void step_environment_set_pmi(struct step_environment *e, int fd);
 
+/* A variable of all tasks, in the place of krun's. */
+void step_environment_set(struct step_environment *e, const char *name, const char *value);
+
 /* The variables of the n-th task on the node, NULL-terminated. `cpus` NULL: the task
  * was not bound.
  */
