@@ -16,8 +16,8 @@ START_TEST(plain_text_stays_as_it_is)
     static const char *const texts[] = {
         "",
         "PATH=/usr/bin",
-        "gr\xc3\xbc\xc3\x9f"
-        "e",
+        ("gr\xc3\xbc\xc3\x9f"
+         "e"),
         "\xe2\x82\xac",
         "\xf0\x9f\x98\x80",
         "\xf4\x8f\xbf\xbd",
