@@ -364,11 +364,13 @@ scheduler_find_domains_told(struct scheduler *s, struct assignment *a)
 {
     const struct string_map *annotations = &a->cycle.pod->object->meta->annotations;
     const char *variables = string_map_find(annotations, ANNOTATION_VARIABLES);
-    const struct node_view *node = cache_find_node(s->cache, a->node_name);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const struct node_view *node;
 
-    if (variables == NULL || strcmp(variables, "slurm") != 0 || node == NULL
-        || node->object == NULL)
+    if (variables == NULL || strcmp(variables, "slurm") != 0 || node_domains_count(s->domains) == 0)
+        return;
+    node = cache_find_node(s->cache, a->node_name);
+    if (node == NULL || node->object == NULL)
         return;
     for (unsigned i = 0; i < node_domains_count(s->domains); i++) {
         const char *value =

@@ -379,7 +379,8 @@ START_TEST(a_job_of_several_nodes_is_a_gang_of_indexes)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
-    const struct submission s = {.node_count = 4, .per_node = true, .directory = "/"};
+    const struct submission s = {
+        .node_count = 4, .per_node = true, .directory = "/", .switches = 2, .switch_wait_s = 600};
     const struct json *spec = json_get(manifest_make(&s, &script, arena, NULL), "spec");
 
     ck_assert_str_eq(json_get_text(spec, "completionMode"), "Indexed");
@@ -389,6 +390,9 @@ START_TEST(a_job_of_several_nodes_is_a_gang_of_indexes)
     ck_assert_ptr_nonnull(json_get_path(spec, "scheduling.schedulingPolicy.gang"));
     ck_assert(json_is_true(json_get_path(spec, "scheduling.onePerNode")));
     ck_assert_ptr_nonnull(json_get_path(spec, "scheduling.disruptionMode.all"));
+    ck_assert_int_eq(json_get_int(json_get_path(spec, "scheduling.switches"), "most", 0), 2);
+    ck_assert_int_eq(json_get_int(json_get_path(spec, "scheduling.switches"), "waitSeconds", 0),
+                     600);
     ck_assert_str_eq(json_path_text(spec, "template.spec.execution.runs"), "Each");
     ck_assert_ptr_null(json_get(spec, "successPolicy"));
     ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stdoutPath"), "kiln-%j-%N.out");

@@ -277,6 +277,34 @@ START_TEST(why_says_that_nodes_are_outside_of_the_domain)
 }
 END_TEST
 
+/* `ksub --test-only`: a pod stands for the job. */
+START_TEST(a_job_that_is_not_submitted_is_told_of_one_domain)
+{
+    struct world *w = world_of_racks(0, "aabb");
+    CLEANUP(arena_freep) struct arena *arena = arena_new(4096);
+    struct fake_client *other = fake_client_new();
+    const struct json *answer;
+
+    fill(w, "n1", 600);
+    fill(w, "n3", 7200);
+    world_settle(w);
+    answer = scheduler_explain(
+        w->scheduler,
+        fake_client_put(other, &pod_kind,
+                        "{\"metadata\":{\"name\":\"new-0\",\"namespace\":\"default\","
+                        "\"annotations\":{\"kiln.hpc/gang-size\":\"2\","
+                        "\"kiln.hpc/gang-topology\":\"" RACK "\"}},\"spec\":{"
+                        "\"activeDeadlineSeconds\":60,\"securityContext\":{\"runAsUser\":1001},"
+                        "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+                        "\"requests\":{\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]}}"),
+        true, arena);
+    ck_assert_str_eq(json_path_text(answer, "start.chance"), "Later");
+    ck_assert_str_eq(json_path_text(answer, "start.node"), "n[1-2]");
+    fake_client_free(other);
+    end(w);
+}
+END_TEST
+
 /* A rack is better than two of the same block, even if only the block is asked for. */
 START_TEST(a_key_of_a_wide_level_still_prefers_a_leaf)
 {
@@ -584,7 +612,8 @@ START_TEST(new_levels_are_in_effect_at_once)
 }
 END_TEST
 
-SUITE("group places", why_says_that_nodes_are_outside_of_the_domain,
+SUITE("group places", a_job_that_is_not_submitted_is_told_of_one_domain,
+      why_says_that_nodes_are_outside_of_the_domain,
       a_group_preempts_in_the_domain_with_the_fewest_victims,
       a_group_that_no_domain_could_hold_preempts_nobody,
       a_group_waits_for_few_switches_and_then_takes_any, a_group_takes_a_switch_that_becomes_free,
