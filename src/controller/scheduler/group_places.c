@@ -14,7 +14,6 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
@@ -27,6 +26,9 @@
 
 /* How many domains of a level are tried for a group that need not be in one. */
 #define TRIES 4u
+
+/* After so many leaves where no pod fits, the others are taken as they come. */
+#define VAIN_LEAVES 64u
 
 /* ---- The domains ---- */
 
@@ -78,10 +80,9 @@ limit_to_level(struct scheduler *s, struct cycle *c, const struct domain_level *
 }
 
 const struct domain_level *
-scheduler_find_domain(struct scheduler *s, const struct pod_view *pod,
+scheduler_find_domain(struct scheduler *s, const struct pod_view *pod, const char *key,
                       const struct node_domain **ret_taken)
 {
-    const char *key = pod_groups_topology_key(s->pod_groups, pod->object);
     const struct domain_level *level;
 
     if (key == NULL)
@@ -95,7 +96,8 @@ void
 scheduler_limit_to_domain(struct scheduler *s, struct cycle *c)
 {
     const struct node_domain *domain;
-    const struct domain_level *level = scheduler_find_domain(s, c->pod, &domain);
+    const struct domain_level *level = scheduler_find_domain(
+        s, c->pod, pod_groups_topology_key(s->pod_groups, c->pod->object), &domain);
 
     if (level == NULL)
         return;
@@ -116,6 +118,7 @@ struct domain_search {
     struct domain_need need;
     unsigned n_placed;
     unsigned most_switches;
+    plugin_set rejectors;  /* that rejected pods on nodes */
     struct answer refusal; /* of Reserve; or OK */
 };
 
@@ -152,6 +155,7 @@ place_one(struct domain_search *d, struct assignment *a, struct node_view *const
     a->cycle.among = NULL;
     if (node == NULL) {
         scheduler_note_rejectors(s, a, node_finder_diagnosis(s->node_finder));
+        d->rejectors |= a->queued->unschedulable | a->queued->pending;
         return false;
     }
     a->queued->unschedulable = a->queued->pending = 0;
@@ -241,10 +245,15 @@ static void
 place_by_leaves(struct domain_search *d, struct leaf_choices *leaves)
 {
     const struct node_domain *leaf;
+    unsigned vain = 0;
 
-    while (d->n_placed < d->g->count && d->refusal.verdict == VERDICT_OK
-           && (leaf = take_leaf(leaves, d->g->count - d->n_placed)) != NULL)
+    while (d->n_placed < d->g->count && d->refusal.verdict == VERDICT_OK && vain < VAIN_LEAVES
+           && (leaf = take_leaf(leaves, d->g->count - d->n_placed)) != NULL) {
+        const unsigned before = d->n_placed;
+
         place_some(d, leaf);
+        vain += d->n_placed == before;
+    }
 }
 
 /* All leaves of which a node is in the domain. A leaf that is in several domains is left
@@ -337,22 +346,30 @@ next_domain(const struct domain_search *d, const struct domain_level *level, boo
     return best;
 }
 
+/* The best ones first; then all others, if all are to be tried. */
 static bool
-try_level(struct domain_search *d, const struct domain_level *level, unsigned tries)
+try_level(struct domain_search *d, const struct domain_level *level, bool tries_all)
 {
     CLEANUP_FREE bool *is_tried = xnew_array(bool, level->n_domains + 1);
     const struct node_domain *domain;
+    unsigned tries = 0, at = 0;
 
-    while (tries > 0 && (domain = next_domain(d, level, is_tried)) != NULL) {
-        if (node_domain_room(domain, &d->need) < d->g->wanted)
+    for (;;) {
+        if (tries < TRIES)
+            domain = next_domain(d, level, is_tried);
+        else
+            domain = tries_all && at < level->n_domains ? level->domains[at++] : NULL;
+        if (domain == NULL)
+            return false;
+        if ((tries >= TRIES && is_tried[domain->index])
+            || node_domain_room(domain, &d->need) < d->g->wanted)
             continue;
-        tries--;
+        tries++;
         if (try_domain(d, level, domain))
             return true;
         if (d->refusal.verdict != VERDICT_OK)
             return false;
     }
-    return false;
 }
 
 /* ---- A group that must be in one domain ---- */
@@ -421,7 +438,7 @@ refuse(struct domain_search *d, const struct domain_level *level)
         .plugin = PLUGIN_NONE,
         .reason = STRING_ID_NONE,
     };
-    first->queued->unschedulable = first->profile->rooms | first->profile->timed;
+    first->queued->unschedulable = first->profile->rooms | first->profile->timed | d->rejectors;
     first->queued->pending = 0;
     if (d->s->settings.is_simulation)
         return;
@@ -445,11 +462,10 @@ place_in_one(struct domain_search *d, const char *key)
     if (taken != NULL)
         is_placed = try_domain(d, level, taken);
     else if (index < 0)
-        is_placed = try_level(d, level, UINT32_MAX);
+        is_placed = try_level(d, level, true);
     for (int i = (int)node_domains_count(domains) - 1;
          taken == NULL && !is_placed && i >= index && index >= 0; i--)
-        is_placed =
-            try_level(d, node_domains_level(domains, (unsigned)i), i == index ? UINT32_MAX : TRIES);
+        is_placed = try_level(d, node_domains_level(domains, (unsigned)i), i == index);
     if (is_placed)
         return;
     if (d->refusal.verdict != VERDICT_OK) {
@@ -472,7 +488,7 @@ place_near(struct domain_search *d)
     if (leaf == NULL)
         return false;
     for (unsigned i = node_domains_count(domains); i-- > 0;) {
-        if (try_level(d, node_domains_level(domains, i), TRIES)) {
+        if (try_level(d, node_domains_level(domains, i), false)) {
             if (scheduler_count_switches(d->s, d->g) <= d->most_switches)
                 return true;
             take_all_back(d);
@@ -540,6 +556,8 @@ scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, stru
     domains_of(s);
     d.need = need_of(g->members, g->count, g->is_one_per_node);
     if (key != NULL) {
+        if (scheduler_find_node(s, first) == NULL) /* its cause is another one */
+            return false;
         place_in_one(&d, key);
     } else if (!may_hold(&d) || !may_start(&d) || !place_within_limit(&d)) {
         return false;
@@ -547,31 +565,6 @@ scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, stru
     for (unsigned i = 0; i < g->count && g->answer.verdict == VERDICT_OK; i++)
         g->n_left_out += g->members[i]->node_name == NULL;
     return true;
-}
-
-void
-scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key)
-{
-    const struct node_domain *taken;
-    const struct domain_level *level;
-
-    free(r->domain_of);
-    r->domain_of = NULL;
-    r->n_domains = 0;
-    if (key == NULL)
-        return;
-    level = node_domains_find(domains_of(s), &s->snapshot, key);
-    taken = find_taken(s, level, r->members[0]);
-    r->n_slots = s->snapshot.n_slots;
-    r->n_domains = level->n_domains;
-    r->domain_of = xnew_array(uint32_t, r->n_slots + 1);
-    for (uint32_t i = 0; i < s->snapshot.n_nodes; i++) {
-        const struct node_view *node = s->snapshot.nodes[i];
-        const struct node_domain *domain = domain_level_of(level, node);
-
-        if (domain != NULL && (taken == NULL || domain == taken))
-            r->domain_of[node->slot] = domain->index + 1;
-    }
 }
 
 bool

@@ -315,7 +315,9 @@ list_domains(struct scheduler *s, const struct assignment_group *g,
              const struct node_domain *out[MAX_DOMAINS])
 {
     const struct node_domain *taken;
-    const struct domain_level *level = scheduler_find_domain(s, g->members[0]->cycle.pod, &taken);
+    const struct pod_view *pod = g->members[0]->cycle.pod;
+    const struct domain_level *level =
+        scheduler_find_domain(s, pod, pod_groups_topology_key(s->pod_groups, pod->object), &taken);
     uint64_t rooms[MAX_DOMAINS];
     unsigned count = 0;
 
@@ -449,7 +451,7 @@ scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g)
     group_preemption_clear(p);
     if (!preemption_may_help_group(g->members[0]->profile, &g->members[0]->cycle))
         return;
-    if (g->lacks_domain)
+    if (pod_groups_topology_key(s->pod_groups, g->members[0]->cycle.pod->object) != NULL)
         preempt_in_domain(s, g, p);
     else
         try_to_preempt(s, g, p);

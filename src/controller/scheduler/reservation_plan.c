@@ -20,6 +20,7 @@
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/state/node_domains.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/object/object.h"
@@ -246,6 +247,31 @@ scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g
             : xasprintf("needs room for %u pods at the same time, but the nodes have room for %u",
                         g->wanted, room);
     g->cause_brief = xstrdup(g->cause_words);
+}
+
+/* ---- Nodes of one domain ---- */
+
+void
+scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key)
+{
+    const struct node_domain *taken;
+    const struct domain_level *level = scheduler_find_domain(s, r->members[0], key, &taken);
+
+    free(r->domain_of);
+    r->domain_of = NULL;
+    r->n_domains = 0;
+    if (level == NULL)
+        return;
+    r->n_slots = s->snapshot.n_slots;
+    r->n_domains = level->n_domains;
+    r->domain_of = xnew_array(uint32_t, r->n_slots + 1);
+    for (uint32_t i = 0; i < s->snapshot.n_nodes; i++) {
+        const struct node_view *node = s->snapshot.nodes[i];
+        const struct node_domain *domain = domain_level_of(level, node);
+
+        if (domain != NULL && (taken == NULL || domain == taken))
+            r->domain_of[node->slot] = domain->index + 1;
+    }
 }
 
 /* ---- When and where ---- */

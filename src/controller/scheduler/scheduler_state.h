@@ -260,6 +260,7 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 void scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key);
 void scheduler_tell_topology(struct scheduler *s);
 const struct domain_level *scheduler_find_domain(struct scheduler *s, const struct pod_view *pod,
+                                                 const char *key,
                                                  const struct node_domain **ret_taken);
 void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);
 bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,

@@ -210,6 +210,26 @@ START_TEST(a_node_without_the_label_is_in_no_domain)
 }
 END_TEST
 
+/* Free CPUs are not all: what keeps pods off a node of the rack may end. */
+START_TEST(a_group_that_waits_for_a_domain_is_woken_by_an_uncordoned_node)
+{
+    struct world *w = world_of_racks(0, "abb");
+
+    fake_client_put(w->api, &node_kind,
+                    "{\"metadata\":{\"name\":\"n3\",\"labels\":{\"" RACK "\":\"b\"}},\"spec\":{"
+                    "\"unschedulable\":true},\"status\":{\"allocatable\":{\"cpu\":\"4\","
+                    "\"memory\":\"64Gi\",\"pods\":\"110\"}}}");
+    world_settle(w);
+    put_whole_gang(w, "g", 2, RACK);
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "- -");
+    put_node(w, "n3", 4, "b", "one");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n2 n3");
+    end(w);
+}
+END_TEST
+
 /* As kubectl makes them: several on a node. */
 START_TEST(pods_that_share_nodes_are_in_one_domain)
 {
@@ -612,7 +632,8 @@ START_TEST(new_levels_are_in_effect_at_once)
 }
 END_TEST
 
-SUITE("group places", a_job_that_is_not_submitted_is_told_of_one_domain,
+SUITE("group places", a_group_that_waits_for_a_domain_is_woken_by_an_uncordoned_node,
+      a_job_that_is_not_submitted_is_told_of_one_domain,
       why_says_that_nodes_are_outside_of_the_domain,
       a_group_preempts_in_the_domain_with_the_fewest_victims,
       a_group_that_no_domain_could_hold_preempts_nobody,
