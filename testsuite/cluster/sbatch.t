@@ -42,7 +42,7 @@ else
         "$(told 'read 11 #SBATCH')" 1
     is "another line names the directives without effect" \
         "$(grep effect "$cluster/said")" \
-        "ksub: options without effect here: --hint, --qos
+        "ksub: options without effect here: --hint
 ksub: warning: this cluster sends no mail (mailProgram of kiln-controller.yaml), so --mail-type has no effect"
     is "the job has its own ID, not the one from the environment" \
         "$(value SLURM_JOB_ID "$out")" \

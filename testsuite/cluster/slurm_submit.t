@@ -198,6 +198,23 @@ is "a user gets only so many in an hour, and the last one says so" \
     "$(cat "$cluster"/mails/mail.* | grep -c 'Name=flood') $(grep -l 'Name=flood' "$cluster"/mails/mail.* |
         xargs grep -c 'further mail is left out' | grep -c ':1$')" "8 1"
 
+# --- QOS ----------------------------------------------------------------------
+
+for class in low:-5 top:1000; do
+    printf '{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: %s}, value: %s}' \
+        "${class%:*}" "${class#*:}" | admin create -f - >/dev/null
+done
+id=$(as kilntest1 sbatch --parsable -q low -H --wrap true)
+is "a QOS is a priority class" \
+    "$(admin get job "$id" -o jsonpath='{.spec.template.spec.priorityClassName}')" low
+like "one that the user may not use is refused in Slurm's words" "$(says sbatch -q top -H --wrap true)" \
+    'sbatch: error: Batch job submission failed: Invalid qos specification\+\|1$'
+like "one that does not exist has no effect, and a line says so" \
+    "$(says sbatch -q nosuch -H --wrap true)" \
+    "^Submitted batch job [0-9]+\\+\\|sbatch: warning: there is no priority class 'nosuch', so --qos has no effect\\+\\|0\$"
+like "but of normal, which scripts have" "$(says sbatch -q normal -H --wrap true)" \
+    '^Submitted batch job [0-9]+\+\|\|0$'
+
 # --- scrontab -----------------------------------------------------------------
 
 printf '%s\n' '# mine' "A=it's" '#SCRON -t 5 -J nightly' '0 3 * * 7 echo $A' '@daily $HOME/b.sh' >"$home/table"

@@ -76,6 +76,8 @@ metadata(struct arena *arena, const struct submission *s)
         json_set_string(arena, annotations, ANNOTATION_HOLD, "true");
     if (s->comment != NULL && s->comment[0] != '\0')
         json_set_string(arena, annotations, ANNOTATION_COMMENT, s->comment);
+    if (s->slurm.qos != NULL && s->slurm.qos[0] != '\0')
+        json_set_string(arena, annotations, ANNOTATION_QOS, s->slurm.qos);
     if (s->mail_events != 0 && (s->mail_user == NULL || s->mail_user[0] != '\0'))
         json_set_string(arena, annotations, ANNOTATION_MAIL_TYPE,
                         job_mail_format(s->mail_events, arena));

@@ -459,7 +459,12 @@ static const struct option_spec rows[] = {
     {.name = "prefer", NOTED("LIST")},
     {.name = "profile", NOTED("WHAT")},
     {.name = "propagate", NOTED("[=LIMITS]")},
-    {.name = "qos", .letter = 'q', NOTED("NAME")},
+    {.name = "qos",
+     .letter = 'q',
+     .argument = "NAME",
+     .help = "the priority class of this name; no effect if there is none",
+     .type = OPTION_TEXT,
+     PLACE(slurm.qos)},
     {.name = "reboot", REFUSED(NULL, "only administrators restart nodes")},
     {.name = "resv-ports",
      REFUSED("[=N]", "ports are not assigned; let the program choose a free one "

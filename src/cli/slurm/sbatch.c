@@ -158,6 +158,7 @@ find_slurms_words(int r, const struct error *err)
     } texts[] = {
         {"there is no account", "Invalid account or account/partition combination specified"},
         {"cannot create jobs", "Invalid account or account/partition combination specified"},
+        {"priority class", "Invalid qos specification"},
         {"partition", "Invalid partition name specified"},
         {"depend", "Job dependency problem"},
         {"array", "Invalid job array specification"},

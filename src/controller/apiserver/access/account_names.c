@@ -79,15 +79,21 @@ account_names_in_text(const struct store *store, const char *text, size_t *lengt
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const char *end = text + *length, *at = text;
+    const char *last = NULL, *spelling = NULL; /* rows that follow one another often have one */
 
     for (const char *p = text; (p = memmem(p, (size_t)(end - p), FIELD, strlen(FIELD))) != NULL;) {
-        const char *quote, *spelling;
+        const char *quote, *name;
 
         p += strlen(FIELD);
         quote = memchr(p, '"', (size_t)(end - p));
         if (quote == NULL)
             break;
-        spelling = account_names_spelling(store, arena_strndup(arena, p, (size_t)(quote - p)));
+        if (last == NULL || strlen(last) != (size_t)(quote - p)
+            || memcmp(last, p, (size_t)(quote - p)) != 0) {
+            name = arena_strndup(arena, p, (size_t)(quote - p));
+            spelling = account_names_spelling(store, name);
+            last = name;
+        }
         if (spelling == NULL)
             continue;
         strbuf_add(&out, at, (size_t)(p - at));

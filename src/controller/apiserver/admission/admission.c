@@ -106,6 +106,7 @@ static const struct admission_rule {
     {"Schedule", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, schedule_admit},
     {"JobContent", &job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"JobContent", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
+    {"Qos", &job_kind, ON_CREATE | KILN, qos_admit},
     {"SystemPriority", &job_kind, ON_CREATE | ON_UPDATE | KILN, system_class_admit},
     {"SystemPriority", &pod_kind, ON_CREATE | KILN, system_class_admit},
     {"PriorityClassUse", &job_kind, ON_CREATE | ON_UPDATE | KILN, class_use_admit},

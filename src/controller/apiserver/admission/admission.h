@@ -96,6 +96,7 @@ void signature_delete(struct request *q, struct json *meta);
 /* admission_class_use.c */
 admission_rule_fn class_mark_admit;
 admission_rule_fn class_use_admit;
+admission_rule_fn qos_admit;
 /* for a priority class: the scheduler must know its preemption mode */
 admission_rule_fn preemption_mode_admit;
 

@@ -146,6 +146,25 @@ class_use_admit(struct request *q, struct json *tree, const struct object *old_o
     return true;
 }
 
+/* Scripts for Slurm ask for a QOS, which is a priority class here. One of another
+ * name has no effect, for it may be a site's before it came to Kiln.
+ */
+bool
+qos_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    const char *qos = json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_QOS);
+    struct json *spec = json_get_path(tree, "spec.template.spec");
+
+    if (old_object != NULL || qos == NULL || !json_is(spec, JSON_OBJECT)
+        || json_get(spec, "priorityClassName") != NULL || json_get(spec, "priority") != NULL)
+        return true;
+    if (store_find(q->server->store, STORE_PENDING, &priority_class_kind, NULL, qos) != NULL)
+        json_set_string(q->arena, spec, "priorityClassName", qos);
+    else if (strcmp(qos, "normal") != 0)
+        reply_warn(&q->reply, "there is no priority class '%.64s', so --qos has no effect", qos);
+    return true;
+}
+
 /* For a pod, whose priority stays as well. */
 bool
 class_mark_admit(struct request *q, struct json *tree, const struct object *old_object)

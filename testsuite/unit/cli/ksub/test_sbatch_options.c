@@ -262,10 +262,11 @@ START_TEST(what_does_no_harm_is_noted_once)
                            "--nice --nice=5 -q low -s -k --comment=x",
                            &s, NULL),
                      0);
-    ck_assert_uint_eq(s.slurm.n_notes, 4);
+    ck_assert_uint_eq(s.slurm.n_notes, 3);
+    ck_assert_str_eq(s.slurm.qos, "low");
     ck_assert_str_eq(s.comment, "x");
     ck_assert_str_eq(s.slurm.notes[0], "nice");
-    ck_assert_str_eq(s.slurm.notes[1], "qos");
+    ck_assert_str_eq(s.slurm.notes[1], "oversubscribe");
     ck_assert_str_eq(s.mail_user, "a");
     ck_assert_uint_eq(s.mail_events, JOB_MAIL_END | JOB_MAIL_FAIL);
     /* Placeholders of public scripts */

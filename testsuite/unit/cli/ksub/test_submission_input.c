@@ -194,7 +194,7 @@ START_TEST(the_command_line_takes_sbatchs_options_with_it)
         0);
 
     ck_assert_int_eq(input.submission.tasks, 4);
-    ck_assert_str_eq(input.submission.slurm.notes[0], "qos");
+    ck_assert_str_eq(input.submission.slurm.qos, "low");
     ck_assert_str_eq(input.submission.output, "%x.%A");
 }
 END_TEST
