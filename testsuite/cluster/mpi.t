@@ -12,7 +12,7 @@
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
 need munged kiln-controller kiln-agent kiln-step krun krsh kctl ksub jq
-need mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich
+need mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich python3 setpriv
 cluster_user kilntest1 || skip_all "only root can make users"
 netns_begin
 cluster_munge
@@ -80,23 +80,28 @@ rank 4 of 6 on n3, sum 15, yes
 rank 5 of 6 on n3, sum 15, yes
 the token is 6"
 for mpi in openmpi mpich; do
-    cat >"$home/$mpi.sh" <<S
+    cat >"$home/ring-$mpi.sh" <<S
 #!/bin/sh
-#KSUB -N 3 -n 6 -t 5 -o $mpi.out
+#KSUB -N 3 -n 6 -t 5 -o ring-$mpi.out
 export OWN=yes
 mpirun.$mpi ./ring.$mpi
 S
-    ok "mpirun of $mpi ends" as kilntest1 ksub -D "$home" --wait --quiet "$home/$mpi.sh" ||
-        note "$(cat "$home/$mpi.out")"
-    is "... and has started two ranks on each node" "$(LC_ALL=C sort "$home/$mpi.out")" "$expected"
+    ok "mpirun of $mpi ends" as kilntest1 ksub -D "$home" --wait --quiet "$home/ring-$mpi.sh" ||
+        note "$(cat "$home/ring-$mpi.out")"
+    is "... and has started two ranks on each node" "$(LC_ALL=C sort "$home/ring-$mpi.out")" "$expected"
 done
+
+page() {
+    python3 "$top_srcdir/testsuite/cluster/tutorial.py" "$top_srcdir/man/kiln-mpi.7" "$home" \
+        kilntest1 >"$cluster/page" 2>&1
+}
+ok "the commands of kiln-mpi(7) print what it says" page || note "$(grep -A20 "^not ok" "$cluster/page")"
 
 # ranks: how many processes of MPI jobs there are, on all nodes. Others may run tests with
 # the same user.
 ranks() {
-    for link in $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$home" 2>/dev/null); do
-        readlink "${link%cwd}exe" 2>/dev/null
-    done | grep -c -e /ring -e /orted -e hydra_pmi_proxy -e /krun
+    find /proc/[0-9]*/cwd -maxdepth 0 -lname "$home" 2>/dev/null |
+        while read -r link; do readlink "${link%cwd}exe" 2>/dev/null; done | grep -c -e /ring -e /orted -e hydra_pmi_proxy -e /krun
 }
 runs() { [ "$(ranks)" -ge 6 ] && grep -q "the token is 6" "$home/long.out"; }
 nothing() { [ "$(ranks)" -eq 0 ]; }
