@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What Kiln's commands answer, and what Debian's Slurm 22.05 answered (golden)
+# What Kiln's commands answer, and what Debian's Slurm 22.05 answered (golden); the
+# calls that tools make, as they read the answers (replays.py)
 
 # shellcheck disable=SC2119,SC2154 # cluster.sh
 
@@ -32,4 +33,16 @@ while IFS= read -r line; do
     *) note "$line" ;;
     esac
 done <"$cluster/verdicts"
+
+# As tools ask and read.
+cp "$here/replays.py" "$cluster/"
+as kilntest1 python3 "$cluster/replays.py" >"$cluster/replays"
+while IFS= read -r line; do
+    case $line in
+    ok\ *) pass "${line#ok }" ;;
+    not\ ok\ *) fail "${line#not ok }" ;;
+    *) note "$line" ;;
+    esac
+done <"$cluster/replays"
+[ -s "$cluster/replays" ] || fail "the calls of tools were replayed"
 finish
