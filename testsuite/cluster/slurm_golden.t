@@ -21,18 +21,6 @@ scene
 scene_players=3
 here=$top_srcdir/testsuite/slurm
 scene_play "$here" "$cluster/answers"
-[ -z "${KILN_SLURM_ANSWERS:-}" ] || cp "$cluster/answers" "$KILN_SLURM_ANSWERS"
-python3 "$here/compare.py" judge "$here/golden" "$cluster/answers" "$here/differences" \
-    >"$cluster/verdicts"
-# A command line has no newline; what differs is in the lines below it, which begin with a blank.
-while IFS= read -r line; do
-    case $line in
-    same\ * | listed\ *) pass "${line#* }" ;;
-    differs\ *) fail "${line#differs }" ;;
-    unused\ *) fail "differences: no difference needs this entry: ${line#unused }" ;;
-    *) note "$line" ;;
-    esac
-done <"$cluster/verdicts"
 
 # As tools ask and read.
 cp "$here/replays.py" "$cluster/"
@@ -45,4 +33,18 @@ while IFS= read -r line; do
     esac
 done <"$cluster/replays"
 [ -s "$cluster/replays" ] || fail "the calls of tools were replayed"
+
+scene_away "$here" "$cluster/answers" controller
+[ -z "${KILN_SLURM_ANSWERS:-}" ] || cp "$cluster/answers" "$KILN_SLURM_ANSWERS"
+python3 "$here/compare.py" judge "$here/golden" "$cluster/answers" "$here/differences" \
+    >"$cluster/verdicts"
+# A command line has no newline; what differs is in the lines below it, which begin with a blank.
+while IFS= read -r line; do
+    case $line in
+    same\ * | listed\ *) pass "${line#* }" ;;
+    differs\ *) fail "${line#differs }" ;;
+    unused\ *) fail "differences: no difference needs this entry: ${line#unused }" ;;
+    *) note "$line" ;;
+    esac
+done <"$cluster/verdicts"
 finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Slurm's squeue, with real daemons: the output as Debian's Slurm 22.05 has it
 
-# shellcheck disable=SC2119,SC2154 # cluster.sh
+# shellcheck disable=SC2016,SC2119,SC2154 # of jobs; cluster.sh
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -204,11 +204,39 @@ is_silent() { [ "$(i -h -n n2 -p all -o '%t %T')" = 'down* down*' ]; }
 wait_for 90 is_silent
 is "a node that does not respond" "$(i -h -d -o '%N %t %O')" "n2 down* N/A"
 
-stop controller
-is "a controller that is away" "$(as kilntest1 timeout 60 squeue 2>&1; echo $?)" \
-    "slurm_load_jobs error: Unable to contact slurm controller (connect failure)
-1"
-is "and sinfo" "$(as kilntest1 timeout 60 sinfo 2>&1; echo $?)" \
-    "slurm_load_partitions: Unable to contact slurm controller (connect failure)
-1"
+# A job that is requeued between two calls is never gone, and no call shows it twice.
+again=$(as kilntest1 sbatch --parsable -J again --requeue -p all -t 5 "$script")
+wait_for 20 is_in_state "$again" R
+asks() { # prints what several calls show of the job
+    asks_left=40
+    while [ "$asks_left" -gt 0 ]; do
+        asks_left=$((asks_left - 1))
+        q -h -t all -j "$again" -o %i
+        as kilntest1 sacct -X -n -P -j "$again" -o jobid
+    done | sort | uniq -c | tr -s ' '
+}
+asks >"$cluster/asks" &
+asking=$!
+was_restarted() { [ "$(q -h -j "$again" -O RestartCnt:) $(q -h -j "$again" -o %t)" = "$1 R" ]; }
+for n in 1 2 3; do
+    as kilntest1 scontrol requeue "$again"
+    wait_for 20 was_restarted "$n"
+done
+wait "$asking"
+is "a job that is requeued meanwhile is in each answer, once" "$(cat "$cluster/asks")" " 80 $again"
+ok "and was restarted" was_restarted 3
+has_runs() { [ "$(as kilntest1 sacct -D -X -n -P -j "$again" -o state | grep -c REQUEUED)" = 3 ]; }
+wait_for 20 has_runs
+is "all its runs are in sacct -D, the last one without" \
+    "$(as kilntest1 sacct -D -X -n -P -j "$again" -o state | tr '\n' ' '
+    as kilntest1 sacct -X -n -P -j "$again" -o state)" \
+    "REQUEUED REQUEUED REQUEUED RUNNING RUNNING"
+
+# Settings of another Slurm on the machine mean nothing here, and do not reach jobs.
+is "SLURM_CONF of a user is not read" \
+    "$(as kilntest1 env SLURM_CONF=/nowhere squeue -h -j "$again" -o %i)" "$again"
+as kilntest1 env SLURM_CONF=/nowhere sbatch -Q -W -o conf.out \
+    --wrap 'echo "${SLURM_CONF-none}"; squeue -h -j $SLURM_JOB_ID -o %j; command -v squeue' >/dev/null
+is "and a job has Kiln's commands, without it" \
+    "$(as kilntest1 cat conf.out | sed "s|$cluster||" | tr '\n' ' ')" "none wrap /bin/slurm/squeue "
 finish

@@ -114,8 +114,8 @@ def snakemake_7():
         return {e.split("|")[0]: e.split("|")[1] for e in text.splitlines()}
     poll("COMPLETED and FAILED", lambda: (states().get(job), states().get(failed)) ==
          ("COMPLETED", "FAILED"))
-    fallback = run("squeue", "--format=%i|%T", "--states=all", "--noheader", "--name", run_id)
-    check(f"{job}|COMPLETED" in fallback.splitlines(), fallback)
+    poll("COMPLETED in squeue", lambda: f"{job}|COMPLETED" in run(
+        "squeue", "--format=%i|%T", "--states=all", "--noheader", "--name", run_id).splitlines())
     config = run("scontrol", "show", "config")
     match(r"^MinJobAge\s*=\s*(\d+)", config)
     match(r"^MaxArraySize\s*=\s*(\d+)", config)

@@ -49,7 +49,7 @@ S
     submit fail -p two -J fail -t 20 -o out.%j --wrap 'exit 3'
     submit 'done' -p two -J "done" -t 20 --wrap true
     submit pair -p two -J pair -t 20 -a 1-2 --wrap true
-    submit limit -p two -J limit -t 0:01 --wrap 'sleep 300'
+    submit limit -p two -J limit -t 0:01 --wrap 'exec sleep 300'
     submit cancelled -p two -J cancelled -t 20 "$cluster/a.sh"
     submit again -p two -J again -t 20 --requeue "$cluster/a.sh"
     submit frozen -p two -J frozen -t 20 "$cluster/a.sh"
@@ -124,4 +124,20 @@ scene_play() {
     as kilntest1 "$cluster/play" "$cluster/commands.last" "$cluster/ids" >>"$cluster/played"
     operator env HOME=/root "$cluster/play" "$cluster/changes" "$cluster/ids" >>"$cluster/played"
     python3 "$1/compare.py" normalize "$cluster/ids" "$cluster" <"$cluster/played" >"$2"
+}
+
+# scene_away DIRECTORY FILE DAEMON: stops the controller and appends what the
+# commands of `away` answer then.
+scene_away() {
+    stop "$3" KILL
+    awk -v file="$cluster/away" '/^[^#]/ { print >(file "." ++n) }' "$1/away"
+    scene_pids=
+    for scene_line in "$cluster"/away.*; do
+        as kilntest1 "$cluster/play" "$scene_line" "$cluster/ids" >"$scene_line.played" &
+        scene_pids="$scene_pids $!"
+    done
+    # shellcheck disable=SC2086 # a list
+    wait $scene_pids
+    ls "$cluster"/away.*.played | sort -t . -k 3n | xargs cat |
+        python3 "$1/compare.py" normalize "$cluster/ids" "$cluster" | sed 's/^\$ /$ away: /' >>"$2"
 }

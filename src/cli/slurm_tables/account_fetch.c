@@ -222,6 +222,13 @@ start_key(const struct account_row *row)
     return row->start_us != 0 ? row->start_us / SECOND_US : INT64_MAX;
 }
 
+/* History after the job itself, and then what the job is since. */
+static int
+rank_of(const struct account_row *row)
+{
+    return row->is_since ? 2 : row->live == NULL;
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -235,7 +242,7 @@ compare(const void *a, const void *b)
         return first < second ? -1 : 1;
     if (start_key(x) != start_key(y))
         return start_key(x) < start_key(y) ? -1 : 1;
-    return (x->live == NULL) - (y->live == NULL); /* history last */
+    return rank_of(x) - rank_of(y);
 }
 
 static bool
@@ -248,12 +255,13 @@ is_of_same(const struct account_row *a, const struct account_row *b)
 static bool
 is_same_attempt(const struct account_row *a, const struct account_row *b)
 {
-    return is_of_same(a, b) && start_key(a) == start_key(b)
+    return is_of_same(a, b) && start_key(a) == start_key(b) && !a->is_since && !b->is_since
            && (a->live == NULL) != (b->live == NULL);
 }
 
-/* A job may end between the two requests, and may be started again then: it is
- * asked for once more. Rows are sorted.
+/* A job may end between the two requests, and may be started again then, also within the same
+ * second: it is asked for once more. History has an attempt only after it has ended, so if the job
+ * is active now, that is another attempt. Rows are sorted.
  */
 static int
 settle_ended(struct account_fetching *f, struct error *err)
@@ -277,8 +285,8 @@ settle_ended(struct account_fetching *f, struct error *err)
 
                 *copy = again.items[k];
                 now = account_row_of_queue(copy, f->now_us);
-                if (start_key(&now) != start_key(&row))
-                    add(f, &now);
+                now.is_since = true;
+                add(f, &now);
             }
         queue_rows_fini(&again);
     }

@@ -36,6 +36,7 @@ struct account_row {
     char unit;                          /* of --units; 0: none */
     int64_t since_us, until_us;         /* of -T: times are cut to these; 0: not */
     const struct queue_row *live;       /* if it was asked for as a job; or NULL */
+    bool is_since;                      /* asked for after the row of history with the same start */
 };
 
 /* The rows of a row of history, and of a job that waits or runs. */

@@ -434,12 +434,24 @@ add_job(const struct sacct *s, const struct account_row *row, struct strbuf *out
     }
 }
 
+static struct json *
+make_job(void *context, size_t i, struct arena *arena)
+{
+    const struct account_rows *found = context;
+
+    return account_json(&found->items[i], arena);
+}
+
 static void
-print_tree(const struct sacct *s, const struct account_rows *found)
+print_tree(const struct sacct *s, struct account_rows *found)
 {
     struct arena *arena = s->client->arena;
     struct json *jobs = json_array(arena);
 
+    if (!s->o.is_yaml) {
+        slurm_json_print_rows("jobs", found->count, make_job, found);
+        return;
+    }
     for (size_t i = 0; i < found->count; i++)
         json_append(arena, jobs, account_json(&found->items[i], arena));
     slurm_json_print(arena, "jobs", jobs, s->o.is_yaml);

@@ -414,18 +414,30 @@ print_steps(const struct squeue *q, const struct queue_row *row, struct arena *a
     }
 }
 
+static struct json *
+make_job(void *context, size_t i, struct arena *arena)
+{
+    const struct queue_rows *found = context;
+
+    return queue_json(&found->items[i], arena);
+}
+
 static void
-print_tree(const struct squeue *q, const struct queue_rows *found, struct arena *arena)
+print_tree(const struct squeue *q, struct queue_rows *found, struct arena *arena)
 {
     struct json *jobs = json_array(arena);
 
+    if (!q->o.is_yaml) {
+        slurm_json_print_rows("jobs", found->count, make_job, found);
+        return;
+    }
     for (size_t i = 0; i < found->count; i++)
         json_append(arena, jobs, queue_json(&found->items[i], arena));
     slurm_json_print(arena, "jobs", jobs, q->o.is_yaml);
 }
 
 static void
-print_rows(const struct squeue *q, const struct queue_rows *found, struct arena *arena)
+print_rows(const struct squeue *q, struct queue_rows *found, struct arena *arena)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
