@@ -110,6 +110,11 @@ ok "... and which CPUs are idle" says \
 ok "the job ends" ends "$id"
 id=$(submit -n 5 --mem-per-cpu 1M --ntasks-per-node 2 "$home/known.sh" 2>"$cluster/said")
 is "tasks for each node say how many nodes" "$(shape "$id")" "3 2 5 2"
+tasks_per_node() {
+    as kilntest1 scontrol show job "$1" | sed -n 's/.*NtasksPerN:B:S:C=\([^:]*\):.*/\1/p'
+}
+is "scontrol shows the tasks of a node" "$(tasks_per_node "$id")" 2
+is "... and squeue" "$(as kilntest1 squeue -h -t all -j "$id" -O NTPerNode | tr -d ' ')" 2
 ok "the job ends" ends "$id"
 ok "... and knew how many tasks each node has" grep -q '^n\[2,9-10\] 3 0 5 2(x2),1$' \
     "$home/kiln-$id.out" || note "$(cat "$home/kiln-$id.out")"
@@ -283,7 +288,7 @@ like "... and need one each" "$(slurm scontrol update jobid="$id" NumTasks=2)" \
     'it has 3 nodes, and each needs at least one task'
 is "an update of the nodes names all of them" \
     "$(slurm scontrol update jobid="$id" NumTasks=3 'ReqNodeList=n[2,9-10]'; record ReqNodeList)" \
-    "ReqNodeList=n2,n9,n10 "
+    "ReqNodeList=n[2,9-10] "
 like "... and no fewer" "$(slurm scontrol update jobid="$id" ReqNodeList=n2)" \
     "'n2' names 1 node, but this job has 3"
 like "... or none" "$(slurm kctl update "$id" nodelist=none; record ReqNodeList)" \

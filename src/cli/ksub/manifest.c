@@ -409,6 +409,9 @@ fill_job(struct arena *arena, struct json *spec, const struct submission *s,
     if (s->total_tasks > 0)
         json_set(arena, json_get(meta, "annotations"), ANNOTATION_TOTAL_TASKS,
                  json_stringf(arena, "%lld", (long long)s->total_tasks));
+    if (s->slurm.tasks_per_node > 0)
+        json_set(arena, json_get(meta, "annotations"), ANNOTATION_TASKS_PER_NODE,
+                 json_stringf(arena, "%lld", (long long)s->slurm.tasks_per_node));
     r = fill_pod(arena, json_make_object(arena, template_, "spec"), s, err);
     if (r < 0)
         return r;

@@ -192,7 +192,8 @@ add_resources(struct job_record *r)
     record_text_line(&r->text);
     record_text_add(&r->text, "TRES=%s", tres.length > 0 ? tres.text : "(null)");
     record_text_line(&r->text);
-    record_text_add(&r->text, "Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*");
+    record_text_add(&r->text, "Socks/Node=* NtasksPerN:B:S:C=%" PRId64 ":0:*:* CoreSpec=*",
+                    queue_row_tasks_per_node(row));
     record_text_line(&r->text);
     if (r->control->has_details && row->node[0] != '\0') {
         record_text_add(&r->text, "JOB_GRES=%s", field(r, "Gres", "(null)"));

@@ -326,6 +326,11 @@ FIELD(tasks)
     strbuf_add_int(out, queue_row_tasks_asked(context));
 }
 
+FIELD(tasks_per_node)
+{
+    strbuf_add_int(out, queue_row_tasks_per_node(context));
+}
+
 FIELD(memory)
 {
     ROW;
@@ -443,7 +448,7 @@ static const struct output_column columns[] = {
     {'N', "NodeList", "NODELIST", add_node_list, 0},
     {0, "NTPerBoard", "NTASKS_PER_BOARD", add_zero, 0},
     {0, "NTPerCore", "NTASKS_PER_CORE", add_na, 0},
-    {0, "NTPerNode", "NTASKS_PER_NODE", add_zero, 0},
+    {0, "NTPerNode", "NTASKS_PER_NODE", add_tasks_per_node, 0},
     {0, "NTPerSocket", "NTASKS_PER_SOCKET", add_na, 0},
     {'C', "NumCPUs", "CPUS", add_cpus, 0},
     {'D', "NumNodes", "NODES", add_nodes, 0},

@@ -103,7 +103,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
         "max_cpus",          "max_nodes",      "minimum_tmp_disk_per_node",
         "preempt_time",      "pre_sus_time",   "resize_time",
         "sockets_per_board", "suspend_time",   "tasks_per_board",
-        "tasks_per_node",    "time_minimum",
+        "time_minimum",
     };
     struct json *out = json_object(arena);
     const bool is_waiting = queue_row_is_waiting(row);
@@ -171,6 +171,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
     json_set_int(arena, out, "cpus", row->cpus);
     json_set_int(arena, out, "node_count", row->nodes);
     json_set_int(arena, out, "tasks", queue_row_tasks_asked(row));
+    json_set_int(arena, out, "tasks_per_node", queue_row_tasks_per_node(row));
     json_set_string(arena, out, "partition", row->partition);
     json_set(arena, out, "memory_per_node",
              queue_row_memory(row) > 0 ? json_int(arena, queue_row_memory(row) >> 20)

@@ -213,6 +213,15 @@ queue_row_tasks_asked(const struct queue_row *row)
 }
 
 int64_t
+queue_row_tasks_per_node(const struct queue_row *row)
+{
+    const char *text = queue_row_annotation(row, ANNOTATION_TASKS_PER_NODE);
+    const int64_t tasks = text != NULL ? strtoll(text, NULL, 10) : 0;
+
+    return tasks > 0 ? tasks : 0;
+}
+
+int64_t
 queue_row_uid(const struct queue_row *row)
 {
     const char *text = queue_row_annotation(row, ANNOTATION_UID);

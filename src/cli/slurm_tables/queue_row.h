@@ -50,7 +50,8 @@ bool queue_row_is_ended(const struct queue_row *row);
 int64_t queue_row_end_us(const struct queue_row *row); /* expected, 0: unknown */
 const char *queue_row_pod_text(const struct queue_row *row, const char *path); /* of the template */
 int64_t queue_row_tasks_asked(const struct queue_row *row);
-int64_t queue_row_memory(const struct queue_row *row); /* bytes, of each node */
+int64_t queue_row_tasks_per_node(const struct queue_row *row); /* asked for; or 0 */
+int64_t queue_row_memory(const struct queue_row *row);         /* bytes, of each node */
 int64_t queue_row_gpus(const struct queue_row *row, const char **ret_model);
 const char *queue_row_features(const struct queue_row *row, struct arena *arena);
 const char *queue_row_nodes_named(const struct queue_row *row, bool is_exclusion,

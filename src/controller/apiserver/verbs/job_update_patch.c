@@ -234,10 +234,10 @@ divide_tasks(struct template_edit *e, int64_t tasks)
             e->arena, "it has %" PRId64 " nodes, and each needs at least one task", e->nodes);
         return 1;
     }
+    annotate(e->arena, e->template_, ANNOTATION_TASKS_PER_NODE, NULL);
+    annotate(e->arena, e->template_, ANNOTATION_TOTAL_TASKS, NULL);
     if (tasks % e->nodes != 0)
         annotate_number(e, ANNOTATION_TOTAL_TASKS, tasks);
-    else
-        annotate(e->arena, e->template_, ANNOTATION_TOTAL_TASKS, NULL);
     return (tasks + e->nodes - 1) / e->nodes;
 }
 

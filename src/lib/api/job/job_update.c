@@ -24,10 +24,8 @@ static const char *const members[] = {
 };
 
 static const char *const annotations[] = {
-    ANNOTATION_CPUS_PER_TASK,
-    ANNOTATION_JOB_NAME,
-    ANNOTATION_TASKS,
-    ANNOTATION_TOTAL_TASKS,
+    ANNOTATION_CPUS_PER_TASK,  ANNOTATION_JOB_NAME,    ANNOTATION_TASKS,
+    ANNOTATION_TASKS_PER_NODE, ANNOTATION_TOTAL_TASKS,
 };
 
 /* ---- Parts of trees ---- */
@@ -220,6 +218,7 @@ job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
     name_files(arena, pod, job);
     take_annotation(arena, pod, template_, ANNOTATION_CPUS_PER_TASK);
     take_annotation(arena, pod, template_, ANNOTATION_TASKS);
+    take_annotation(arena, pod, template_, ANNOTATION_TASKS_PER_NODE);
     take_annotation(arena, pod, template_, ANNOTATION_TOTAL_TASKS);
     take_annotation(arena, pod, job, ANNOTATION_JOB_NAME);
     take_annotation(arena, pod, job, ANNOTATION_CLASS_UID);

@@ -202,8 +202,9 @@ meta_redact(struct arena *arena, struct json *object)
 /* Requests of a pod's user below kiln.hpc/: the template of a Job may have them.
  */
 static const char *const users_annotations[] = {
-    ANNOTATION_COMMENT, ANNOTATION_CPUS_PER_TASK, ANNOTATION_JOB_NAME,    ANNOTATION_PIDS,
-    ANNOTATION_TASKS,   ANNOTATION_TIME_LIMIT,    ANNOTATION_TOTAL_TASKS, ANNOTATION_VARIABLES,
+    ANNOTATION_COMMENT,    ANNOTATION_CPUS_PER_TASK, ANNOTATION_JOB_NAME,
+    ANNOTATION_PIDS,       ANNOTATION_TASKS,         ANNOTATION_TASKS_PER_NODE,
+    ANNOTATION_TIME_LIMIT, ANNOTATION_TOTAL_TASKS,   ANNOTATION_VARIABLES,
 };
 
 /* Upstream's controllers of jobs write these. Other names below

@@ -187,6 +187,8 @@ void meta_remove_reserved(struct json *map);
  * ANNOTATION_TASKS is then what the first nodes have.
  */
 #define ANNOTATION_TOTAL_TASKS     "kiln.hpc/total-tasks"
+/* The value of --ntasks-per-node, which Slurm's commands show. */
+#define ANNOTATION_TASKS_PER_NODE  "kiln.hpc/tasks-per-node"
 /* On pods of a Job whose attempts are whole: how many each attempt has. */
 #define ANNOTATION_GANG_SIZE       "kiln.hpc/gang-size"
 /* On the pod that stands for a Job in a question, before there is a PodGroup: the label of
