@@ -150,7 +150,7 @@ asked_to_stop(int signal_number, void *arg)
     if (c->api != NULL)
         apiserver_close(c->api);
     if (c->store != NULL)
-        store_when_durable(c->store, written, c);
+        store_finish(c->store, written, c);
     else
         loop_stop(c->loop);
 }
@@ -211,9 +211,7 @@ free_policy(struct controller *c)
     site_policy_fini(&c->policy);
 }
 
-/* Runs before anything is written to the directory. A conformance store is
- * created when it is opened.
- */
+/* Runs before anything is written. A conformance store is made when it is opened. */
 static int
 check_state(struct controller *c, struct error *err)
 {
@@ -365,6 +363,8 @@ start_store(struct controller *c, struct error *err)
             .context = c,
         },
         &c->store, err);
+    if (r == 0 && s->database != NULL)
+        auth_server_begin_lead(c->auth);
     return r < 0 && c->is_stopping ? -ECANCELED : r;
 }
 

@@ -232,11 +232,14 @@ initialize(const struct controller_settings *s)
     const struct store_location location = {s->state_dir, s->database};
     int r = store_initialize(&location, &was_there, &err);
 
-    if (r == 0)
+    if (r == 0 && s->database != NULL)
+        puts(was_there ? "the database already contains a cluster; nothing was changed"
+                       : "the database contains a new cluster now");
+    else if (r == 0)
         printf(was_there ? "'%s' already contains a cluster; nothing was "
                            "changed\n"
                          : "'%s' contains a new cluster now\n",
-               s->database != NULL ? s->database : s->state_dir);
+               s->state_dir);
     exit((int)program_end(options.name, r, &err));
 }
 

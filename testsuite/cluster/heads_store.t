@@ -68,6 +68,9 @@ stop controller
 like "--init beside a store in the directory is refused" \
     "$(kiln-controller --state-dir "$cluster/state" --store "$postgres_url" --init 2>&1)" \
     'has a store.*--migrate'
+# As after a copy that was broken off: tables, and no cluster that has run.
+kiln-controller --state-dir "$cluster/none" --store "$postgres_url" --init >/dev/null
+psql -qAtX "$postgres_url" -c "INSERT INTO kiln.objects VALUES (1, 1, 1, 'x', 'x', 'x', 'x')"
 ok "a cluster is moved into a database" \
     kiln-controller --state-dir "$cluster/state" --store "$postgres_url" --migrate
 ok "the file is kept under another name" test -s "$cluster/state/kiln.db.migrated"

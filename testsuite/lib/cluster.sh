@@ -282,7 +282,7 @@ cluster_controller() {
 # of each test is one of these: all tests can be run with a replicated store.
 cluster_use_database() {
     [ -n "${KILN_TEST_DATABASES:-}" ] && [ -z "$cluster_store" ] || return 0
-    cluster_database=kiln_$(basename "$cluster" | tr -dc 'A-Za-z0-9' | tr 'A-Z' 'a-z')_$$
+    cluster_database=kiln_$(basename "$cluster" | tr -dc '[:alnum:]' | tr '[:upper:]' '[:lower:]')_$$
     psql -qX "$KILN_TEST_DATABASES/postgres" -c "CREATE DATABASE $cluster_database" ||
         bail_out "no database can be created"
     cluster_store=$KILN_TEST_DATABASES/$cluster_database

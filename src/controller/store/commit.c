@@ -282,6 +282,13 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
         batch_wait(s->gathering, done, context);
 }
 
+void
+store_finish(struct store *s, store_done_fn *done, void *context)
+{
+    s->engine->ops->stop(s->engine);
+    store_when_durable(s, done, context);
+}
+
 static void
 drain_batches(struct store *s)
 {

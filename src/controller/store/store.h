@@ -187,6 +187,11 @@ void store_commit(struct store_txn *txn TAKES, store_done_fn *done, void *contex
  */
 void store_when_durable(struct store *store, store_done_fn *done, void *context);
 
+/* The daemon is about to stop: as store_when_durable, but writes no longer wait
+ * for a database that is away.
+ */
+void store_finish(struct store *store, store_done_fn *done, void *context);
+
 /* Blobs: contents by digest, with a count of the objects that name them. A blob
  * is put in the transaction that creates such an object, and released in the
  * one that removes it. Get reads on the reader's thread and calls back on the

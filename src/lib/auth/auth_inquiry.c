@@ -2,6 +2,7 @@
 #include "lib/auth/auth_inquiry.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+
+/* Of clocks that differ, beside the seconds by which MUNGE cuts times. */
+#define LEAD_TOLERANCE_S 2
 
 struct auth_inquiry *
 inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
@@ -89,6 +93,20 @@ inquiry_find_out(void *arg)
     i->user = user_of(i->server, i->uid, i->gid);
 }
 
+/* Each controller's munged remembers only the credentials that it has seen, so one
+ * that another controller has taken could be used once more.
+ */
+static bool
+is_from_before(const struct auth_server *server, const struct credential *c)
+{
+    int64_t leads_us;
+
+    if (server->leads_since_us == INT64_MIN)
+        return false;
+    leads_us = clock_monotonic_us(server->clock) - server->leads_since_us;
+    return c->age_s > leads_us / 1000000 + LEAD_TOLERANCE_S;
+}
+
 /* Checks what must hold for every credential before its claim is read. */
 static int
 check_credential(struct auth_inquiry *i)
@@ -108,6 +126,10 @@ check_credential(struct auth_inquiry *i)
                          "the credential is %ld seconds old, the most allowed "
                          "is %u; check the clocks (chrony) of both machines",
                          c->age_s, PROTOCOL_TTL_S);
+    if (is_from_before(i->server, c))
+        return error_set(&i->error, -EKEYREJECTED,
+                         "the credential was made before this controller began to lead; make a "
+                         "new one: try again");
     return 0;
 }
 

@@ -36,6 +36,7 @@ struct auth_server {
     struct bearer_tokens *bearer;
     struct recent_users *users;
     struct nonces *nonces;
+    int64_t leads_since_us; /* by the clock; INT64_MIN: credentials of any age are taken */
 };
 
 struct auth_inquiry {

@@ -53,7 +53,14 @@ auth_server_new(const struct auth_server_settings *settings)
     server->bearer = settings->bearer;
     server->users = recent_users_new();
     server->nonces = nonces_new();
+    server->leads_since_us = INT64_MIN;
     return server;
+}
+
+void
+auth_server_begin_lead(struct auth_server *server)
+{
+    server->leads_since_us = clock_monotonic_us(server->clock);
 }
 
 static void

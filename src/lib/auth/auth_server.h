@@ -75,6 +75,11 @@ struct auth_server *auth_server_new(const struct auth_server_settings *settings)
     OWNED_BY(auth_server_free);
 DEFINE_CLEANUP(struct auth_server, auth_server_free)
 
+/* From now on this process serves in the place of another one: credentials that
+ * are older are refused.
+ */
+void auth_server_begin_lead(struct auth_server *server);
+
 /* Check: `fn` gets the grant (the caller frees it), or NULL and an error. When
  * nothing blocks, `fn` is called before this returns. Without an Authorization
  * header a local peer is authenticated by its uid; any other client is refused.

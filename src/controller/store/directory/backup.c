@@ -236,7 +236,7 @@ fill_database(const char *url, const char *from, struct error *err)
     int r = engine_sqlite_open(&settings, &file, &from_counters, err);
 
     if (r == 0)
-        r = engine_postgres_create(url, &was_there, err);
+        r = engine_postgres_create(url, true, &was_there, err);
     if (r == 0)
         r = engine_postgres_open(&database, &to, &to_counters, err);
     if (r == 0)

@@ -144,7 +144,7 @@ initialize_database(const struct store_location *location, bool *ret_was_there, 
     if (r == 0)
         r = statedir_open(location->directory, &lock, err);
     if (r == 0)
-        r = engine_postgres_create(location->database, ret_was_there, err);
+        r = engine_postgres_create(location->database, false, ret_was_there, err);
     statedir_close(lock);
     return r;
 }

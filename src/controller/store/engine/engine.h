@@ -208,7 +208,7 @@ struct engine_waits {
 };
 
 /* A PostgreSQL server, "postgresql://USER@HOST,HOST/DATABASE". Create makes the
- * tables. Open leads from then on: it waits while another controller does, unless
+ * tables; anew: also in the place of tables in which no cluster has run. Open leads from then on: it waits while another controller does, unless
  * `waits` is NULL (-EBUSY). `place` names the machine and its state directory:
  * one that was killed is followed at once by another in its place. Attach reads
  * one snapshot beside a leader; nothing can be applied. -ENOTSUP: this program
@@ -220,7 +220,7 @@ struct engine_postgres_settings {
     const char *place;
     const struct engine_waits *waits;
 };
-int engine_postgres_create(const char *url, bool *ret_was_there, struct error *err);
+int engine_postgres_create(const char *url, bool anew, bool *ret_was_there, struct error *err);
 int engine_postgres_open(const struct engine_postgres_settings *settings,
                          struct engine **ret_engine, struct engine_counters *ret_counters,
                          struct error *err);

@@ -17,9 +17,10 @@ refuse(struct error *err)
 }
 
 int
-engine_postgres_create(const char *url, bool *ret_was_there, struct error *err)
+engine_postgres_create(const char *url, bool anew, bool *ret_was_there, struct error *err)
 {
     (void)url;
+    (void)anew;
     (void)ret_was_there;
     return refuse(err);
 }

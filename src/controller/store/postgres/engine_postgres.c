@@ -356,13 +356,13 @@ engine_postgres_pause(struct engine_postgres *e, int64_t milliseconds)
 }
 
 int
-engine_postgres_create(const char *url, bool *ret_was_there, struct error *err)
+engine_postgres_create(const char *url, bool anew, bool *ret_was_there, struct error *err)
 {
     struct postgres *p = NULL;
     int r = postgres_connect(url, WRITER, &p, err);
 
     if (r == 0)
-        r = tables_create(p, ret_was_there, err);
+        r = tables_create(p, anew, ret_was_there, err);
     postgres_close(p);
     return r;
 }

@@ -79,12 +79,32 @@ find_tables(struct postgres *p, bool *ret_found, struct error *err)
     return r;
 }
 
+/* No batch of a cluster was committed, and no controller leads. */
+static int
+drop_unused(struct postgres *p, bool *ret_was_there, struct error *err)
+{
+    PGresult *result = NULL;
+    int r = postgres_query(p,
+                           "SELECT count(*)::int8 FROM kiln.counters AS c, kiln.leader AS l"
+                           " WHERE c.revision = 0 AND c.job_id = 0 AND l.holder = ''",
+                           NULL, &result, err);
+    bool is_unused = r == 0 && postgres_int64(result, 0, 0) > 0;
+
+    PQclear(result);
+    if (!is_unused)
+        return r;
+    *ret_was_there = false;
+    return postgres_exec(p, "DROP SCHEMA kiln CASCADE", err);
+}
+
 /* The statements of one command are one transaction. */
 int
-tables_create(struct postgres *p, bool *ret_was_there, struct error *err)
+tables_create(struct postgres *p, bool anew, bool *ret_was_there, struct error *err)
 {
     int r = find_tables(p, ret_was_there, err);
 
+    if (r == 0 && *ret_was_there && anew)
+        r = drop_unused(p, ret_was_there, err);
     if (r == 0 && !*ret_was_there)
         r = postgres_exec(p, create, err);
     return r < 0 ? r : *ret_was_there ? tables_check(p, err) : tables_upgrade(p, err);

@@ -14,8 +14,10 @@
 struct error;
 struct postgres;
 
-/* Creates the tables; *ret_was_there if there were tables already. */
-int tables_create(struct postgres *p, bool *ret_was_there, struct error *err);
+/* Creates the tables; *ret_was_there if there were tables already. Anew: those in
+ * which no cluster has run are replaced (an earlier copy was broken off).
+ */
+int tables_create(struct postgres *p, bool anew, bool *ret_was_there, struct error *err);
 
 /* -ENOENT: there are no tables. -ENOTSUP: they are of a later release. */
 int tables_check(struct postgres *p, struct error *err);

@@ -620,6 +620,28 @@ START_TEST(a_credential_that_lives_too_long_is_refused)
 }
 END_TEST
 
+/* The munged of the controller that led before has seen it, this one has not. */
+START_TEST(a_credential_from_before_the_lead_is_refused)
+{
+    struct world *w = world_new(0);
+    struct strbuf a = STRBUF_INIT;
+    struct auth_request q = {.method = "GET", .target = "/"};
+    char *text = NULL;
+
+    ck_assert_int_eq(credential_backend_encode(w->caller, "x", 1, geteuid(), 60, &text, NULL), 0);
+    w->realm.now_s += 10;
+    auth_server_begin_lead(w->server);
+    strbuf_printf(&a, "Munge %s", text);
+    q.authorization = a.text;
+
+    ck_assert_int_eq(check(w, &q), -EKEYREJECTED);
+    ck_assert_ptr_nonnull(strstr(w->error.text, "began to lead"));
+    free(text);
+    strbuf_fini(&a);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_credential_that_all_may_read_is_refused)
 {
     struct world *w = world_new(0);
@@ -840,7 +862,8 @@ SUITE("auth_server", a_sealed_header_that_changes_on_the_way_is_noticed,
       a_caller_of_another_cluster_is_told_so, a_controller_that_is_somebody_else_is_not_believed,
       a_request_may_bring_its_own_credential_once, a_credential_for_another_request_is_refused,
       an_answer_by_credential_covers_all_of_it, an_expired_and_a_rewound_credential_are_refused,
-      a_credential_that_lives_too_long_is_refused, a_credential_that_all_may_read_is_refused,
-      the_service_being_down_is_not_the_callers_fault, what_proves_nothing_is_refused,
-      a_local_peer_is_whom_the_kernel_says, frames_are_proven_however_they_are_cut,
+      a_credential_that_lives_too_long_is_refused, a_credential_from_before_the_lead_is_refused,
+      a_credential_that_all_may_read_is_refused, the_service_being_down_is_not_the_callers_fault,
+      what_proves_nothing_is_refused, a_local_peer_is_whom_the_kernel_says,
+      frames_are_proven_however_they_are_cut,
       a_frame_that_was_changed_left_out_or_repeated_is_noticed)
