@@ -73,7 +73,8 @@ init(struct bed *b, int which)
     b->path = xasprintf("%s/kiln.db", b->directory);
     if (which == POSTGRES) {
         empty_database();
-        ck_assert_msg(engine_postgres_create(database(), false, &was_there, &err) == 0, "%s", err.text);
+        ck_assert_msg(engine_postgres_create(database(), false, &was_there, &err) == 0, "%s",
+                      err.text);
         ck_assert(!was_there);
     }
     open_again(b);
