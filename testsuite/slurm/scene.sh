@@ -138,6 +138,6 @@ scene_away() {
     done
     # shellcheck disable=SC2086 # a list
     wait $scene_pids
-    ls "$cluster"/away.*.played | sort -t . -k 3n | xargs cat |
+    find "$cluster" -maxdepth 1 -name 'away.*.played' | sort -t . -k 3n | xargs cat |
         python3 "$1/compare.py" normalize "$cluster/ids" "$cluster" | sed 's/^\$ /$ away: /' >>"$2"
 }
