@@ -84,6 +84,7 @@ SwitchName=b2 Level=1 LinkSpeed=1 Nodes=n5 Switches=r3"
 id=$(gang -N 3 -c 4 --switches 1@1h --wrap 'sleep 300')
 ok "a job that no rack holds waits for few switches" \
     wait_for 20 why_says "$id" "for nodes with at most 1 switch (--switches)"
+is "... as scontrol says" "$(as kilntest1 scontrol show job "$id" | sed -n 's/^ *Switches=//p')" "1@01:00:00"
 ok "... and says how many those have that are free" \
     why_says "$id" "those that are free now have 2" || note "$(root why "$id" 2>&1)"
 as kilntest1 kctl cancel "$id" >/dev/null

@@ -207,6 +207,24 @@ add_resources(struct job_record *r)
     record_text_line(&r->text);
 }
 
+/* Of a job with --switches only, as Slurm has it. Without a time it is the controller's. */
+static void
+add_switches(struct job_record *r)
+{
+    const struct json *switches = json_get_path(r->row->object, "spec.scheduling.switches");
+    CLEANUP_STRBUF struct strbuf wait = STRBUF_INIT;
+
+    if (switches == NULL)
+        return;
+    if (json_get(switches, "waitSeconds") != NULL) {
+        strbuf_add_char(&wait, '@');
+        slurm_time_add_elapsed(json_get_int(switches, "waitSeconds", 0), &wait);
+    }
+    record_text_add(&r->text, "Switches=%lld%s", (long long)json_get_int(switches, "most", 0),
+                    wait.length > 0 ? wait.text : "");
+    record_text_line(&r->text);
+}
+
 static void
 add_rest(struct job_record *r)
 {
@@ -242,6 +260,7 @@ add_rest(struct job_record *r)
     record_text_line(&r->text);
     record_text_add(&r->text, "StdOut=%s", output);
     record_text_line(&r->text);
+    add_switches(r);
     record_text_add(&r->text, "Power=");
     record_text_line(&r->text);
 }
