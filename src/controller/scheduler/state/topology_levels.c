@@ -69,7 +69,8 @@ topology_levels_set(struct topology_levels *t, const char *const *keys, unsigned
 void
 topology_levels_set_wait(struct topology_levels *t, int64_t most_us)
 {
-    atomic_store(&t->wait_us, most_us);
+    if (atomic_exchange(&t->wait_us, most_us) != most_us)
+        atomic_fetch_add(&t->version, 1);
 }
 
 int64_t

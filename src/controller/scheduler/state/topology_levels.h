@@ -18,7 +18,7 @@ struct topology_levels;
 void topology_levels_free(struct topology_levels *t);
 struct topology_levels *topology_levels_new(void) OWNED_BY(topology_levels_free);
 
-/* Set: at most DOMAIN_LEVELS_MAX keys. Version: grows with each change of them. Make
+/* Set: at most DOMAIN_LEVELS_MAX keys. Version: grows with each change. Make
  * domains: new ones of the levels of now, and the version of these; NULL has no level.
  * Wait: how long a job may wait for nodes of few switches (`ksub --switches`).
  */

@@ -608,6 +608,20 @@ START_TEST(no_group_waits_longer_than_is_allowed)
 }
 END_TEST
 
+START_TEST(a_shorter_time_is_in_effect_at_once)
+{
+    struct world *w = world_of_racks(1, "ab");
+
+    put_choosy_gang(w, "");
+    let_pass(w);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "- -");
+    topology_levels_set_wait(topology, 10 * INT64_C(1000000));
+    world_advance(w, 1000);
+    ck_assert_str_eq(nodes_of(w, "g", 2), "n1 n2");
+    end(w);
+}
+END_TEST
+
 START_TEST(without_levels_every_group_has_few_switches)
 {
     struct world *w = world_of_racks(0, "ab");
@@ -632,7 +646,8 @@ START_TEST(new_levels_are_in_effect_at_once)
 }
 END_TEST
 
-SUITE("group places", a_group_that_waits_for_a_domain_is_woken_by_an_uncordoned_node,
+SUITE("group places", a_shorter_time_is_in_effect_at_once,
+      a_group_that_waits_for_a_domain_is_woken_by_an_uncordoned_node,
       a_job_that_is_not_submitted_is_told_of_one_domain,
       why_says_that_nodes_are_outside_of_the_domain,
       a_group_preempts_in_the_domain_with_the_fewest_victims,
