@@ -184,6 +184,10 @@ admin annotate namespace six-v100 kiln.hpc/members=kilntest1 >/dev/null
 is "kctl create account makes the namespace with its other name" \
     "$(admin get namespace six@v100 -o json |
         jq -r '.metadata.name + " " + .metadata.annotations["kiln.hpc/account"]')" 'six-v100 six@v100'
+like "an account that exists is told" "$(admin create account SIX@V100 2>&1)" \
+    "account 'SIX@V100' already exists: it is namespace 'six-v100'"
+like "... and a namespace that has another name" "$(admin create account six+v100 2>&1)" \
+    "the namespace of account 'six\+v100' would be 'six-v100', which exists"
 like "another one of that name in other letters is refused" \
     "$(admin create namespace other 2>&1 && admin annotate namespace other kiln.hpc/account=SIX@v100 2>&1)" \
     "AccountName: the account 'SIX@v100' is namespace six-v100 already"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
@@ -181,6 +182,20 @@ create_namespace(struct kctl *kctl, const struct write_options *o, const char *a
     return write_one(kctl, o, CLIENT_CREATE, "created", &d, err);
 }
 
+/* Whether the namespace is that account already, in any case of letters. */
+static bool
+is_account(struct kctl *kctl, const char *namespace, const char *account, struct arena *arena)
+{
+    const struct target_object object = {.kind = &namespace_kind, .name = namespace};
+    struct json *found = NULL;
+    const char *spelling;
+
+    if (kctl_get(kctl, &object, arena, &found, NULL) < 0)
+        return false;
+    spelling = json_get_text(json_get_path(found, "metadata.annotations"), ANNOTATION_ACCOUNT);
+    return strcasecmp(spelling != NULL ? spelling : namespace, account) == 0;
+}
+
 static int
 create_account(struct kctl *kctl, const struct write_options *o, const char *account,
                struct error *err)
@@ -189,6 +204,9 @@ create_account(struct kctl *kctl, const struct write_options *o, const char *acc
     const char *name = name_namespace(account, arena);
     int r = create_namespace(kctl, o, account, name, err);
 
+    if (r == -EEXIST && is_account(kctl, name, account, arena))
+        return error_set(err, r, "account '%s' already exists: it is namespace '%s'", account,
+                         name);
     if (r == -EEXIST && strcmp(account, name) != 0)
         return error_set(err, r,
                          "the namespace of account '%s' would be '%s', which exists; 'kctl "
