@@ -90,7 +90,7 @@ open_store(struct bench *b)
     const struct store_settings settings = {
         .loop = b->loop,
         .clock = &clock_system,
-        .location.directory = b->directory,
+        .location = {b->directory, getenv("KILN_BENCH_DATABASE")},
         .failed = failed,
     };
     struct error err = {0};
