@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include "lib/base/macro.h"
+#include "step/step_pmi.h"
 #include "step/step_state.h"
 
 /* Bytes that wait to be sent, above which no more output is read from tasks. */
@@ -72,6 +73,9 @@ take_frame(struct step *s, const struct step_frame *f)
         return r;
     case STEP_FRAME_START:
         return step_begin(s);
+    case STEP_FRAME_PMI:
+    case STEP_FRAME_ABORT:
+        return step_pmi_receive(s, f);
     case STEP_FRAME_BEAT:
         return 0;
     default:

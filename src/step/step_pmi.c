@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/pmi_server.h"
@@ -32,19 +31,13 @@ struct step_pmi {
     const char *reason;
 };
 
-int
-step_pmi_open(struct step *s, struct error *err)
+void
+step_pmi_open(struct step *s)
 {
-    const char *asked = s->request.mpi;
     struct step_pmi *p;
 
-    if (asked != NULL && strcmp(asked, "none") == 0)
-        return 0;
-    if (s->grant.layout.n_nodes > 1)
-        return asked == NULL ? 0
-                             : error_set(err, -ENOTSUP,
-                                         "--mpi: tasks on several nodes have no PMI; start MPI "
-                                         "programs with mpirun");
+    if (s->request.mpi != NULL && strcmp(s->request.mpi, "none") == 0)
+        return;
     p = s->pmi = xnew(struct step_pmi);
     p->server = pmi_server_new(&s->grant.layout, s->grant.node);
     p->n_clients = s->n_tasks;
@@ -53,14 +46,13 @@ step_pmi_open(struct step *s, struct error *err)
         p->clients[i].fd = -1;
         strbuf_init(&p->clients[i].rest);
     }
-    return 0;
 }
 
 /* --- ends --------------------------------------------------------------------
  */
 
 static void
-end_all(struct step *s, uint32_t because, uint32_t code, const char *reason)
+end_all(struct step *s, uint32_t because, uint32_t code, const char *reason, bool tells_others)
 {
     struct step_pmi *p = s->pmi;
 
@@ -70,6 +62,8 @@ end_all(struct step *s, uint32_t because, uint32_t code, const char *reason)
     p->because = because;
     p->code = code != 0 ? code & 0xFF : 1;
     p->reason = reason;
+    if (tells_others && s->grant.layout.n_nodes > 1)
+        step_frame_add_number(&s->link.out, STEP_FRAME_ABORT, STEP_STDIN, because, p->code);
     step_tasks_signal(s, STEP_ALL_TASKS, SIGKILL);
 }
 
@@ -112,6 +106,28 @@ open_barrier(struct step_pmi *p)
     }
 }
 
+/* In frames of whole lines; then one without a line. */
+static void
+send_lines(struct step *s)
+{
+    CLEANUP_STRBUF struct strbuf lines = STRBUF_INIT;
+    size_t at = 0, length;
+
+    pmi_server_take_lines(s->pmi->server, &lines);
+    do {
+        length = lines.length - at < STEP_FRAME_BYTES ? lines.length - at : STEP_FRAME_BYTES;
+        while (length > 0 && lines.text[at + length - 1] != '\n')
+            length--;
+        step_frame_add(&s->link.out, &(struct step_frame){
+                                         .type = STEP_FRAME_PMI,
+                                         .task = STEP_ALL_TASKS,
+                                         .payload = lines.text + at,
+                                         .length = length,
+                                     });
+        at += length;
+    } while (length > 0);
+}
+
 static void
 take_line(struct step *s, unsigned index, const char *line, size_t length)
 {
@@ -126,10 +142,13 @@ take_line(struct step *s, unsigned index, const char *line, size_t length)
         break;
     case PMI_BARRIER:
         send_answer(c, &answer);
-        open_barrier(p);
+        if (s->grant.layout.n_nodes > 1)
+            send_lines(s);
+        else
+            open_barrier(p);
         break;
     case PMI_ABORT:
-        end_all(s, rank, (uint32_t)pmi_server_code(p->server), "has aborted the step");
+        end_all(s, rank, (uint32_t)pmi_server_code(p->server), "has aborted the step", true);
         break;
     case PMI_BROKEN:
         drop(c);
@@ -213,6 +232,25 @@ step_pmi_connect(struct step *s, struct step_task *t, int *ret_fd)
     return 0;
 }
 
+int
+step_pmi_receive(struct step *s, const struct step_frame *f)
+{
+    uint32_t code;
+
+    if (s->pmi == NULL)
+        return -EBADMSG;
+    if (f->type == STEP_FRAME_ABORT) {
+        if (step_frame_number(f, &code) < 0)
+            return -EBADMSG;
+        end_all(s, f->task, code, "has ended, and the others with it", false);
+        return 0;
+    }
+    if (f->length > 0)
+        return pmi_server_merge(s->pmi->server, f->payload, f->length);
+    open_barrier(s->pmi);
+    return 0;
+}
+
 static uint32_t
 code_of(const struct step_exit *end)
 {
@@ -231,7 +269,7 @@ step_pmi_end_task(struct step *s, const struct step_task *t, struct step_exit *e
     read_client(s, index);
     drop(&p->clients[index]);
     if (pmi_server_end(p->server, index))
-        end_all(s, t->rank, code_of(end), "has ended and other tasks wait for it");
+        end_all(s, t->rank, code_of(end), "has ended and other tasks wait for it", true);
     if (!p->is_ending || end->signal != SIGKILL)
         return;
     *end = (struct step_exit){

@@ -12,17 +12,20 @@
 
 struct step;
 struct step_exit;
+struct step_frame;
 struct step_task;
 
 /* The number that the descriptor has in a task. */
 #define STEP_PMI_FD 3
 
-/* Before the tasks start. -ENOTSUP: the step has several nodes, and asks for PMI. */
-struct error;
-int step_pmi_open(struct step *s, struct error *err);
+/* Before the tasks start. */
+void step_pmi_open(struct step *s);
 
 /* *ret_fd is the task's end, which the caller closes; -1: the step has no PMI. */
 int step_pmi_connect(struct step *s, struct step_task *t, int *ret_fd);
+
+/* A frame of krun, which has those of other nodes. -EBADMSG. */
+int step_pmi_receive(struct step *s, const struct step_frame *f);
 
 /* A task has ended; changes what is told about its end if it was killed for another. */
 void step_pmi_end_task(struct step *s, const struct step_task *t, struct step_exit *end);

@@ -302,10 +302,10 @@ send_notice(struct step *s, const struct step_task *t, const char *notice)
 int
 step_tasks_start(struct step *s, struct error *err)
 {
-    int r = step_pmi_open(s, err);
+    int r;
 
-    if (r == 0)
-        r = step_plans_make(s, &s->plans, err);
+    step_pmi_open(s);
+    r = step_plans_make(s, &s->plans, err);
     if (r < 0)
         return r;
     umask((mode_t)s->request.umask);

@@ -97,6 +97,23 @@ page() {
 }
 ok "the commands of kiln-mpi(7) print what it says" page || note "$(grep -A20 "^not ok" "$cluster/page")"
 
+# Without mpirun: PMI-1, by way of krun.
+cat >"$home/krun.sh" <<'S'
+#!/bin/sh
+#KSUB -N 3 -n 6 -t 5 -o krun.out
+export OWN=yes
+krun ./ring.mpich
+krun -n 6 sh -c '[ "$KILN_PROCID" != 5 ] || exit 3; exec ./ring.mpich' >left 2>&1
+echo "left $?"
+S
+ok "krun starts a program of MPICH on three nodes" as kilntest1 ksub -D "$home" --wait --quiet \
+    "$home/krun.sh" || note "$(cat "$home/krun.out")"
+is "... and the ranks find each other" "$(grep -v left "$home/krun.out" | LC_ALL=C sort)" "$expected"
+is "a rank that ends before it is in the barrier ends the step, with its code" \
+    "$(grep left "$home/krun.out")" "left 3"
+like "... and the ranks of other nodes are told why" "$(cat "$home/left")" \
+    'n1: tasks 0-1: Killed, because task 5 has ended'
+
 # ranks: how many processes of MPI jobs there are, on all nodes. Others may run tests with
 # the same user.
 ranks() {

@@ -12,14 +12,15 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/krun/krun_link.h"
 #include "cli/krun/krun_nodes.h"
+#include "cli/krun/krun_pmi.h"
 #include "cli/krun/krun_sink.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
@@ -27,14 +28,12 @@
 
 #define AGENT_AGAIN_MS 100
 #define INPUT_BYTES    (32u << 10)
-/* Less than this in the queue: the sender may send more. */
-#define QUEUE_LOW      (64u << 10)
+#define QUEUE_LOW      (64u << 10) /* with less in its queue, the sender may send more */
 /* Signals, the three streams, the step manager; the links follow. */
 #define N_OWN_POLLS    5
 
-/* In a job of several nodes, a step has a link to the step manager, which gives out its
- * CPUs, and then one to each of its nodes; otherwise one to the agent of this node, which
- * is both.
+/* In a job of several nodes, a step has a link to the step manager, and then one to each
+ * of its nodes; otherwise one to the agent of this node, which is both.
  */
 struct krun_stream {
     struct krun_stream_settings s;
@@ -42,6 +41,7 @@ struct krun_stream {
     struct krun_link manager; /* only with `nodes` */
     struct krun_link *links;  /* of the step's nodes */
     unsigned n_links, n_accepted, n_ended;
+    struct krun_pmi pmi;
     struct strbuf places; /* payload of PLACES; empty: the manager did not ask for it */
     struct pollfd *polls;
     struct krun_sink sinks[STEP_STREAMS];
@@ -54,10 +54,7 @@ struct krun_stream {
 static int64_t
 now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return clock_boottime_us() / 1000;
 }
 
 /* ---- The connections ---- */
@@ -79,6 +76,8 @@ set_links(struct krun_stream *s, unsigned n)
     s->links = xnew_array(struct krun_link, n);
     s->polls = xnew_array(struct pollfd, n + N_OWN_POLLS);
     s->n_links = n;
+    krun_pmi_fini(&s->pmi);
+    krun_pmi_begin(&s->pmi, s->links, n);
 }
 
 /* Asks for the step. */
@@ -236,13 +235,14 @@ take_output(struct krun_stream *s, struct krun_link *l, const struct step_frame 
 }
 
 static int
-take_exit(struct krun_stream *s, const struct step_frame *f)
+take_exit(struct krun_stream *s, const struct krun_link *l, const struct step_frame *f)
 {
     struct step_exit end;
 
     if (step_frame_exit(f, &end) < 0)
         return -EBADMSG;
     s->s.ended(f->task, &end, s->s.context);
+    krun_pmi_end_task(&s->pmi, l, f->task, &end);
     return 0;
 }
 
@@ -266,7 +266,7 @@ take_frame(struct krun_stream *s, struct krun_link *l, const struct step_frame *
                    ? -EBADMSG
                    : step_send_window_credit(&l->input, number);
     case STEP_FRAME_EXIT:
-        return take_exit(s, f);
+        return take_exit(s, l, f);
     case STEP_FRAME_END:
         s->n_ended += !l->has_ended;
         l->has_ended = true;
@@ -274,7 +274,7 @@ take_frame(struct krun_stream *s, struct krun_link *l, const struct step_frame *
     case STEP_FRAME_BEAT:
         return 0;
     default:
-        return -EBADMSG;
+        return krun_pmi_take(&s->pmi, l, f);
     }
 }
 
@@ -555,6 +555,7 @@ krun_stream_open(const struct krun_stream_settings *settings, struct krun_stream
     s->signal_fd = s->manager.fd = -1;
     s->has_input = settings->input_fd >= 0;
     strbuf_init(&s->places);
+    krun_pmi_begin(&s->pmi, NULL, 0);
     for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
         krun_sink_open(&s->sinks[i], settings->output_fds[i]);
     sigemptyset(&watched);
@@ -586,6 +587,7 @@ krun_stream_free(struct krun_stream *s)
         return;
     close_links(s);
     krun_nodes_free(s->nodes);
+    krun_pmi_fini(&s->pmi);
     free(s->links);
     free(s->polls);
     strbuf_fini(&s->places);

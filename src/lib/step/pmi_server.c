@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/step/pmi_server.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,9 @@ struct pmi_server {
     unsigned n_clients, size;
     struct map *table; /* of allocated values */
     size_t table_bytes;
-    char *mapping; /* the value of PMI_process_mapping, or NULL */
+    char *mapping;       /* the value of PMI_process_mapping, or NULL */
+    struct strbuf fresh; /* lines for other nodes */
+    unsigned n_nodes;
     int code;
 };
 
@@ -80,6 +83,7 @@ pmi_server_free(struct pmi_server *s)
     map_free(s->table);
     free(s->clients);
     free(s->mapping);
+    strbuf_fini(&s->fresh);
     free(s);
 }
 
@@ -90,6 +94,8 @@ pmi_server_new(const struct step_layout *layout, unsigned node)
 
     s->n_clients = layout->nodes[node].n_tasks;
     s->size = layout->n_tasks;
+    s->n_nodes = layout->n_nodes;
+    strbuf_init(&s->fresh);
     s->clients = xnew_array(enum client_state, s->n_clients + 1);
     s->table = map_new();
     s->mapping = format_mapping(layout);
@@ -124,26 +130,37 @@ find_value(const char *line, const char *name, char *value, size_t size)
     return false;
 }
 
+static bool
+add_to_table(struct pmi_server *s, const char *key, const char *value)
+{
+    char *old;
+
+    if (s->table_bytes + strlen(key) + strlen(value) > PMI_TABLE_MOST)
+        return false;
+    s->table_bytes += strlen(key) + strlen(value);
+    old = map_put(s->table, key, xstrdup(value));
+    if (old != NULL)
+        s->table_bytes -= strlen(key) + strlen(old);
+    free(old);
+    return true;
+}
+
 static void
 put(struct pmi_server *s, const char *line, struct strbuf *answer)
 {
     char key[KEY_MOST + 1], value[VALUE_MOST + 1];
-    char *old;
 
     if (!find_value(line, "key", key, sizeof(key)) || key[0] == '\0'
         || !find_value(line, "value", value, sizeof(value))) {
         strbuf_add_text(answer, "cmd=put_result rc=-1 msg=key_or_value_invalid\n");
         return;
     }
-    if (s->table_bytes + strlen(key) + strlen(value) > PMI_TABLE_MOST) {
+    if (s->fresh.length > PMI_TABLE_MOST || !add_to_table(s, key, value)) {
         strbuf_add_text(answer, "cmd=put_result rc=-1 msg=no_room\n");
         return;
     }
-    s->table_bytes += strlen(key) + strlen(value);
-    old = map_put(s->table, key, xstrdup(value));
-    if (old != NULL)
-        s->table_bytes -= strlen(key) + strlen(old);
-    free(old);
+    if (s->n_nodes > 1)
+        strbuf_printf(&s->fresh, "%s=%s\n", key, value);
     strbuf_add_text(answer, "cmd=put_result rc=0 msg=success\n");
 }
 
@@ -316,8 +333,38 @@ pmi_server_end(struct pmi_server *s, unsigned client)
         others_wait |= s->clients[i] == CLIENT_WAITING;
     }
     if (state == CLIENT_RUNNING || state == CLIENT_WAITING)
-        return others_use_it;
+        return others_use_it || s->n_nodes > 1;
     return others_wait;
+}
+
+/* --- several nodes -----------------------------------------------------------------
+ */
+
+void
+pmi_server_take_lines(struct pmi_server *s, struct strbuf *out)
+{
+    strbuf_add(out, s->fresh.text, s->fresh.length);
+    strbuf_truncate(&s->fresh, 0);
+}
+
+int
+pmi_server_merge(struct pmi_server *s, const char *lines, size_t length)
+{
+    while (length > 0) {
+        const char *newline = memchr(lines, '\n', length);
+        const size_t n = newline != NULL ? (size_t)(newline - lines) : 0;
+        CLEANUP_FREE char *line = xstrndup(lines, n);
+        char *equal = strchr(line, '=');
+
+        if (equal == NULL || equal - line > KEY_MOST || strlen(equal + 1) > VALUE_MOST)
+            return -EBADMSG;
+        *equal = '\0';
+        if (!add_to_table(s, line, equal + 1))
+            return -EBADMSG;
+        lines += n + 1;
+        length -= n + 1;
+    }
+    return 0;
 }
 
 int

@@ -50,5 +50,11 @@ enum pmi_outcome pmi_server_take(struct pmi_server *s, unsigned client, const ch
 bool pmi_server_leave(struct pmi_server *s, unsigned client, struct strbuf *answer);
 bool pmi_server_end(struct pmi_server *s, unsigned client);
 
+/* Of several nodes: what was put here since it was last taken, in lines of "key=value",
+ * and the lines of all nodes before the barrier opens. -EBADMSG: they are no such lines.
+ */
+void pmi_server_take_lines(struct pmi_server *s, struct strbuf *out);
+int pmi_server_merge(struct pmi_server *s, const char *lines, size_t length);
+
 /* Look: the exit code of the client that asked to abort. */
 int pmi_server_code(const struct pmi_server *s);

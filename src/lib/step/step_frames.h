@@ -27,6 +27,13 @@
  *   krun -> agent      GRANT   the same, to the agent of each node, before HELLO
  *   krun -> kiln-step  START   all nodes have accepted the step
  *
+ * Between ranks of an MPI program on several nodes (pmi_server.h):
+ *
+ *   kiln-step -> krun  PMI     lines that the tasks of the node have put; without lines:
+ *                              all of them are in the barrier
+ *   krun -> kiln-step  PMI     the lines of all nodes; without lines: the barrier opens
+ *   both ways          ABORT   all tasks end, because of this task; its exit code
+ *
  * A frame is a header of 12 bytes (length of the payload, type, stream, two zero
  * bytes, task; big endian) and the payload.
  *
@@ -78,6 +85,8 @@ enum step_frame_type {
     STEP_FRAME_NEED,
     STEP_FRAME_GRANT,
     STEP_FRAME_START,
+    STEP_FRAME_PMI,
+    STEP_FRAME_ABORT,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 

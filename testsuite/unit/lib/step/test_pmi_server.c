@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/step/pmi_server.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,7 +194,30 @@ START_TEST(the_mapping_has_the_nodes_of_all_ranks)
 }
 END_TEST
 
+START_TEST(nodes_exchange_what_was_put)
+{
+    CLEANUP_STRBUF struct strbuf lines = STRBUF_INIT;
+    static const char others[] = "P3=x=y\nP4=\n";
+
+    begin(&three);
+    ask(0, "cmd=put kvsname=kiln key=P0 value=a=b");
+    ask(1, "cmd=put kvsname=kiln key=P1 value=c");
+    pmi_server_take_lines(server, &lines);
+    ck_assert_str_eq(lines.text, "P0=a=b\nP1=c\n");
+    strbuf_truncate(&lines, 0);
+    pmi_server_take_lines(server, &lines);
+    ck_assert_uint_eq(lines.length, 0);
+    ck_assert_int_eq(pmi_server_merge(server, others, strlen(others)), 0);
+    ck_assert_str_eq(ask(2, "cmd=get kvsname=kiln key=P3"),
+                     "cmd=get_result rc=0 msg=success value=x=y");
+    ck_assert_int_eq(pmi_server_merge(server, "P5=a", 4), -EBADMSG);
+    ck_assert_int_eq(pmi_server_merge(server, "P5\n", 3), -EBADMSG);
+    ck_assert(pmi_server_end(server, 0));
+    pmi_server_free(server);
+}
+END_TEST
+
 SUITE("pmi_server", requests_are_answered_as_mpich_reads_them, a_barrier_opens_when_all_are_in_it,
       a_rank_that_ends_early_leaves_the_others_waiting, tasks_without_mpi_are_not_waited_for,
       abort_has_its_code, other_words_are_no_pmi, spawning_is_refused_at_its_end,
-      the_mapping_has_the_nodes_of_all_ranks)
+      the_mapping_has_the_nodes_of_all_ranks, nodes_exchange_what_was_put)
