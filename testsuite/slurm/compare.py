@@ -10,7 +10,8 @@ judge compares two such outputs, field by field, and prints a line for each
 command line: "same COMMAND", "listed COMMAND" or "differs COMMAND", below the
 last the fields with both values. DIFFERENCES has a line "COMMAND ~ FIELD ~
 REASON" for each difference that is meant, the first two as patterns of the
-shell; FIELD can also be the two values, "SLURM => KILN". An entry that no difference needs is printed as "unused ENTRY": the list
+shell; FIELD can also be the two values, "SLURM => KILN". "? " before it: the
+difference comes and goes. Another entry that no difference needs is printed as "unused ENTRY": the list
 may only shrink.
 """
 import difflib
@@ -160,8 +161,9 @@ def read_differences(path):
     for line in open(path, encoding="utf-8"):
         if line.strip() and not line.startswith("#"):
             command, field, reason = (part.strip() for part in line.split(" ~ ", 2))
-            entries.append({"line": line.strip(), "command": command, "field": field,
-                            "reason": reason, "used": 0})
+            entries.append({"line": line.strip(), "command": command.removeprefix("? "),
+                            "field": field, "reason": reason,
+                            "used": int(command.startswith("? "))})
     return entries
 
 
