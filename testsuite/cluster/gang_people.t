@@ -132,6 +132,8 @@ ok "tasks for which there are too few nodes are told" says "can never run" ||
     note "$(cat "$cluster/said")"
 never() { as kilntest1 kctl why "$id" | grep -q 'Outlook: *it can never run: it needs .* nodes at'; }
 ok "... also afterwards" wait_for 10 never || note "$(as kilntest1 kctl why "$id")"
+reason_is() { [ "$(as kilntest1 squeue -h -j "$id" -o %r)" = "$1" ]; }
+ok "... and in squeue" wait_for 10 reason_is BadConstraints || note "$(as kilntest1 squeue)"
 as kilntest1 kctl cancel "$id" >/dev/null
 
 # --- output ------------------------------------------------------------------------
