@@ -937,7 +937,7 @@ END_TEST
 static void
 put_of_group(struct world *w, const char *group, unsigned index, int priority, bool runs)
 {
-    CLEANUP_FREE char *node = xasprintf(runs ? "n%u" : "", index);
+    CLEANUP_FREE char *node = runs ? xasprintf("n%u", index) : xstrdup("");
     CLEANUP_FREE char *text =
         xasprintf("{\"metadata\":{\"name\":\"%s%u\",\"namespace\":\"default\"},\"spec\":{"
                   "\"schedulingGroup\":{\"podGroupName\":\"%s\"},\"nodeName\":\"%s\","
