@@ -176,5 +176,6 @@ agent_open_steps(struct agent *a)
     }
     a->context.step_socket = a->step_socket;
     a->context.end_steps = steps_end_pod;
+    a->context.freeze_steps = steps_freeze_pod;
     a->context.steps_context = a->steps;
 }

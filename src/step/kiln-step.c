@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/shepherd/descendants.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -32,6 +33,7 @@
 #define EVENTS   64
 
 #define KILL_AGAIN_MS 10
+#define FREEZE_TRIES  20
 /* How long the output of ended tasks is waited for while a process outside the step
  * holds its pipe.
  */
@@ -130,10 +132,23 @@ take_signals(struct step *s)
     sigfillset(&all);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
+    sigaddset(&child, SIGURG);
     if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
         return -errno;
     s->signal_fd = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
     return s->signal_fd < 0 ? -errno : 0;
+}
+
+/* The agent says so where no cgroup can do it. Processes that are created meanwhile are
+ * found the next time.
+ */
+static void
+freeze(bool still)
+{
+    if (!still)
+        (void)descendants_signal(SIGCONT, 0);
+    for (int i = 0; still && i < FREEZE_TRIES && descendants_stop() > 0; i++)
+        ;
 }
 
 static void
@@ -142,7 +157,8 @@ on_signal(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
     struct signalfd_siginfo info;
 
     while (read(s->signal_fd, &info, sizeof(info)) > 0)
-        ;
+        if (info.ssi_signo == SIGURG && info.ssi_code == SI_QUEUE)
+            freeze(info.ssi_int != 0);
     (void)step_tasks_reap(s);
 }
 

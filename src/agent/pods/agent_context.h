@@ -69,6 +69,8 @@ struct agent_context {
     const char *step_socket; /* where krun asks for steps, or NULL */
     /* Ends the steps of a pod whose job has ended; true when none is left. Or NULL. */
     bool (*end_steps)(const char *uid, void *context);
+    /* Stops the processes of a pod's steps, or lets them go on, where no cgroup does it. */
+    void (*freeze_steps)(const char *uid, bool still, void *context);
     void *steps_context;
     const char *slurm_commands;      /* a folder for PATH of scripts for Slurm, or NULL */
     const char *krsh;                /* the program that mpirun takes for ssh, or NULL */

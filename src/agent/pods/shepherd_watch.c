@@ -376,7 +376,11 @@ begin_freeze(struct pod_run *s)
 static void
 take_standing(struct pod_run *s)
 {
+    const struct agent_context *g = s->s.agent;
+
     take_freeze(s);
+    if (s->cgroup == NULL && g->freeze_steps != NULL)
+        g->freeze_steps(s->uid, s->live->frozen_at_us != 0, g->steps_context);
     if (s->told_frozen_at_us != s->live->frozen_at_us || s->told_frozen_us != s->live->frozen_us
         || s->told_yielding != (pod_find_yield(pod_of(s->pod)) != NULL)) {
         status_report_repeat(s);

@@ -138,3 +138,21 @@ step_end_resume(struct agent_step *e, const struct step_log_entry *entry)
     else
         end_step(e);
 }
+
+/* A signal that a kiln-step which is just being started ignores. */
+void
+step_end_freeze(struct agent_step *e, bool still)
+{
+    siginfo_t info = {
+        .si_signo = SIGURG,
+        .si_code = SI_QUEUE,
+    };
+
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = still;
+    if (e->child != NULL)
+        (void)sigqueue(child_pid(e->child), SIGURG, info.si_value);
+    else if (e->pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, e->pidfd, SIGURG, &info, 0);
+}

@@ -59,3 +59,8 @@ void steps_set_port(struct steps *steps, unsigned port);
 
 /* Ends the steps of a pod, and refuses others; true when none is left. */
 bool steps_end_pod(const char *uid, void *steps);
+
+/* For a pod without a cgroup: stops the processes of its steps, or lets them go on.
+ * Repeating the call has no effect.
+ */
+void steps_freeze_pod(const char *uid, bool still, void *steps);

@@ -53,6 +53,7 @@ struct step_job {
     struct timer *look; /* while the pod starts */
     unsigned n_looks;
     bool is_ending;
+    bool is_still; /* frozen, without a cgroup: no step is started */
 
     /* Of a job of several nodes (step_nodes.c). */
     struct arena *nodes_arena;
@@ -128,9 +129,10 @@ int step_start(struct agent_step *e, const struct running_pod *running,
 
 /* step_end.c. Watch: kiln-step is this agent's child, which calls step_end_of_child. Resume: a
  * step that an earlier agent has started, or was about to. Kill kills kiln-step; the
- * rest follows from that.
+ * rest follows from that. Freeze tells kiln-step to stop its tasks, or to let them go on.
  */
 struct child_exit;
 void step_end_of_child(const struct child_exit *exit, void *step);
 void step_end_resume(struct agent_step *e, const struct step_log_entry *entry);
 void step_end_kill(struct agent_step *e);
+void step_end_freeze(struct agent_step *e, bool still);

@@ -2,6 +2,7 @@
 #include "cli/krun/krun_sink.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,9 @@ krun_sink_write(struct krun_sink *k)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0) {
+        /* krun ends, as any program in a pipe does, and its step with it */
+        if (errno == EPIPE && k->fd == STDOUT_FILENO && signal(SIGPIPE, SIG_DFL) != SIG_ERR)
+            raise(SIGPIPE);
         k->is_broken = true;
         k->written = k->out.length;
     } else {

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_place.c - the CPUs, GPUs and memory of a pod, and what its steps have of them */
+#include <string.h>
+
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_run.h"
+#include "agent/steps/steps_state.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/quantity.h"
+#include "lib/step/step_layout.h"
+
+/* For a pod that shares CPUs, as many as it asked for, under numbers of their own. */
+static void
+fill_cpus(const struct pod *pod, struct bitset *cpus)
+{
+    const struct allocation *a = pod->status.allocation;
+    const char *asked = string_map_find(&pod->spec.containers.items[0].resources.requests, "cpu");
+    int64_t milli = asked != NULL ? quantity_text_milli(asked) : 0;
+    int64_t n = milli > 1000 ? (milli + 999) / 1000 : 1;
+
+    if (a != NULL && a->cpus != NULL && cpuset_parse(a->cpus, cpus, NULL) == 0)
+        return;
+    for (unsigned i = 0; i < n && i < BITSET_BITS; i++)
+        bitset_add(cpus, i);
+}
+
+/* In the order in which the job's variables list them (pods/environment.c). */
+static unsigned
+count_gpus(const struct topology *t, const struct allocation *a)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; t != NULL && a != NULL && i < t->n_devices; i++)
+        for (unsigned j = 0; j < a->devices.count && strcmp(t->devices[i].type, "gpu") == 0; j++)
+            count += strcmp(a->devices.items[j], t->devices[i].name) == 0;
+    return count;
+}
+
+static int64_t
+find_memory(const struct pod *pod)
+{
+    const char *asked =
+        string_map_find(&pod->spec.containers.items[0].resources.requests, "memory");
+
+    return asked != NULL ? quantity_text_value(asked) : 0;
+}
+
+void
+steps_fill_place(const struct step_job *job, const struct running_pod *running,
+                 struct step_place *p)
+{
+    p->name = job->steps->s.agent->node;
+    fill_cpus(pod_of(running->pod), &p->cpus);
+    p->gpus = count_gpus(job->steps->s.agent->topology, pod_of(running->pod)->status.allocation);
+    p->memory_bytes = find_memory(pod_of(running->pod));
+    list_foreach(at, &job->running)
+    {
+        const struct agent_step *e = container_of(at, struct agent_step, link);
+
+        if (e->overlaps)
+            continue;
+        bitset_or(&p->busy, &e->cpus);
+        bitset_or(&p->busy_gpus, &e->gpus);
+        p->busy_memory_bytes += e->memory_bytes;
+    }
+}
