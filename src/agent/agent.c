@@ -289,19 +289,17 @@ fill_context(struct agent *a)
 {
     const struct agent_settings *s = a->settings;
     const char *slash = strrchr(s->shepherd, '/');
+    const int folder = slash != NULL ? (int)(slash - s->shepherd) + 1 : 0;
 
-    a->output_program =
-        xasprintf("%.*skiln-output", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
-    a->step_program =
-        xasprintf("%.*skiln-step", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    a->output_program = xasprintf("%.*skiln-output", folder, s->shepherd);
+    a->step_program = xasprintf("%.*skiln-step", folder, s->shepherd);
     a->step_socket = xasprintf("%s/steps", s->state_dir);
-    a->slurm_commands =
-        xasprintf("%.*sslurm", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    a->slurm_commands = xasprintf("%.*sslurm", folder, s->shepherd);
     if (access(a->slurm_commands, X_OK) < 0) {
         free(a->slurm_commands);
         a->slurm_commands = NULL;
     }
-    a->krsh = xasprintf("%.*skrsh", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
+    a->krsh = xasprintf("%.*skrsh", folder, s->shepherd);
     if (access(a->krsh, X_OK) < 0) {
         free(a->krsh);
         a->krsh = NULL;
@@ -338,6 +336,7 @@ fill_context(struct agent *a)
         .shepherd = s->shepherd,
         .prolog = s->prolog,
         .epilog = s->epilog,
+        .task_prolog = s->task_prolog,
         .hook_timeout_ms = s->hook_timeout_us / 1000,
         .shutdown_grace_ms = s->shutdown_grace_us / 1000,
         .hook_failed = on_hook_failed,

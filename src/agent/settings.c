@@ -260,6 +260,10 @@ static const struct setting settings[] = {
      .help = "Program to run after each job, as root, before its cores are "
              "free. If it fails, the node gets no more jobs until it is "
              "repaired."},
+    {"taskProlog", SETTING_TEXT, AT(task_prolog), .check = check_program, .argument = "PROGRAM",
+     .help = "Program to run in each task of a step (krun), as the job's user, "
+             "before the user's program. Lines of its output that begin with "
+             "export, unset and print change the task's variables and print."},
     {"prologEpilogTimeout", SETTING_TIMESPAN, AT(hook_timeout_us), .initial = "60s",
      .min = SECOND_US, .max = 86400 * SECOND_US, .option = "prolog-epilog-timeout",
      .argument = "TIME",

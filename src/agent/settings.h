@@ -53,6 +53,7 @@ struct agent_settings {
     bool reuse_shepherds;
     const char *prolog; /* NULL: none; the epilog likewise */
     const char *epilog;
+    const char *task_prolog; /* NULL: none */
     int64_t hook_timeout_us;
     const char *health_program; /* NULL: none */
     int64_t health_interval_us;

@@ -117,12 +117,14 @@ find_paths(struct step *s, const char *program)
     }
 }
 
-/* Runs the prolog, and does what its output says, as Slurm does with a task prolog; then
- * the program, and the epilog if there is one. No word of the output is evaluated.
+/* Runs the prologs of the site and of the user, and does what their output says, as Slurm
+ * does with a task prolog; then the program, and the epilog if there is one. No word of the
+ * output is evaluated.
  */
 static const char around[] =
-    "prolog=$1 epilog=$2; shift 2\n"
-    "if [ -n \"$prolog\" ]; then\n"
+    "site=$1 user=$2 epilog=$3; shift 3\n"
+    "for prolog in \"$site\" \"$user\"; do\n"
+    "  [ -n \"$prolog\" ] || continue\n"
     "  said=$(\"$prolog\") || { echo \"task prolog '$prolog' has failed\" >&2; exit 1; }\n"
     "  while IFS= read -r line; do\n"
     "    case $line in\n"
@@ -133,8 +135,8 @@ static const char around[] =
     "  done <<E\n"
     "$said\n"
     "E\n"
-    "  unset said line\n"
-    "fi\n"
+    "done\n"
+    "unset site user prolog said line\n"
     "[ -n \"$epilog\" ] || exec \"$@\"\n"
     "\"$@\"\n"
     "status=$?\n"
@@ -153,12 +155,14 @@ add_program(struct step *s, unsigned rank, struct task_plan *p)
         for (n = 0; words[n] != NULL;)
             n++;
     }
-    p->arguments = arena_new_array(s->arena, char *, n + 7);
-    if (q->task_prolog != NULL || q->task_epilog != NULL) {
+    p->arguments = arena_new_array(s->arena, char *, n + 8);
+    if (s->grant.task_prolog != NULL || q->task_prolog != NULL || q->task_epilog != NULL) {
         p->arguments[at++] = copy(s->arena, "sh");
         p->arguments[at++] = copy(s->arena, "-c");
         p->arguments[at++] = copy(s->arena, around);
         p->arguments[at++] = copy(s->arena, "kiln-step");
+        p->arguments[at++] =
+            copy(s->arena, s->grant.task_prolog != NULL ? s->grant.task_prolog : "");
         p->arguments[at++] = copy(s->arena, q->task_prolog != NULL ? q->task_prolog : "");
         p->arguments[at++] = copy(s->arena, q->task_epilog != NULL ? q->task_epilog : "");
         p->paths = find_paths(s, "/bin/sh");

@@ -16,7 +16,10 @@ cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 cluster_controller --socket "$cluster/socket"
 cluster_slurm
-cluster_agent n1 --topology 'package:1 core:8 pu:1'
+printf '#!/bin/sh\necho export SITE=yes\n' >"$cluster/task-prolog"
+chmod 755 "$cluster/task-prolog"
+echo "taskProlog: $cluster/task-prolog" >"$cluster/agent.yaml"
+cluster_agent n1 --config "$cluster/agent.yaml" --topology 'package:1 core:8 pu:1'
 node_is_ready() { root get node n1 --no-headers | grep -qw Ready; }
 wait_for 20 node_is_ready || bail_out "node n1 does not register"
 for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key | select(test("virtual"))'); do
@@ -46,7 +49,7 @@ printf '0 echo zero %%t %%o\n1-2 echo others %%t %%o\n* sh -c "echo rest"\n' >pr
 srun -l --multi-prog programs
 printf '#!/bin/sh\necho "export FOO=bar baz"\necho "print from the prolog"\n' >prolog
 chmod 755 prolog
-srun -n 1 --task-prolog="$PWD/prolog" sh -c 'echo "FOO=$FOO"'
+srun -n 1 --task-prolog="$PWD/prolog" sh -c 'echo "SITE=$SITE FOO=$FOO"'
 echo in | srun -n 2 -l cat
 E
 is "srun is Kiln's in a script for Slurm" "$(printf '%s\n' "$said" | head -1)" "$cluster/bin/slurm/srun"
@@ -59,8 +62,8 @@ is "--chdir is the directory" "$(said_line /tmp)" 1
 is "--multi-prog gives each task its program" \
     "$(printf '%s\n' "$said" | grep -E 'zero|others|rest' | sort | tr '\n' ';')" \
     '0: zero 0 0;1: others 1 0;2: others 2 1;3: rest;'
-is "a task prolog changes variables and prints" \
-    "$(said_line 'FOO=bar baz')$(said_line 'from the prolog')" 11
+is "task prologs of site and user change variables and print" \
+    "$(said_line 'SITE=yes FOO=bar baz')$(said_line 'from the prolog')" 11
 is "all tasks read the input" "$(said_line '0: in')$(said_line '1: in')" 11
 
 # --- ends, in srun's words ----------------------------------------------------
@@ -89,7 +92,7 @@ is "equal ends share a line" \
     "$(said_line 'srun: error: n1: tasks 0-3: Exited with exit code 5')$(said_line 'five 5')" 11
 like "a signal has its name, and 128 is added" "$said" 'n1: tasks 0-1: Segmentation fault'
 is "... to its number" "$(said_line 'signal 139')" 1
-like "a program that does not exist is told" "$said" 'srun: error: n1: task 0: .*nosuchprogram'
+like "a program that does not exist is told" "$said" 'nosuchprogram: '
 like "a step larger than the job is refused at once" "$said" \
     'srun: error: Unable to create step for job [0-9]+: More processors requested than permitted'
 is "... with 1" "$(said_line 'large 1')" 1

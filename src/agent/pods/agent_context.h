@@ -82,6 +82,7 @@ struct agent_context {
      */
     const char *prolog;
     const char *epilog;
+    const char *task_prolog; /* runs in each task of a step, as its user */
     int64_t hook_timeout_ms;
     int64_t shutdown_grace_ms; /* of pods, at most, when the node is shut down */
     void (*hook_failed)(const char *what, void *context);

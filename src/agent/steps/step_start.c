@@ -107,6 +107,7 @@ make_input(struct agent_step *e, const struct running_pod *running,
             .step_id = e->id,
             .node = node,
             .is_bound = a != NULL && a->cpus != NULL && !e->job->steps->s.agent->is_virtual,
+            .task_prolog = e->job->steps->s.agent->task_prolog,
             .layout = *layout,
         },
         &grant);

@@ -24,6 +24,7 @@ struct grant_node {
 struct grant_text {
     int64_t step_id, node, tasks, cpus_per_task;
     bool is_bound;
+    const char *task_prolog;
     LIST_OF(struct grant_node) nodes;
 };
 
@@ -40,9 +41,13 @@ static const struct record node_record = {
 };
 
 static const struct field grant_fields[] = {
-    INT64("stepID", grant_text, step_id, 0), INT64("node", grant_text, node, 0),
-    INT64("tasks", grant_text, tasks, 0),    INT64("cpusPerTask", grant_text, cpus_per_task, 0),
-    BOOL("bound", grant_text, is_bound, 0),  OBJECTS("nodes", grant_text, nodes, node, 0),
+    INT64("stepID", grant_text, step_id, 0),
+    INT64("node", grant_text, node, 0),
+    INT64("tasks", grant_text, tasks, 0),
+    INT64("cpusPerTask", grant_text, cpus_per_task, 0),
+    BOOL("bound", grant_text, is_bound, 0),
+    STRING("taskProlog", grant_text, task_prolog, 0),
+    OBJECTS("nodes", grant_text, nodes, node, 0),
 };
 static const struct record grant_record = {
     .name = "StepGrant",
@@ -85,6 +90,7 @@ step_grant_encode(const struct step_grant *grant, struct strbuf *out)
         .tasks = l->n_tasks,
         .cpus_per_task = l->cpus_per_task,
         .is_bound = grant->is_bound,
+        .task_prolog = grant->task_prolog,
     };
 
     g.nodes.items = arena_new_array(arena, struct grant_node, l->n_nodes);
@@ -177,6 +183,7 @@ step_grant_decode(struct arena *arena, const char *text, size_t length,
         .step_id = g.step_id,
         .node = (unsigned)g.node,
         .is_bound = g.is_bound,
+        .task_prolog = g.task_prolog,
         .layout = l,
     };
     return 0;

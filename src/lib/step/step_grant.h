@@ -21,8 +21,9 @@ struct strbuf;
 
 struct step_grant {
     int64_t step_id;
-    unsigned node; /* the index of this node in the layout */
-    bool is_bound; /* the CPUs are the machine's, and tasks are bound to them */
+    unsigned node;           /* the index of this node in the layout */
+    bool is_bound;           /* the CPUs are the machine's, and tasks are bound to them */
+    const char *task_prolog; /* of the site, or NULL */
     struct step_layout layout;
 };
 
