@@ -26,9 +26,16 @@ add_name(const void *row, struct strbuf *out)
     strbuf_add_text(out, ((const struct fake_row *)row)->name);
 }
 
+static void
+add_limit(UNUSED const void *row, struct strbuf *out)
+{
+    strbuf_add_text(out, "1-02:04:00");
+}
+
 static const struct output_column items[] = {
     {'i', "JobID", "JOBID", add_id, -12},
     {'j', "Name", "NAME", add_name, 10},
+    {'l', "TimeLimit", "TIME", add_limit, COLUMN_NEVER_CUT},
 };
 static const struct output_columns columns = {items, ARRAY_SIZE(items)};
 static const struct fake_row row = {"1", "a b|c"};
@@ -44,6 +51,10 @@ START_TEST(letters_have_widths_and_text_around_them)
         {"x", "x\n", "x\n"},
         {"", "\n", "\n"},
         {"%%i", "JOBID\n", "1\n"},
+        {"%i%", "JOBID\n", "1\n"},
+        {"%all", "JOBID|NAME|TIME\n", "1|a b|c|1-02:04:00\n"},
+        {"%.3l", "TIM\n", "1-02:04:00\n"},
+        {"%12l|", "TIME        |\n", "1-02:04:00  |\n"},
         {"%j\\n%i\\t|", "NAME\\nJOBID\\t|\n", "a b|c\\n1\\t|\n"},
     };
 

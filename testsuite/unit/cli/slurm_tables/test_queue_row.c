@@ -115,6 +115,78 @@ START_TEST(dependencies_are_written_as_they_were_given)
 }
 END_TEST
 
+START_TEST(only_a_held_job_has_the_priority_0)
+{
+    const struct queue_row waiting = {.state = JOB_STATE_PENDING, .priority = 0};
+    const struct queue_row urgent = {.state = JOB_STATE_PENDING, .priority = 7};
+    const struct queue_row unimportant = {.state = JOB_STATE_RUNNING, .priority = -5};
+    const struct queue_row held = {.state = JOB_STATE_HELD, .priority = 7};
+
+    ck_assert_int_eq(queue_row_priority(&waiting), 1);
+    ck_assert_int_eq(queue_row_priority(&urgent), 7);
+    ck_assert_int_eq(queue_row_priority(&unimportant), 1);
+    ck_assert_int_eq(queue_row_priority(&held), 0);
+}
+END_TEST
+
+START_TEST(limits_count_in_whole_minutes)
+{
+    static const struct {
+        int64_t limit_s, elapsed_s;
+        const char *left;
+    } cases[] = {
+        {0, 5, "UNLIMITED"},
+        {600, 0, "10:00"},
+        {599, 1, "9:59"},
+        {93784, 0, "1-02:04:00"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+        const struct queue_row row = {
+            .state = JOB_STATE_RUNNING,
+            .limit_s = cases[i].limit_s,
+            .elapsed_s = cases[i].elapsed_s,
+        };
+
+        queue_row_add_time_left(&row, &out);
+        ck_assert_str_eq(out.text, cases[i].left);
+    }
+}
+END_TEST
+
+START_TEST(the_wait_status_has_the_signal_or_the_code)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *object = json_object(arena);
+    struct queue_row row = {
+        .state = JOB_STATE_FAILED, .task = -1, .exit_code = 3, .object = object};
+
+    ck_assert_int_eq(queue_row_wait_status(&row), 768);
+    json_set_int(arena,
+                 json_make_object(arena, json_make_object(arena, object, "status"), "lastRun"),
+                 "signal", 15);
+    ck_assert_int_eq(queue_row_wait_status(&row), 15);
+    row.state = JOB_STATE_RUNNING;
+    ck_assert_int_eq(queue_row_wait_status(&row), 0);
+}
+END_TEST
+
+START_TEST(a_job_that_waits_has_no_time_at_which_it_became_eligible_if_it_may_not_start)
+{
+    struct queue_row row = {.state = JOB_STATE_PENDING, .reason = "Dependency", .submit_us = 5};
+
+    ck_assert_int_eq(queue_row_eligible_us(&row), 0);
+    row.reason = "Resources";
+    ck_assert_int_eq(queue_row_eligible_us(&row), 5);
+    row.state = JOB_STATE_HELD;
+    ck_assert_int_eq(queue_row_eligible_us(&row), 0);
+}
+END_TEST
+
 SUITE("queue_row", an_id_names_the_waiting_tasks_of_an_array,
       a_long_list_of_tasks_is_cut_unless_the_environment_says_otherwise,
-      the_last_field_is_a_reason_or_the_nodes, dependencies_are_written_as_they_were_given)
+      the_last_field_is_a_reason_or_the_nodes, dependencies_are_written_as_they_were_given,
+      only_a_held_job_has_the_priority_0, limits_count_in_whole_minutes,
+      the_wait_status_has_the_signal_or_the_code,
+      a_job_that_waits_has_no_time_at_which_it_became_eligible_if_it_may_not_start)

@@ -95,5 +95,25 @@ START_TEST(memory_is_in_the_largest_unit_that_needs_no_decimals)
 }
 END_TEST
 
+START_TEST(resources_leave_out_what_is_none)
+{
+    const struct slurm_tres node = {.cpus = 8, .bytes = INT64_C(1) << 30, .has_billing = true};
+    const struct slurm_tres used = {.cpus = 3};
+    const struct slurm_tres all = {.cpus = 4, .bytes = INT64_C(200) << 20, .nodes = 2, .gpus = 1};
+    const struct slurm_tres none = {.has_billing = true};
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    slurm_words_add_tres(&node, &out);
+    strbuf_add_char(&out, ' ');
+    slurm_words_add_tres(&used, &out);
+    strbuf_add_char(&out, ' ');
+    slurm_words_add_tres(&all, &out);
+    strbuf_add_char(&out, ' ');
+    slurm_words_add_tres(&none, &out);
+    ck_assert_str_eq(out.text, "cpu=8,mem=1G,billing=8 cpu=3 cpu=4,mem=200M,node=2,gres/gpu=1 ");
+}
+END_TEST
+
 SUITE("slurm_words", states_have_slurms_words, reasons_are_codes_that_slurm_has,
-      states_are_selected_by_either_word, memory_is_in_the_largest_unit_that_needs_no_decimals)
+      states_are_selected_by_either_word, memory_is_in_the_largest_unit_that_needs_no_decimals,
+      resources_leave_out_what_is_none)
