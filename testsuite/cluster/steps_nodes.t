@@ -153,6 +153,31 @@ S
 is "... and keep no step out" "$(cat "$home/out")" "n2"
 exec 7>&-
 
+cat >"$home/through.sh" <<'S'
+#!/bin/sh
+#KSUB -N 3 -n 6 -t 5 -o out
+krun sh -c 'for i in $(seq 60); do echo $i; sleep 0.05; done; touch done' >lines &
+while ! [ -s lines ]; do sleep 0.1; done
+touch began
+while ! [ -e restarted ]; do sleep 0.1; done
+krun -Q test -e done || echo early
+krun -Q hostname | sort -u
+wait
+wc -l <lines
+S
+rm -f "$home/out" "$home/done"
+id=$(as kilntest1 ksub -D "$home" --parsable "$home/through.sh")
+ok "a step has begun" wait_for 30 test -e "$home/began"
+kill -KILL "$(pid_of n1)"
+netns_start n1 1 --topology "package:1 core:4 pu:1"
+as kilntest1 touch "$home/restarted"
+ok "its job ends" wait_for 60 grep -q 360 "$home/out" || note "$(cat "$home/out")"
+is "a step goes on while the agent of the first node is killed, and no other gets its CPUs" \
+    "$(cat "$home/out")" "n1
+n2
+n3
+360"
+
 start_job
 ok "tasks run again" wait_for 30 run
 ip link set "kv3-$$" down

@@ -47,6 +47,13 @@ netns_agent() {
     ip -n "$netns_space" link set lo up
     echo "$netns_net.$netns_number $netns_name" >>"$cluster/hosts"
     directory "$cluster/$netns_name" 711
+    netns_start "$netns_name" "$netns_number" "$@"
+}
+
+# netns_start NAME NUMBER OPTION...: starts an agent again that has been killed.
+netns_start() {
+    netns_name=$1 netns_space=$netns_bridge-$2
+    shift 2
     # shellcheck disable=SC2016 # for that shell
     start "$netns_name" ip netns exec "$netns_space" unshare --mount --uts sh -c '
         mount --bind "$1" /etc/hosts && hostname "$2" && shift 2 && exec "$@"' _ \
