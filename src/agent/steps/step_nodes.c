@@ -36,6 +36,7 @@
 #include "lib/step/step_layout.h"
 
 #define HOSTS_MOST (1u << 20) /* bytes of a host file */
+#define HELD_MOST  4096u      /* steps of a job that have a connection here */
 
 /* ---- The nodes of a job ---- */
 
@@ -143,6 +144,7 @@ on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
     struct agent_step *e = context;
     struct step_job *job = e->job;
 
+    job->n_held--;
     agent_step_free(e);
     steps_try_waiting(job);
 }
@@ -165,27 +167,48 @@ take_id(struct agent_step *e, struct error *err)
 }
 
 static void
-answer_grant(struct agent_step *e)
+answer_grant(struct agent_step *e, const struct step_layout *layout)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    step_grant_encode(&(struct step_grant){.step_id = e->id, .layout = *e->layout}, &text);
+    step_grant_encode(&(struct step_grant){.step_id = e->id, .layout = *layout}, &text);
     step_socket_answer(e->connection, STEP_FRAME_GRANT, text.text);
+}
+
+/* Only what others may not take is kept, not the request. */
+static void
+keep_layout(struct agent_step *e, const struct step_layout *layout)
+{
+    arena_free(e->arena);
+    e->arena = arena_new(0);
+    free(e->text);
+    e->text = NULL;
+    e->request = (struct step_request){0};
+    e->layout = arena_memdup(e->arena, layout, sizeof(*layout));
+    e->layout->nodes =
+        arena_memdup(e->arena, layout->nodes, layout->n_nodes * sizeof(*layout->nodes));
+    for (unsigned i = 0; i < layout->n_nodes; i++) {
+        e->layout->nodes[i].name = NULL;
+        e->layout->nodes[i].tasks = NULL;
+    }
 }
 
 /* Krun keeps the connection and says nothing: what comes is its end. */
 static void
-hold(struct agent_step *e)
+hold(struct agent_step *e, const struct step_layout *layout)
 {
     struct step_job *job = e->job;
 
     agent_step_leave_queue(e);
     e->overlaps = e->request.overlaps;
+    e->memory_bytes = e->request.memory_bytes;
     e->phase = STEP_HELD;
     list_add_last(&job->held, &e->link);
+    job->n_held++;
     e->watch = fdwatch_new(job->steps->s.agent->loop, e->connection->fd, FDWATCH_READ,
                            on_held_connection, e);
-    answer_grant(e);
+    answer_grant(e, layout);
+    keep_layout(e, layout);
 }
 
 /* All nodes of the job, with what steps hold of them. Krun's words say nothing about this
@@ -213,7 +236,7 @@ make_places(const struct step_job *job, const struct running_pod *running, struc
 
             bitset_or(&places[n->place].busy, &n->cpus);
             bitset_or(&places[n->place].busy_gpus, &n->gpus);
-            places[n->place].busy_memory_bytes += e->request.memory_bytes;
+            places[n->place].busy_memory_bytes += e->memory_bytes;
         }
     }
     return places;
@@ -223,8 +246,9 @@ int
 step_nodes_place(struct agent_step *e, const struct running_pod *running, bool is_first,
                  struct error *err)
 {
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct step_job *job = e->job;
-    struct step_layout *layout;
+    struct step_layout layout;
     int r;
 
     if (own_index(job) != 0)
@@ -236,17 +260,18 @@ step_nodes_place(struct agent_step *e, const struct running_pod *running, bool i
         agent_step_free(e);
         return 1;
     }
-    layout = arena_new_array(e->arena, struct step_layout, 1);
-    r = step_layout_make(e->arena, &e->request, make_places(job, running, e->arena), job->n_nodes,
-                         layout, err);
+    if (job->n_held >= HELD_MOST)
+        return error_set(err, -EINVAL, "the job has %u steps, as many as a job may have",
+                         job->n_held);
+    r = step_layout_make(arena, &e->request, make_places(job, running, arena), job->n_nodes,
+                         &layout, err);
     if (r == 0 && !is_first && !e->request.overlaps)
         r = error_set(err, -EBUSY, "other steps of the job wait for CPUs");
     if (r == 0)
         r = take_id(e, err);
     if (r < 0)
         return r;
-    e->layout = layout;
-    hold(e);
+    hold(e, &layout);
     return 1;
 }
 
@@ -267,6 +292,7 @@ step_nodes_check_grant(const struct agent_step *e, const struct running_pod *run
     const struct step_grant *g = e->grant;
     const struct step_layout_node *n = &g->layout.nodes[g->node];
     struct step_place place = {0};
+
     steps_fill_place(e->job, running, &place);
     if (strcmp(n->name, place.name) != 0 || !bitset_contains(&place.cpus, &n->cpus)
         || g->step_id < 0)

@@ -110,7 +110,7 @@ agent_step_leave_queue(struct agent_step *e)
 
     list_remove(&e->link);
     job->n_waiting--;
-    job->waiting_bytes -= e->length;
+    job->waiting_bytes -= e->weight;
     fdwatch_free(e->watch);
     e->watch = NULL;
     timer_free(e->again);
@@ -291,14 +291,14 @@ add_request(struct steps *s, struct agent_step *e)
 
     e->job = job;
     if (job->is_ending || job->n_waiting >= WAITING_MOST
-        || job->waiting_bytes + e->length > WAITING_BYTES) {
+        || job->waiting_bytes + e->weight > WAITING_BYTES) {
         refuse(e, job->is_ending ? "the job is ending"
                                  : "too many steps of the job wait for CPUs; try again");
         return;
     }
     list_add_last(&job->waiting, &e->link);
     job->n_waiting++;
-    job->waiting_bytes += e->length;
+    job->waiting_bytes += e->weight;
     e->watch =
         fdwatch_new(s->s.agent->loop, e->connection->fd, FDWATCH_READ, on_waiting_connection, e);
     steps_try_waiting(job);
@@ -322,6 +322,18 @@ take_request(struct steps *s, struct agent_step *e, const struct step_asked *ask
         e->request.pod_uid = uid != NULL ? arena_strdup(e->arena, uid) : "";
     }
     return check_pod(s, e->request.pod_uid, asked->peer.uid, err);
+}
+
+/* A grant takes much more memory than its text. */
+static size_t
+weigh(const struct agent_step *e)
+{
+    size_t weight = e->length;
+
+    for (unsigned i = 0; e->grant != NULL && i < e->grant->layout.n_nodes; i++)
+        weight +=
+            sizeof(struct step_layout_node) + e->grant->layout.nodes[i].n_tasks * sizeof(unsigned);
+    return weight;
 }
 
 /* A krun that does not know what the nodes of its job have is asked by its manager. */
@@ -381,6 +393,7 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
     }
     e->text = xmemdup(asked->text, asked->length);
     e->length = asked->length;
+    e->weight = weigh(e);
     take_places(s, e->request.pod_uid, asked);
     add_request(s, e);
 }

@@ -48,7 +48,7 @@ struct step_job {
     int64_t next_id;
     struct list waiting, running;
     struct list held; /* steps on several nodes whose kruns have CPUs of this manager */
-    unsigned n_waiting;
+    unsigned n_waiting, n_held;
     size_t waiting_bytes;
     struct timer *look; /* while the pod starts */
     unsigned n_looks;
@@ -80,7 +80,8 @@ struct agent_step {
     struct step_request request;
     char *text; /* the request as krun sent it */
     size_t length;
-    char *words; /* why it waits, which krun is told after a moment */
+    size_t weight; /* bytes that it takes while it waits */
+    char *words;   /* why it waits, which krun is told after a moment */
 
     /* In a job of several nodes: what krun has got from the step manager; and, at the
      * manager, what it has given (phase HELD).
@@ -96,8 +97,8 @@ struct agent_step {
     uid_t owner;
 };
 
-/* steps.c. Free takes the step out of its list. Try_waiting starts what can start. Fill_place:
- * what the pod has here, and what steps hold of it. Leave: out of the queue.
+/* steps.c. Free takes the step out of its list. Try_waiting starts what can start. Leave:
+ * out of the queue. Fill_place (step_place.c): what the pod has here, and what steps hold of it.
  */
 void agent_step_free(struct agent_step *e);
 void agent_step_leave_queue(struct agent_step *e);

@@ -125,17 +125,19 @@ parse_range(const char **at, unsigned long *ret_first, unsigned long *ret_last)
     return *ret_last < *ret_first || *ret_last >= STEP_TASKS_MOST ? -EBADMSG : 0;
 }
 
+/* A few bytes may name many tasks: `left` bounds those of all nodes. */
 static int
-parse_tasks(struct arena *arena, const char *text, struct step_layout_node *n)
+parse_tasks(struct arena *arena, const char *text, unsigned *left, struct step_layout_node *n)
 {
     unsigned long first, last;
     unsigned count = 0;
 
     for (const char *at = text; *at != '\0';) {
-        if (parse_range(&at, &first, &last) < 0 || last - first >= STEP_TASKS_MOST - count)
+        if (parse_range(&at, &first, &last) < 0 || last - first >= *left - count)
             return -EBADMSG;
         count += (unsigned)(last - first + 1);
     }
+    *left -= count;
     n->tasks = arena_new_array(arena, unsigned, count);
     for (const char *at = text; *at != '\0';) {
         (void)parse_range(&at, &first, &last);
@@ -146,13 +148,14 @@ parse_tasks(struct arena *arena, const char *text, struct step_layout_node *n)
 }
 
 static int
-take_node(struct arena *arena, const struct grant_node *from, struct step_layout_node *n)
+take_node(struct arena *arena, const struct grant_node *from, unsigned *left,
+          struct step_layout_node *n)
 {
     n->name = from->name;
     if ((from->cpus != NULL && cpuset_parse(from->cpus, &n->cpus, NULL) < 0)
         || (from->gpus != NULL && cpuset_parse(from->gpus, &n->gpus, NULL) < 0))
         return -EBADMSG;
-    return from->tasks != NULL ? parse_tasks(arena, from->tasks, n) : 0;
+    return from->tasks != NULL ? parse_tasks(arena, from->tasks, left, n) : 0;
 }
 
 int
@@ -163,18 +166,21 @@ step_grant_decode(struct arena *arena, const char *text, size_t length,
     struct record_notes notes = {0};
     struct grant_text g = {0};
     struct step_layout l = {0};
+    unsigned left = STEP_TASKS_MOST;
 
     if (tree == NULL)
         return error_wrap(err, -EBADMSG, "the grant of a step");
     if (record_normalize(&grant_record, arena, tree, &notes, err) < 0)
         return -EBADMSG;
     record_decode(&grant_record, arena, tree, &g);
+    if (g.nodes.count > STEP_NODES_MOST)
+        return error_set(err, -EBADMSG, "the grant of a step: it has too many nodes");
     l.nodes = arena_new_array(arena, struct step_layout_node, g.nodes.count);
     l.n_nodes = g.nodes.count;
     l.n_tasks = (unsigned)g.tasks;
     l.cpus_per_task = (unsigned)g.cpus_per_task;
     for (unsigned i = 0; i < l.n_nodes; i++)
-        if (take_node(arena, &g.nodes.items[i], &l.nodes[i]) < 0)
+        if (take_node(arena, &g.nodes.items[i], &left, &l.nodes[i]) < 0)
             return error_set(err, -EBADMSG, "the grant of a step: node %u is malformed", i);
     if (g.node < 0 || g.node >= l.n_nodes || g.tasks < 0 || g.tasks > STEP_TASKS_MOST
         || g.cpus_per_task < 0 || g.cpus_per_task > STEP_CPUS_MOST)
