@@ -63,6 +63,22 @@ n3
 2
 n3"
 
+job <<'S'
+krun --ntasks-per-node=1 -l sh -c 'echo "$KILN_NODE_NAME $KILN_NODEID"' | sort
+krun -m cyclic -N 2 -n 3 -l sh -c 'echo "$KILN_NODE_NAME $KILN_LOCALID"' | sort
+krun -r 1 -N 1 -n 1 sh -c 'echo "$KILN_NODE_NAME $KILN_NODEID $KILN_STEP_NODELIST"'
+krun -o 'node.%n.%N' sh -c 'echo "$KILN_PROCID"'
+sort node.0.n1 node.1.n2 node.2.n3 | tr '\n' ' '
+S
+is "tasks go over nodes as the options say, and each node has its file" "$(cat "$home/out")" "0: n1 0
+1: n2 1
+2: n3 2
+0: n1 0
+1: n2 0
+2: n1 1
+n2 0 n2
+0 1 2 3 4 5 "
+
 job 2>/dev/null <<'S'
 krun sh -c 'exit $KILN_PROCID' 2>ends
 echo $?

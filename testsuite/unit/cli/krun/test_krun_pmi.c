@@ -115,7 +115,6 @@ END_TEST
 
 START_TEST(an_abort_goes_to_the_other_nodes_once)
 {
-    CLEANUP_STRBUF struct strbuf frame = STRBUF_INIT;
     struct step_frame f = {.type = STEP_FRAME_ABORT, .task = 4};
     static const char five[] = {0, 0, 0, 5};
 
