@@ -81,6 +81,7 @@ krun_of() { # WORD: the pid of the krun with that word
 count_is() { # WORD COUNT: so many processes sleep that long
     [ "$(pgrep -cfx "sleep $1")" -eq "$2" ]
 }
+ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; } # of CPU time
 rss() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 
 for kind in n1 n2; do
@@ -96,15 +97,19 @@ for kind in n1 n2; do
         "$(step -n 4 sh -c 'md5sum' <"$home/random" | sort -u | wc -l)" 1
     is "$what the output of four tasks is complete" \
         "$(step -n 4 sh -c 'head -c 3000000 /dev/zero' | wc -c)" 12000000
+    ticks=$(ticks_of "$(pid_of "$node")")
     step -n 2 sh -c 'yes; :' </dev/null 2>/dev/null | (
-        read -r _
+        head -c 50000000 >/dev/null
         sleep 2
+        echo $(($(ticks_of "$(pid_of "$node")") - ticks)) >"$cluster/ticks"
         for pid in $(steps_of); do rss "$pid"; done >"$cluster/rss"
         pgrep -f "^krun -n 2 sh -c yes" | while read -r pid; do rss "$pid"; done \
             >>"$cluster/rss"
     )
     ok "$what a reader that stops costs no memory" \
         awk '$1 > 12000 { bad = 1 } END { exit bad || NR < 2 }' "$cluster/rss"
+    ok "$what the agent has no part in what a step writes" \
+        [ "$(cat "$cluster/ticks")" -lt 100 ]
     ok "$what nothing of a step is left when its reader has gone" wait_for 5 no_steps
 
     # --- ends -----------------------------------------------------------------
@@ -184,9 +189,9 @@ time.sleep(60)' "$cluster/$node/state/steps" >"$cluster/many" &
         while [ ! -e go ]; do sleep 0.05; done' >"$cluster/bytes" </dev/null &
     bytes=$!
     wait_for 10 test -s "$cluster/bytes"
-    signal $node KILL
-    await_end $node
-    restart $node
+    signal "$node" KILL
+    await_end "$node"
+    restart "$node"
     like "$what after a restart of the agent, a step has its CPUs" \
         "$(step --immediate -n 2 true 2>&1)" 'busy'
     touch "$home/go"
@@ -202,12 +207,12 @@ time.sleep(60)' "$cluster/$node/state/steps" >"$cluster/many" &
     [ "$node" = n2 ] || cluster_controller
     step -n 2 sh -c "$leaves" >"$cluster/out" 2>&1 </dev/null &
     wait_for 10 count_is 54321 8
-    signal $node KILL
-    await_end $node
+    signal "$node" KILL
+    await_end "$node"
     kill -KILL "$(krun_of 54321)"
     ok "$what krun is killed while there is no agent: nothing of the step is left" \
         wait_for 2 none_is 'sleep 54321'
-    restart $node
+    restart "$node"
 
     # --- the job --------------------------------------------------------------
     rm "$cluster/out"

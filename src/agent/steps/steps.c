@@ -73,6 +73,7 @@ agent_step_free(struct agent_step *e)
         close(e->pidfd);
     child_free(e->child);
     timer_free(e->again);
+    timer_free(e->closer);
     cgroup_free(e->cgroup);
     arena_free(e->arena);
     free(e->text);

@@ -75,6 +75,7 @@ struct agent_step {
 
     /* While it waits. */
     struct step_channel *connection;
+    struct timer *closer;  /* of the connection, when kiln-step has it */
     struct fdwatch *watch; /* of the connection, or of the pidfd of a resumed step */
     struct arena *arena;
     struct step_request request;

@@ -19,7 +19,6 @@ krun_sink_open(struct krun_sink *k, int fd)
     k->may_block = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode);
 }
 
-/* Output that nobody reads is dropped: the tasks would not get SIGPIPE anyway. */
 void
 krun_sink_write(struct krun_sink *k)
 {
@@ -32,8 +31,8 @@ krun_sink_write(struct krun_sink *k)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0) {
-        /* krun ends, as any program in a pipe does, and its step with it */
-        if (errno == EPIPE && k->fd == STDOUT_FILENO && signal(SIGPIPE, SIG_DFL) != SIG_ERR)
+        /* nobody reads it: krun ends, as any program in a pipe does, and its step with it */
+        if (errno == EPIPE && signal(SIGPIPE, SIG_DFL) != SIG_ERR)
             raise(SIGPIPE);
         k->is_broken = true;
         k->written = k->out.length;
