@@ -33,7 +33,7 @@ for program in ${KILN_PROGRAMS:-}; do
     name=${program##*/}
     case $name in
     kiln-agent | kiln-controller) there "$here/sbin/$name" ;;
-    kiln-*) there "$here/libexec/kiln/$name" ;;
+    krsh | kiln-*) there "$here/libexec/kiln/$name" ;;
     *) there "$here/bin/$name" ;;
     esac
     ok "$name has its manual page" sh -c \
