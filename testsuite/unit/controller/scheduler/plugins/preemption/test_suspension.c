@@ -541,6 +541,40 @@ START_TEST(never_do_two_run_on_a_core_and_all_end)
 }
 END_TEST
 
+/* The victim is being resumed when another pod wants its cores: the request to
+ * suspend it is dropped during that call, and the pod must not wait for an event.
+ */
+START_TEST(who_comes_while_a_victim_is_being_resumed_is_tried_again)
+{
+    struct world *w = make_world(1);
+    CLEANUP_FREE char *spec = xasprintf(",\"priority\":20%s", EXCLUSIVE);
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    world_settle(w);
+    ck_assert(runs_on(w, "high", "n0"));
+
+    fake_clock_advance(&w->time, 2000000);
+    fake_client_remove(w->api, &pod_kind, "default", "high");
+    world_add_pod(w, "urgent", "8", "1Gi", spec);
+    fake_client_run(w->api);
+    scheduler_tick(w->scheduler); /* begins the call */
+    ck_assert(is_to_yield(w, "low"));
+    ck_assert(world_work(w)); /* during the call */
+    ck_assert(runs_on(w, "urgent", ""));
+    fake_client_run(w->api);
+    ck_assert(!is_to_yield(w, "low"));
+
+    world_advance(w, 1500);
+    ck_assert(is_to_yield(w, "low"));
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    world_advance(w, 1500);
+    ck_assert(runs_on(w, "urgent", "n0"));
+    world_free(w);
+}
+END_TEST
+
 SUITE("suspension", a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
       it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone,
       who_waits_for_a_victim_knows_when_that_will_have_ended,
@@ -551,4 +585,6 @@ SUITE("suspension", a_victim_is_asked_and_its_cores_are_had_once_it_stands_still
       a_wish_that_is_refused_is_not_sent_over_and_over,
       a_wish_whose_taking_back_is_refused_is_tried_again,
       those_who_stand_still_are_looked_at_when_something_happens,
-      those_who_wait_are_tried_when_a_mode_changes, never_do_two_run_on_a_core_and_all_end)
+      those_who_wait_are_tried_when_a_mode_changes,
+      who_comes_while_a_victim_is_being_resumed_is_tried_again,
+      never_do_two_run_on_a_core_and_all_end)
