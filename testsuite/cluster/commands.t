@@ -48,6 +48,23 @@ is "lists of tasks and jobs may be mixed" "$(k1 wait "$good,${array}_[1-2]")" \
 task ${array}_1 Completed
 task ${array}_2 Failed"
 status_is "it exits with the code of a task" 2 k1 wait "${array}_3"
+# The row of a task that has ended is written a little later, here much later.
+if command -v python3 >/dev/null; then
+    late=$(submit -a 1 --hold --wrap 'exit 3')
+    python3 - "$cluster/state/history.db" "$cluster/locked" <<'PY' &
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+open(sys.argv[2], "w").close()
+time.sleep(4)
+db.execute("COMMIT")
+PY
+    wait_for 20 test -e "$cluster/locked"
+    k1 release "$late" >/dev/null
+    status_is "also if its row of history is late" 3 k1 wait "${late}_1"
+else
+    skip "also if its row of history is late" "python3 is missing"
+fi
 status_is "--for condition=Complete is as before" 0 \
     k1 wait --for condition=Complete "$good"
 status_is "and gives up" 69 k1 wait --for condition=Complete --timeout 1s "$bad"

@@ -37,7 +37,7 @@
 
 #define DEFAULT_TIMEOUT "30s"
 #define EXIT_TIMED_OUT  124 /* as timeout(1), for a job's code can be any lower one */
-#define MOST_EXTRA      3   /* seconds */
+#define MOST_EXTRA      30  /* seconds */
 #define PROGRESS_US     INT64_C(2000000)
 #define PROGRESS_WIDTH  78 /* columns, so that a usual terminal does not wrap it */
 
@@ -360,20 +360,34 @@ wait_for_job(struct end_wait *w, const struct target_object *job, struct error *
     return 0;
 }
 
-/* Prints the tasks if all have ended. -EAGAIN: some have not. */
+/* How a task has failed is in history when its pod is gone, and that is written later. */
+static bool
+lacks_code(const struct json *item)
+{
+    return job_state_of_name(json_get_text(item, "state")) == JOB_STATE_FAILED
+           && json_get(item, "exitCode") == NULL && json_get(item, "endTime") == NULL;
+}
+
+/* Prints the tasks if all have ended. -EAGAIN: some have not, or their codes are not
+ * known yet.
+ */
 static int
 look_at_tasks(struct end_wait *w, const struct json *items, struct error *err)
 {
-    uint32_t n_ended = 0;
+    uint32_t n_ended = 0, n_late = 0;
     int r = 0;
 
-    for (uint32_t i = 0; i < json_count(items); i++)
+    for (uint32_t i = 0; i < json_count(items); i++) {
         n_ended += job_state_is_ended(job_state_of_name(json_get_text(json_at(items, i), "state")));
+        n_late += lacks_code(json_at(items, i));
+    }
     if (n_ended < json_count(items)) {
         show_progress(w, "%s: %" PRIu32 " of %" PRIu32 " tasks have ended", w->operand, n_ended,
                       json_count(items));
         return -EAGAIN;
     }
+    if (n_late > 0 && w->extra++ < MOST_EXTRA)
+        return -EAGAIN;
     end_progress(w);
     for (uint32_t i = 0; i < json_count(items); i++) {
         const struct json *item = json_at(items, i);
