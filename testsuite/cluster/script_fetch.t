@@ -28,13 +28,22 @@ pods_of() { # ID JQ
 is_bound() { pods_of "$1" .spec.nodeName | grep -q n1; }
 state_is() { kctl get job "$1" --no-headers | grep -qw "$2"; }
 
+# Prints how many bytes wait in the sockets to the controller for their readers.
+unread() {
+    awk -v port="$(printf ':%04X' "${cluster_url##*:}")" 'substr($3, 9) == port {
+        split($5, queues, ":"); print "0x" queues[2] }' /proc/net/tcp |
+        { sum=0; while read -r n; do sum=$((sum + n)); done; echo "$sum"; }
+}
+has_more() { [ "$(unread)" -gt $((before + 1000)) ]; }
 # The agent is stopped so that it cannot fetch. The event of the watch stays in
 # the agent's socket until the agent continues.
 turn() { # HOW
     signal n1 STOP
+    before=$(unread)
     id=$(as kilntest1 ksub --parsable --wrap "echo script $1 >>ran")
     wait_for 20 is_bound "$id" || note "job $id is not bound"
-    sleep 2 # until the watch has sent the event
+    wait_for 20 has_more || note "the watch has not sent the event"
+    sleep 1 # the rest of it
     stop controller "$1"
     signal n1 CONT
     asks() { grep -q "cannot fetch the script.*job-$id" "$cluster/log/n1"; }

@@ -84,9 +84,9 @@ judge_deadline(const struct job *job, const struct job_pod_counts *t, int64_t no
         || (now_us == latest_us && now_us < job->spec.deadline_us))
         return (struct job_verdict){0};
     return (struct job_verdict){
-        JOB_FAILED,
-        "DeadlineExceeded",
-        now_us >= job->spec.deadline_us ? JOB_AT_DEADLINE : JOB_BEFORE_DEADLINE,
+        .outcome = JOB_FAILED,
+        .reason = "DeadlineExceeded",
+        .message = now_us >= job->spec.deadline_us ? JOB_AT_DEADLINE : JOB_BEFORE_DEADLINE,
     };
 }
 
@@ -133,15 +133,15 @@ judge_success(const struct job *job, const struct job_pod_counts *t, struct aren
 
     if (rule >= 0)
         return (struct job_verdict){
-            JOB_COMPLETE,
-            "SuccessPolicy",
-            arena_printf(arena, "Matched rules at index %d", rule),
+            .outcome = JOB_COMPLETE,
+            .reason = "SuccessPolicy",
+            .message = arena_printf(arena, "Matched rules at index %d", rule),
         };
     if (is_complete(job, t))
         return (struct job_verdict){
-            JOB_COMPLETE,
-            "CompletionsReached",
-            "Reached expected number of succeeded pods",
+            .outcome = JOB_COMPLETE,
+            .reason = "CompletionsReached",
+            .message = "Reached expected number of succeeded pods",
         };
     return (struct job_verdict){0};
 }
@@ -154,34 +154,50 @@ judge_cancel(const struct job *job, struct arena *arena)
     if (by == NULL)
         return (struct job_verdict){0};
     return (struct job_verdict){
-        JOB_FAILED,
-        "Cancelled",
-        arena_printf(arena, "Cancelled by %.100s", by),
+        .outcome = JOB_FAILED,
+        .reason = "Cancelled",
+        .message = arena_printf(arena, "Cancelled by %.100s", by),
+        .is_order = true,
     };
 }
 
 static struct job_verdict
-judge_failures(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+judge_failures(const struct job *job, const struct job_pod_counts *t)
 {
     if (t->fail_message != NULL)
         return (struct job_verdict){
-            JOB_FAILED,
-            "PodFailurePolicy",
-            t->fail_message,
+            .outcome = JOB_FAILED,
+            .reason = "PodFailurePolicy",
+            .message = t->fail_message,
         };
     if (t->failed > backoff_limit_of(job))
         return (struct job_verdict){
-            JOB_FAILED,
-            "BackoffLimitExceeded",
-            "Job has reached the specified backoff limit",
-        };
-    if (is_past_deadline(job, now_us))
-        return (struct job_verdict){
-            JOB_FAILED,
-            "DeadlineExceeded",
-            "Job was active longer than specified deadline",
+            .outcome = JOB_FAILED,
+            .reason = "BackoffLimitExceeded",
+            .message = "Job has reached the specified backoff limit",
         };
     return (struct job_verdict){0};
+}
+
+/* Of a job of one pod, how the pod ended by itself before the order reached it is how
+ * the Job has ended, as with a cancel. It needs no record: what has passed stays so.
+ * With several pods the Job says first that it fails, as upstream's do.
+ */
+static struct job_verdict
+judge_time(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+{
+    struct job_verdict verdict = judge_deadline(job, t, now_us);
+
+    if (is_past_deadline(job, now_us))
+        verdict = (struct job_verdict){
+            .outcome = JOB_FAILED,
+            .reason = "DeadlineExceeded",
+            .message = "Job was active longer than specified deadline",
+        };
+    verdict.is_order = verdict.outcome == JOB_FAILED && t->array == NULL && t->is_numbered
+                       && !job_is_indexed(job) && job_completions(job) == 1
+                       && job_parallelism(job) <= 1;
+    return verdict;
 }
 
 int64_t
@@ -205,32 +221,33 @@ judge_array(const struct job *job, const struct job_pod_counts *t, int64_t faile
 
     if (failed > 0 && job->spec.array->fail_fast && failed + done < end)
         return (struct job_verdict){
-            JOB_FAILED,
-            "FailedIndexes",
-            "a task failed, and fail-fast ended the others",
+            .outcome = JOB_FAILED,
+            .reason = "FailedIndexes",
+            .message = "a task failed, and fail-fast ended the others",
         };
     if (failed + done + cancelled < end || failed + cancelled == 0)
         return (struct job_verdict){0};
     if (failed > 0)
         return (struct job_verdict){
-            JOB_FAILED,
-            "FailedIndexes",
-            arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks failed", failed, end),
+            .outcome = JOB_FAILED,
+            .reason = "FailedIndexes",
+            .message = arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks failed", failed, end),
         };
     if (t->array->n_vain > 0)
         return (struct job_verdict){
-            JOB_FAILED,
-            "Cancelled",
-            arena_printf(arena,
-                         "%" PRId64 " of %" PRId64 " tasks were cancelled, "
-                         "%" PRId64 " because the tasks that they waited for "
-                         "(aftercorr) have not completed",
-                         cancelled, end, t->array->n_vain),
+            .outcome = JOB_FAILED,
+            .reason = "Cancelled",
+            .message = arena_printf(arena,
+                                    "%" PRId64 " of %" PRId64 " tasks were cancelled, "
+                                    "%" PRId64 " because the tasks that they waited for "
+                                    "(aftercorr) have not completed",
+                                    cancelled, end, t->array->n_vain),
         };
     return (struct job_verdict){
-        JOB_FAILED,
-        "Cancelled",
-        arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks were cancelled", cancelled, end),
+        .outcome = JOB_FAILED,
+        .reason = "Cancelled",
+        .message =
+            arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks were cancelled", cancelled, end),
     };
 }
 
@@ -247,17 +264,17 @@ judge_indexes(const struct job *job, const struct job_pod_counts *t, struct aren
     done = index_counts_count_done(&t->indexes, end);
     if (most != NULL && failed > *most)
         return (struct job_verdict){
-            JOB_FAILED,
-            "MaxFailedIndexesExceeded",
-            "Job has exceeded the specified maximal number of failed indexes",
+            .outcome = JOB_FAILED,
+            .reason = "MaxFailedIndexesExceeded",
+            .message = "Job has exceeded the specified maximal number of failed indexes",
         };
     if (t->array != NULL)
         return judge_array(job, t, failed, done, arena);
     if (failed > 0 && failed + done >= end)
         return (struct job_verdict){
-            JOB_FAILED,
-            "FailedIndexes",
-            "Job has failed indexes",
+            .outcome = JOB_FAILED,
+            .reason = "FailedIndexes",
+            .message = "Job has failed indexes",
         };
     return (struct job_verdict){0};
 }
@@ -270,13 +287,13 @@ judge_dependencies(const struct job_pod_counts *t)
         || t->waits_for->verdict != DEPENDENCY_IS_NEVER_MET)
         return (struct job_verdict){0};
     return (struct job_verdict){
-        JOB_FAILED,
-        "DependencyNeverSatisfied",
-        t->waits_for->message,
+        .outcome = JOB_FAILED,
+        .reason = "DependencyNeverSatisfied",
+        .message = t->waits_for->message,
     };
 }
 
-/* Whether each pod of a cancelled Job came to its end before the order reached it:
+/* Whether each pod of a Job that was told to end came to its end before the order reached it:
  * the order ended nothing, and has only kept the Job from starting another pod. Of
  * several pods the ends are not kept, unless they are an array's.
  */
@@ -293,33 +310,42 @@ has_own_end(const struct job *job, const struct job_pod_counts *t)
            && !t->run.was_ended;
 }
 
-/* Pods that a cancel ends do not fail the Job; what they did before the order
- * reached them does.
+/* The agent knows the deadline, too, and may have ended the pod for it. */
+static bool
+is_end_by(const struct job_verdict *order, const struct job_pod_counts *t)
+{
+    return t->array == NULL && t->run.reason != NULL && strcmp(t->run.reason, order->reason) == 0;
+}
+
+/* Pods that an order ends do not fail the Job; what they did before it reached them
+ * does. A cancel goes before a deadline.
  */
 struct job_verdict
 job_judge(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
           struct arena *arena)
 {
-    struct job_verdict cancel, verdict = {0};
+    struct job_verdict order, verdict = {0};
 
     if (restore(job, "FailureTarget", JOB_FAILED, &verdict)
         || restore(job, "SuccessCriteriaMet", JOB_COMPLETE, &verdict))
         return verdict;
-    cancel = judge_cancel(job, arena);
-    if (cancel.outcome == JOB_GOES_ON) {
-        verdict = judge_failures(job, t, now_us);
+    order = judge_cancel(job, arena);
+    if (order.outcome == JOB_GOES_ON)
+        order = judge_time(job, t, now_us);
+    if (!order.is_order) {
+        verdict = judge_failures(job, t);
         if (verdict.outcome == JOB_GOES_ON)
-            verdict = judge_deadline(job, t, now_us);
+            verdict = order;
         if (verdict.outcome == JOB_GOES_ON)
             verdict = judge_indexes(job, t, arena);
         if (verdict.outcome == JOB_GOES_ON)
             verdict = judge_dependencies(t);
-    } else if (has_own_end(job, t)) {
-        verdict = judge_failures(job, t, now_us);
+    } else if (has_own_end(job, t) && !is_end_by(&order, t)) {
+        verdict = judge_failures(job, t);
         if (verdict.outcome == JOB_GOES_ON)
             verdict = judge_indexes(job, t, arena);
     }
     if (verdict.outcome == JOB_GOES_ON)
         verdict = judge_success(job, t, arena);
-    return verdict.outcome != JOB_GOES_ON ? verdict : cancel;
+    return verdict.outcome != JOB_GOES_ON ? verdict : order;
 }

@@ -25,6 +25,7 @@ struct job_verdict {
     enum job_outcome outcome;
     const char *reason;  /* borrowed from the Job, or static */
     const char *message; /* likewise, or from the counts, or in the arena */
+    bool is_order;       /* to end the pods: written when they have ended, if it ended them */
 };
 
 struct job_verdict job_judge(const struct job *job, const struct job_pod_counts *counts,

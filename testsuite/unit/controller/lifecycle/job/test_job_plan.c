@@ -933,8 +933,20 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
     struct job_plan after = plan_at(NOW + 60 * INT64_C(1000000));
 
     ck_assert_int_eq(before.wake_after_us, 1000000);
+    ck_assert(after.delete_active);
+    ck_assert_str_eq(json_get_text(after.status, "state"), "Ending");
+    ck_assert(!has_condition(after.status, "FailureTarget"));
+    done();
+
+    /* Of several pods the ends are not kept: the Job says first that it fails. */
+    given_job("", "\"activeDeadlineSeconds\":60,\"parallelism\":2,\"completions\":2",
+              "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":2");
+    given_pod("j-0", "\"phase\":\"Running\"");
+    given_pod("j-1", "\"phase\":\"Running\"");
+    after = plan_at(NOW + 60 * INT64_C(1000000));
     ck_assert(has_condition(after.status, "FailureTarget"));
     ck_assert(!has_condition(after.status, "Failed"));
+    ck_assert(!after.delete_active);
     done();
 }
 END_TEST
@@ -1010,7 +1022,7 @@ START_TEST(a_job_that_runs_goes_on_until_its_deadline)
 
     ck_assert(!before.delete_active);
     ck_assert_int_eq(before.wake_after_us, 1000001);
-    ck_assert(has_condition(after.status, "FailureTarget"));
+    ck_assert(after.delete_active);
     done();
 }
 END_TEST
@@ -1023,7 +1035,7 @@ START_TEST(pods_of_a_job_that_ends_are_deleted_after_the_status_says_why)
 {
     static const char *const verdicts[] = {"FailureTarget", "SuccessCriteriaMet"};
 
-    given_job("", DEADLINE, "\"attempts\":1");
+    given_job("", DEADLINE ",\"parallelism\":2,\"completions\":2", "\"attempts\":1");
     given_pod("j-0", "\"phase\":\"Pending\"");
 
     struct job_plan first = plan_at(NOW + 600 * INT64_C(1000000));
@@ -1185,6 +1197,37 @@ START_TEST(one_that_ran_and_waits_again_is_requeued)
     given_pod("j-1", "\"phase\":\"Succeeded\"");
     ck_assert_str_eq(state_at(NOW + 3600 * INT64_C(1000000)), "Pending");
     done();
+}
+END_TEST
+
+/* As with a cancel: what the pod did before the order reached it counts. */
+START_TEST(a_pod_that_ended_before_it_was_told_to_says_how_the_job_ended)
+{
+    static const struct {
+        const char *pod, *state, *reason;
+    } cases[] = {
+        {"\"phase\":\"Succeeded\"", "Completed", NULL},
+        {OWN_END, "Failed", "BackoffLimitExceeded"},
+        {RAN("Terminated"), "Deadline", "DeadlineExceeded"},
+        {RAN("DeadlineExceeded"), "Deadline", "DeadlineExceeded"},
+        {RAN("NodeLost"), "Deadline", "DeadlineExceeded"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct json *status;
+
+        given_job("", "\"backoffLimit\":0,\"activeDeadlineSeconds\":60",
+                  "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1");
+        given_deleted_pod("j-0", cases[i].pod);
+        status = plan_at(NOW + 70 * INT64_C(1000000)).status;
+        ck_assert_msg(strcmp(json_get_text(status, "state"), cases[i].state) == 0, "%zu: is %s", i,
+                      json_get_text(status, "state"));
+        ck_assert(has_condition(status, cases[i].reason != NULL ? "Failed" : "Complete"));
+        if (cases[i].reason != NULL)
+            ck_assert_str_eq(json_get_text(json_at(json_get(status, "conditions"), 1), "reason"),
+                             cases[i].reason);
+        done();
+    }
 }
 END_TEST
 
@@ -1498,6 +1541,7 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       a_job_has_not_ended_while_one_of_its_pods_is_ending, a_job_that_wants_fewer_pods_lets_some_go,
       a_pod_that_was_too_many_has_not_failed, a_success_ends_the_row_of_failures,
       a_job_past_its_deadline_fails_and_ends_its_pods,
+      a_pod_that_ended_before_it_was_told_to_says_how_the_job_ended,
       a_job_ends_when_its_limit_no_longer_fits_before_its_deadline,
       a_job_that_runs_goes_on_until_its_deadline,
       a_new_job_is_pending_by_the_first_write_that_is_made_anyway,
