@@ -84,11 +84,12 @@ not_ok "a link that the user may not follow is not written through" \
 id=$(as kilntest1 ksub --parsable -t 0:02 --wrap 'sleep 60')
 ok "a job is ended at its time limit" wait_for 45 state_is "$id" TimedOut
 
-id=$(as kilntest1 ksub --parsable --wrap 'sleep 60')
+# Another test on this machine may have jobs of this user, too.
+id=$(as kilntest1 ksub --parsable --wrap "sleep 60.0$$")
 ok "a job runs" wait_for 10 state_is "$id" Running
 ok "the running job can be cancelled" as kilntest1 kctl cancel "$id"
 ok "its processes are then gone from the node" \
-    wait_for 40 sh -c "! pgrep -u kilntest1 sleep"
+    wait_for 40 sh -c "! pgrep -u kilntest1 -fx 'sleep 60.0$$'"
 
 # --- waiting ------------------------------------------------------------------
 id=$(as kilntest1 ksub --parsable -H --wrap true)
