@@ -10,6 +10,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
+#include <sqlite3.h>
 
 #define QUEUE_MOST 20000 /* ends that are queued with their objects */
 #define BEGIN_US   (INT64_C(1700000000) * 1000000)
@@ -163,18 +164,34 @@ count_rows(struct scene *s, int64_t pods)
     return once;
 }
 
+/* Nobody else can write to the file until it is closed. */
+static sqlite3 *
+lock_file(const struct scene *s)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/history.db", s->place.directory);
+    sqlite3 *db = NULL;
+
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_busy_timeout(db, 10000), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
 START_TEST(ends_that_find_the_queue_full_are_taken_from_the_store_later)
 {
     const int64_t pods = QUEUE_MOST + 500;
     struct history_status status;
     struct scene s;
+    sqlite3 *lock;
 
     scene_init(&s);
     await(&s, 0);
+    lock = lock_file(&s); /* otherwise rows are written before the queue is full */
     end_pods(&s, 1, pods);
     place_settle(&s.place);
     history_status(s.history, &status);
     ck_assert_uint_gt(status.waiting, QUEUE_MOST);
+    ck_assert_int_eq(sqlite3_close(lock), SQLITE_OK);
 
     remove_pod(&s, pods); /* one that did not fit into the queue */
     await(&s, (uint64_t)pods);
