@@ -365,7 +365,7 @@ find_state(const struct job *job, const struct job_pod_counts *t, const struct j
  * count as failures, and with the verdict lost the Job would have failed for
  * them. The record of an array's elements (element_record.h) reads there, too,
  * that a pod without a node did not fail. An order to cancel is in the Job's
- * annotations, and a deadline in its spec, and the verdict waits for the pods: one of
+ * annotations, that of a deadline in a condition, and the verdict waits for the pods: one of
  * them may have come to its end before the order reaches it, which is how the Job has
  * ended then.
  */
@@ -375,12 +375,16 @@ plan_end(const struct job *job, const struct job_pod_counts *t, const struct job
 {
     const bool is_order = verdict->is_order || job_is_cancelled(job);
     const bool is_final = verdict->outcome == JOB_COMPLETE || !is_order;
+    const bool is_recorded =
+        job_has_verdict(job) || job_is_cancelled(job) || job_find_order(job) != NULL;
 
-    plan->delete_active = t->live > 0 && (job_has_verdict(job) || is_order);
+    plan->delete_active = t->live > 0 && is_recorded;
     if (is_final)
         job_report_verdict(report, verdict);
     else if (job_find_state(job) != JOB_STATE_ENDING)
         report->is_urgent = true; /* its user sees that it ends */
+    if (!is_final && !is_recorded)
+        job_report_order(report, verdict);
     if (t->active > 0 || t->ending > 0)
         return;
     if (t->array != NULL && (map_count(t->pods) > 0 || t->array->n_ends > 0))

@@ -92,6 +92,15 @@ job_report_verdict(struct job_report *r, const struct job_verdict *v)
     set_condition(r, v->outcome == JOB_COMPLETE ? "SuccessCriteriaMet" : "FailureTarget", v);
 }
 
+void
+job_report_order(struct job_report *r, const struct job_verdict *v)
+{
+    if (job_find_order(r->job) != NULL)
+        return;
+    begin_conditions(r);
+    add_condition(r, "FailureTarget", "False", v->reason, v->message, r->now_us);
+}
+
 static void
 report_canceller(struct job_report *r)
 {

@@ -53,6 +53,7 @@ void job_report_start(struct job_report *r, int64_t began_us);
 /* Verdict: the condition of the verdict. End: when no pod is left, the final
  * condition.
  */
+void job_report_order(struct job_report *report, const struct job_verdict *verdict);
 void job_report_verdict(struct job_report *r, const struct job_verdict *v);
 void job_report_end(struct job_report *r, const struct job_verdict *v);
 

@@ -179,15 +179,32 @@ judge_failures(const struct job *job, const struct job_pod_counts *t)
     return (struct job_verdict){0};
 }
 
+/* Otherwise a pod that is told to end counts as failed at once. */
+static bool
+awaits_ends(const struct job *job)
+{
+    return job->spec.pod_replacement_policy != NULL
+           && strcmp(job->spec.pod_replacement_policy, "Failed") == 0;
+}
+
 /* Of a job of one pod, how the pod ended by itself before the order reached it is how
- * the Job has ended, as with a cancel. It needs no record: what has passed stays so.
- * With several pods the Job says first that it fails, as upstream's do.
+ * the Job has ended, as with a cancel. The order is recorded before the pod is told.
+ * With several pods, or if the Job does not await their ends, it says first that it
+ * fails, as upstream's do.
  */
 static struct job_verdict
 judge_time(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
     struct job_verdict verdict = judge_deadline(job, t, now_us);
+    const struct job_condition *order = job_find_order(job);
 
+    if (order != NULL)
+        return (struct job_verdict){
+            .outcome = JOB_FAILED,
+            .reason = order->reason != NULL ? order->reason : "",
+            .message = order->message != NULL ? order->message : "",
+            .is_order = true,
+        };
     if (is_past_deadline(job, now_us))
         verdict = (struct job_verdict){
             .outcome = JOB_FAILED,
@@ -196,7 +213,7 @@ judge_time(const struct job *job, const struct job_pod_counts *t, int64_t now_us
         };
     verdict.is_order = verdict.outcome == JOB_FAILED && t->array == NULL && t->is_numbered
                        && !job_is_indexed(job) && job_completions(job) == 1
-                       && job_parallelism(job) <= 1;
+                       && job_parallelism(job) <= 1 && awaits_ends(job);
     return verdict;
 }
 

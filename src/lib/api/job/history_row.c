@@ -201,7 +201,9 @@ find_failure(const struct job *job)
 {
     const struct job_condition *c = job_find_condition(job, "Failed");
 
-    return c != NULL ? c : job_find_condition(job, "FailureTarget");
+    if (c == NULL)
+        c = job_find_condition(job, "FailureTarget");
+    return c != NULL ? c : job_find_order(job);
 }
 
 static bool

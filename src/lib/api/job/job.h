@@ -277,3 +277,8 @@ int job_exit_code(const struct job *job);
 
 /* The condition of that type if its status is True, otherwise NULL. */
 const struct job_condition *job_find_condition(const struct job *job, const char *type);
+
+/* The condition FailureTarget=False of a Job whose deadline has passed: its pod is told
+ * to end, and the Job fails by it if that has not ended by itself before. NULL: none.
+ */
+const struct job_condition *job_find_order(const struct job *job);

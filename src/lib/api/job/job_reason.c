@@ -449,6 +449,8 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
             return tell_failure(f, failed, words);
         if (job_find_condition(job, "Complete") != NULL)
             return JOB_REASON_NONE;
+        if (job_find_order(job) != NULL)
+            return tell_failure(f, job_find_order(job), words);
         if (job_is_cancelled(job)) {
             strbuf_printf(words, "cancelled by %.100s",
                           string_map_find(&job->meta.annotations, ANNOTATION_CANCEL));

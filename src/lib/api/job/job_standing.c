@@ -31,6 +31,18 @@ job_find_condition(const struct job *job, const char *type)
     return NULL;
 }
 
+const struct job_condition *
+job_find_order(const struct job *job)
+{
+    for (unsigned i = 0; i < job->status.conditions.count; i++) {
+        const struct job_condition *c = &job->status.conditions.items[i];
+
+        if (strcmp(c->type, "FailureTarget") == 0 && strcmp(c->status, "False") == 0)
+            return c;
+    }
+    return NULL;
+}
+
 bool
 job_is_finished(const struct job *job)
 {
@@ -132,7 +144,7 @@ job_find_state(const struct job *job)
     if (job_is_finished(job))
         return JOB_STATE_COMPLETED;
     if (job->meta.deleted_at_us != 0 || job_find_condition(job, "FailureTarget") != NULL
-        || job_find_condition(job, "SuccessCriteriaMet") != NULL)
+        || job_find_order(job) != NULL || job_find_condition(job, "SuccessCriteriaMet") != NULL)
         return JOB_STATE_ENDING;
     if (state == JOB_STATE_NONE || job_state_is_ended(state)
         || (state == JOB_STATE_HELD && !job_is_held(job)))

@@ -923,9 +923,14 @@ START_TEST(a_success_ends_the_row_of_failures)
 }
 END_TEST
 
+#define WAITS "\"podReplacementPolicy\":\"Failed\","
+#define ORDER                                                                          \
+    "\"attempts\":1,\"conditions\":[{\"type\":\"FailureTarget\",\"status\":\"False\"," \
+    "\"reason\":\"DeadlineExceeded\"}]"
+
 START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 {
-    given_job("", "\"activeDeadlineSeconds\":60",
+    given_job("", WAITS "\"activeDeadlineSeconds\":60",
               "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1");
     given_pod("j-0", "\"phase\":\"Running\"");
 
@@ -933,9 +938,24 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
     struct job_plan after = plan_at(NOW + 60 * INT64_C(1000000));
 
     ck_assert_int_eq(before.wake_after_us, 1000000);
-    ck_assert(after.delete_active);
+    ck_assert(!after.delete_active);
     ck_assert_str_eq(json_get_text(after.status, "state"), "Ending");
-    ck_assert(!has_condition(after.status, "FailureTarget"));
+    ck_assert_str_eq(json_get_text(json_at(json_get(after.status, "conditions"), 0), "status"),
+                     "False");
+    done();
+    given_job("", WAITS "\"activeDeadlineSeconds\":60",
+              "\"startTime\":\"2023-11-14T22:13:20Z\"," ORDER);
+    given_pod("j-0", "\"phase\":\"Running\"");
+    ck_assert(plan_at(NOW + 60 * INT64_C(1000000)).delete_active);
+    done();
+
+    /* As upstream's: the Job does not await the end. */
+    given_job("", "\"activeDeadlineSeconds\":60",
+              "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1");
+    given_pod("j-0", "\"phase\":\"Running\"");
+    after = plan_at(NOW + 60 * INT64_C(1000000));
+    ck_assert_str_eq(json_get_text(json_at(json_get(after.status, "conditions"), 0), "status"),
+                     "True");
     done();
 
     /* Of several pods the ends are not kept: the Job says first that it fails. */
@@ -1014,7 +1034,7 @@ END_TEST
 
 START_TEST(a_job_that_runs_goes_on_until_its_deadline)
 {
-    given_job("", DEADLINE, "\"attempts\":1");
+    given_job("", WAITS DEADLINE, "\"attempts\":1");
     given_pod("j-0", "\"phase\":\"Running\"");
 
     struct job_plan before = plan_at(NOW + 599 * INT64_C(1000000));
@@ -1022,7 +1042,7 @@ START_TEST(a_job_that_runs_goes_on_until_its_deadline)
 
     ck_assert(!before.delete_active);
     ck_assert_int_eq(before.wake_after_us, 1000001);
-    ck_assert(after.delete_active);
+    ck_assert_str_eq(json_get_text(after.status, "state"), "Ending");
     done();
 }
 END_TEST
@@ -1216,8 +1236,8 @@ START_TEST(a_pod_that_ended_before_it_was_told_to_says_how_the_job_ended)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct json *status;
 
-        given_job("", "\"backoffLimit\":0,\"activeDeadlineSeconds\":60",
-                  "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1");
+        given_job("", WAITS "\"backoffLimit\":0,\"activeDeadlineSeconds\":60",
+                  "\"startTime\":\"2023-11-14T22:13:20Z\"," ORDER);
         given_deleted_pod("j-0", cases[i].pod);
         status = plan_at(NOW + 70 * INT64_C(1000000)).status;
         ck_assert_msg(strcmp(json_get_text(status, "state"), cases[i].state) == 0, "%zu: is %s", i,
