@@ -37,7 +37,7 @@ find_status(const struct job *job)
         return "Terminating";
     if (has_condition(job, "Suspended"))
         return "Suspended";
-    if (has_condition(job, "FailureTarget") || job_is_cancelled(job) || job_find_order(job) != NULL)
+    if (has_condition(job, "FailureTarget") || job_is_cancelled(job))
         return "FailureTarget";
     return "Running";
 }
