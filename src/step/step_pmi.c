@@ -16,10 +16,13 @@
 #include "lib/step/pmi_server.h"
 #include "step/step_state.h"
 
+static const char left_words[] = "has ended and other tasks wait for it";
+
 struct pmi_client {
     struct step_watch watch;
     int fd;             /* -1: closed, or not yet there */
     struct strbuf rest; /* the begin of a line */
+    uint32_t code;      /* of its task, which has ended */
 };
 
 struct step_pmi {
@@ -150,6 +153,10 @@ take_line(struct step *s, unsigned index, const char *line, size_t length)
     case PMI_ABORT:
         end_all(s, rank, (uint32_t)pmi_server_code(p->server), "has aborted the step", true);
         break;
+    case PMI_LEFT:
+        index = pmi_server_left(p->server);
+        end_all(s, s->tasks[index].rank, p->clients[index].code, left_words, true);
+        break;
     case PMI_BROKEN:
         drop(c);
         break;
@@ -268,8 +275,9 @@ step_pmi_end_task(struct step *s, const struct step_task *t, struct step_exit *e
         return;
     read_client(s, index);
     drop(&p->clients[index]);
+    p->clients[index].code = code_of(end);
     if (pmi_server_end(p->server, index))
-        end_all(s, t->rank, code_of(end), "has ended and other tasks wait for it", true);
+        end_all(s, t->rank, code_of(end), left_words, true);
     if (!p->is_ending || end->signal != SIGKILL)
         return;
     *end = (struct step_exit){

@@ -199,11 +199,8 @@ static enum pmi_outcome
 enter_barrier(struct pmi_server *s, unsigned client)
 {
     s->clients[client] = CLIENT_WAITING;
-    for (unsigned i = 0; i < s->n_clients; i++)
-        if (s->clients[i] == CLIENT_ENDED) {
-            s->code = 1;
-            return PMI_ABORT;
-        }
+    if (pmi_server_left(s) < s->n_clients)
+        return PMI_LEFT;
     return is_barrier_full(s) ? PMI_BARRIER : PMI_GO_ON;
 }
 
@@ -365,6 +362,16 @@ pmi_server_merge(struct pmi_server *s, const char *lines, size_t length)
         length -= n + 1;
     }
     return 0;
+}
+
+unsigned
+pmi_server_left(const struct pmi_server *s)
+{
+    unsigned i = 0;
+
+    while (i < s->n_clients && s->clients[i] != CLIENT_ENDED)
+        i++;
+    return i;
 }
 
 int

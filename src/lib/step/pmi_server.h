@@ -31,6 +31,7 @@ enum pmi_outcome {
     PMI_GO_ON,
     PMI_BARRIER, /* all tasks of the node are in the barrier, or have finalized */
     PMI_ABORT,   /* the whole step has to end, with pmi_server_code */
+    PMI_LEFT,    /* the client has entered a barrier that pmi_server_left never will */
     PMI_BROKEN,  /* this client does not speak PMI-1: close its descriptor */
 };
 
@@ -58,3 +59,6 @@ int pmi_server_merge(struct pmi_server *s, const char *lines, size_t length);
 
 /* Look: the exit code of the client that asked to abort. */
 int pmi_server_code(const struct pmi_server *s);
+
+/* A client that has ended without finalizing; n_tasks of the node if there is none. */
+unsigned pmi_server_left(const struct pmi_server *s);

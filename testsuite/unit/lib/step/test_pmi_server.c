@@ -112,7 +112,8 @@ START_TEST(a_rank_that_ends_early_leaves_the_others_waiting)
     ck_assert(pmi_server_end(server, 1));
     ck_assert(!pmi_server_end(server, 1));
     ask(2, "cmd=barrier_in");
-    ck_assert_int_eq(outcome, PMI_ABORT);
+    ck_assert_int_eq(outcome, PMI_LEFT);
+    ck_assert_uint_eq(pmi_server_left(server), 1);
     pmi_server_free(server);
 
     begin(&one);
