@@ -71,6 +71,9 @@ steps_of() { # prints the pids of kiln-steps
         [ "$(readlink "$exe")" != "$cluster/bin/kiln-step" ] || basename "${exe%/exe}"
     done
 }
+no_step_cgroups() {
+    [ -z "$(find /sys/fs/cgroup -path "*/kiln-steps-$$/*" -name 'step-*' 2>/dev/null)" ]
+}
 no_steps() { [ -z "$(steps_of)" ]; }
 krun_of() { # WORD: the pid of the krun with that word
     for exe in /proc/[0-9]*/exe; do
@@ -82,7 +85,7 @@ count_is() { # WORD COUNT: so many processes sleep that long
     [ "$(pgrep -cfx "sleep $1")" -eq "$2" ]
 }
 ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; } # of CPU time
-rss() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
+rss() { awk '/^RssAnon/ { print $2 }' "/proc/$1/status"; }
 
 for kind in n1 n2; do
     allocation $kind 4
@@ -233,8 +236,7 @@ time.sleep(60)' "$cluster/$node/state/steps" >"$cluster/many" &
     pod=$(admin get pod "job-$id-0-r1" -o json | jq -r .metadata.uid)
     is "$what the job runs again, and its steps are counted from 0" \
         "$(step sh -c 'echo $KILN_STEP_ID')" 0
-    empty "$what no cgroup of an earlier step is left" \
-        "$(find /sys/fs/cgroup -path "*/kiln-steps-$$/*" -name 'step-*' 2>/dev/null)"
+    ok "$what no cgroup of an earlier step is left" wait_for 5 no_step_cgroups
     step -n 2 sh -c "$leaves" >"$cluster/out" 2>&1 </dev/null &
     running=$!
     wait_for 10 count_is 54321 8
