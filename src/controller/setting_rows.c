@@ -67,12 +67,28 @@ check_program(const char *path, struct error *err)
     return error_set(err, -EINVAL, "running '%s': %s", path, strerror(errno));
 }
 
+static bool
+has_password(const char *url)
+{
+    const char *scheme_end = strstr(url, "://");
+    const char *user = scheme_end != NULL ? scheme_end + 3 : url;
+    const char *end = strrchr(user, '@');
+
+    return (end != NULL && memchr(user, ':', (size_t)(end - user)) != NULL)
+           || strstr(url, "password=") != NULL;
+}
+
+/* The text itself is not repeated: a mistake may be in a password. */
 static int
 check_database(const char *url, struct error *err)
 {
+    if (has_password(url))
+        return error_set(err, -EINVAL,
+                         "the URL contains a password, which would be seen in logs and lists of "
+                         "processes: it belongs in ~/.pgpass of the service user");
     if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0)
         return 0;
-    return error_set(err, -EINVAL, "'%s' does not begin with \"postgresql://\"", url);
+    return error_set(err, -EINVAL, "it does not begin with \"postgresql://\"");
 }
 
 /* "KEY" or "DOMAIN" with "/" and a star, which only matches names in the domain. */

@@ -113,6 +113,11 @@ old=$(head -1 "$cluster/ids")
 on b delete job "job-$old" >/dev/null
 ok "history has a row of each of them" wait_for 20 has_history b "$old"
 
+# A record that no history can have must not keep the others out.
+sql() { psql -qAtX "$postgres_url?target_session_attrs=read-write" -c "$1" >>"$cluster/log/psql"; }
+sql "INSERT INTO kiln.history (key, at, record)
+    VALUES ('x', 0, '{\"object\": \"x\", \"state\": \"Completed\"}')"
+
 # --- handover ------------------------------------------------------------------------
 head_start c "$address_controller"
 wait_for 20 log_says c "Waiting to lead"
@@ -123,6 +128,8 @@ ok "the next one leads soon" wait_for 8 leads c
 ok "submissions go on after a handover" goes_on 20
 storm_end
 check_storm "handover"
+ok "a record that cannot be written is left out" \
+    wait_for 20 log_says c "history cannot be written, leaving it out"
 ok "the next head has the rows of history that others have written" \
     wait_for 20 has_history c "$old"
 
@@ -141,10 +148,13 @@ storm_end
 check_storm "SIGSTOP"
 
 # --- the database ------------------------------------------------------------------------
+head_start c "$address_controller"
+wait_for 20 log_says c "Waiting to lead.*$cluster/b"
 storm_begin
 signal pg1 KILL
 await_end pg1
 ok "writes wait for the database" wait_for 20 log_says b "Writes wait for the database"
+sleep 11 # longer than a standby waits for a leader that is silent
 postgres_promote pg2
 ok "after a failover of the database writes go on" wait_for 30 log_says b "writes go on"
 ok "submissions go on after the failover" goes_on 40
@@ -153,5 +163,23 @@ check_storm "failover"
 ok "the leader is the same process" is_running b
 ok "the job that has run all the time is complete" wait_for 60 state_is "$long" Completed
 is "it has run once" "$(cat "$cluster/home/kilntest1/long")" "done"
+stop c
+
+# --- mistakes in the database --------------------------------------------------------------
+sql 'REVOKE UPDATE ON kiln.counters FROM kiln'
+as kilntest1 ksub --parsable --wrap true >"$cluster/late.id" 2>>"$cluster/log/ksub" &
+late=$!
+ok "writes wait for a right that was withdrawn" wait_for 20 log_says b "Writes wait.*permission"
+empty "nothing is acknowledged meanwhile" "$(cat "$cluster/late.id")"
+sql 'GRANT UPDATE ON kiln.counters TO kiln'
+wait "$late"
+is "they go on when it is given back" "$?" 0
+sql "UPDATE kiln.counters SET batches = batches - 1;
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'kiln-controller writer'"
+as kilntest1 timeout 3 ksub --parsable --wrap true >/dev/null 2>&1
+await_end b
+ok "a database that lacks what was confirmed is not written to" \
+    log_says b "lacks changes that it had confirmed"
 
 finish

@@ -35,6 +35,9 @@ init() { # URL
 directory "$cluster/none" 700
 init http://127.0.0.1/x
 ok "a URL that is none is refused" test "$code" -eq 64
+init "postgresql://kiln:s3cret/x@127.0.0.1:1/kiln"
+like "a password in the URL is refused" "$said" 'belongs in ~/.pgpass'
+unlike "and not repeated" "$said" 's3cret'
 init postgresql://kiln@127.0.0.1:1/kiln
 like "a server that is not there is said" "$said" "127.0.0.1:1/kiln.*Connection refused.*runs and can"
 init "postgresql://kiln@$postgres_hosts/nowhere"

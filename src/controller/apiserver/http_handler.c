@@ -37,6 +37,7 @@
 #include "controller/apiserver/verbs/job_action.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/apiserver/watch/watch.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/protocol.h"
@@ -275,6 +276,29 @@ serve_api(struct http_exchange *v)
         verbs_start(q, parameters, n_parameters);
 }
 
+/* While the database is silent another controller may lead, which can do at once
+ * what would only wait here. Agents report on, so that no node counts as silent
+ * when the database is there again.
+ */
+static bool
+refuse_change(struct http_exchange *v)
+{
+    enum http_method method = http_request_method(v->http);
+
+    if (method == HTTP_GET || method == HTTP_HEAD || v->principal->type > PRINCIPAL_ADMINISTRATOR
+        || !store_waits(v->server->store))
+        return false;
+    reply_fail(&v->q->reply, &(struct reply_failure){
+                                 .code = 503,
+                                 .reason = "ServiceUnavailable",
+                                 .message = "nothing was changed: the database of the controller "
+                                            "does not answer",
+                                 .retry_after_s = 1,
+                             });
+    answer(v);
+    return true;
+}
+
 static void
 serve(struct http_exchange *v)
 {
@@ -295,6 +319,8 @@ serve(struct http_exchange *v)
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
+    if (refuse_change(v))
+        return;
     if (metrics_token_is_asked(asked.path) && !v->has_metrics_token && !metrics_token_allows(q)) {
         answer(v);
         return;

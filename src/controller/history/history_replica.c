@@ -5,6 +5,7 @@
  */
 #include "controller/history/history_replica.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,11 @@ add_record(int64_t id, const char *text, size_t length, void *context)
     if (history_replica_read_row(c->arena, text, length, &row)) {
         r = history_file_add(c->file, &row, c->err);
         c->rows += r > 0;
+        if (r == -EPROTO) {
+            log_error("Record %lld of the shared history cannot be written, leaving it out: %s",
+                      (long long)id, c->err->text);
+            r = 0;
+        }
     } else {
         log_error("Record %lld of the shared history cannot be read, leaving it out",
                   (long long)id);
@@ -179,6 +185,8 @@ history_replica_append(struct history_replica *replica, struct history_file *fil
 
     if (replica->n_records > 0)
         r = record_log_append(replica->log, replica->records, replica->n_records, &last, err);
+    if (r == -EUCLEAN) /* the database, not the file */
+        r = error_wrap(err, -EIO, "the shared history");
     if (r == 0 && last > 0)
         r = history_file_follow(file, last, err);
     history_replica_discard(replica);

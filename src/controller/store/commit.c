@@ -219,6 +219,7 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
         fail(s, err);
         return;
     }
+    store_note_space(s);
     store_metrics_commit(s->metrics, end - change_log_published(s->change_log),
                          clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
     if (needs_disk(s) && !batch_is_empty(s->gathering))

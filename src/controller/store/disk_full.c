@@ -25,8 +25,29 @@ try_reserve(void *store)
     timer_stop(s->try_reserve);
     s->is_read_only = false;
     writer_spare(s->writer, false);
+    if (store_is_in_database(s)) /* a batch finds out */
+        return;
     log_info("There is space in '%s' again: all requests are accepted again",
              s->settings.location.directory);
+}
+
+/* Nobody can see how much space a database has, so changes are tried anew every
+ * few seconds.
+ */
+static void
+note_database(struct store *s, const char *why)
+{
+    if (!s->is_database_full)
+        log_error("Changes are refused until the database has space: %s", why);
+    s->is_database_full = true;
+}
+
+void
+store_note_space(struct store *s)
+{
+    if (s->is_database_full)
+        log_info("The database has space again: all requests are accepted again");
+    s->is_database_full = false;
 }
 
 void
@@ -36,10 +57,14 @@ store_become_read_only(struct store *s, const char *why)
 
     s->is_read_only = true;
     writer_spare(s->writer, true);
-    log_error("Only reads and deletes are accepted until there is space in "
-              "'%s' (%lld KiB free%s): %s",
-              s->settings.location.directory, (long long)disk_reserve_available(s->reserve) / 1024,
-              released ? ", with the reserve" : "", why);
+    if (!store_is_in_database(s))
+        log_error("Only reads and deletes are accepted until there is space in "
+                  "'%s' (%lld KiB free%s): %s",
+                  s->settings.location.directory,
+                  (long long)disk_reserve_available(s->reserve) / 1024,
+                  released ? ", with the reserve" : "", why);
+    else
+        note_database(s, why);
     if (s->try_reserve == NULL)
         s->try_reserve = timer_new(s->settings.loop, try_reserve, s);
     timer_repeat(s->try_reserve, LOOK_MS);

@@ -29,3 +29,6 @@ void store_notify_refused(struct store *s);
 
 /* Called at the start if the reserve cannot be held. */
 void store_become_read_only(struct store *s, const char *why);
+
+/* A batch was committed. */
+void store_note_space(struct store *s);

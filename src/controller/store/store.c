@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "controller/store/directory/disk_reserve.h"
@@ -98,18 +99,23 @@ make_empty(const struct store_settings *settings)
     return s;
 }
 
-/* The machine and the state directory, for another controller to read. */
+/* The machine and the state directory, for another controller to read. Machines
+ * that were copied have one name and one machine-id; two that run never have the
+ * same boot id.
+ */
 static char *
 name_place(const char *directory)
 {
-    CLEANUP_STRBUF struct strbuf machine = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf boot = STRBUF_INIT;
+    struct stat at = {0};
     char host[256] = "";
 
     (void)gethostname(host, sizeof(host) - 1);
-    if (file_read("/etc/machine-id", 64, &machine, NULL) < 0)
-        strbuf_truncate(&machine, 0);
-    return xasprintf("%s (state directory '%s', machine %.*s)", host, directory,
-                     (int)strcspn(machine.text, "\n"), machine.text);
+    (void)stat(directory, &at);
+    if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot, NULL) < 0)
+        strbuf_truncate(&boot, 0);
+    return xasprintf("%s (state directory '%s', inode %llu, boot %.*s)", host, directory,
+                     (unsigned long long)at.st_ino, (int)strcspn(boot.text, "\n"), boot.text);
 }
 
 int

@@ -88,7 +88,8 @@ struct store {
     bool waits_for_database; /* which has confirmed nothing for a while */
     bool is_flushing;        /* the flush timer runs */
     bool has_failed;
-    bool is_read_only; /* the disk is full */
+    bool is_read_only;     /* the disk is full */
+    bool is_database_full; /* said, until a batch is committed */
     uint64_t n_refused;
     struct disk_reserve *reserve;
     struct scrub *scrub;

@@ -238,8 +238,12 @@ conclude(struct http_client_connection *l, struct http_call *call)
 static void
 finish_answer(struct http_client_connection *l)
 {
-    bool closes = l->reader.closes || l->closes_later;
+    /* Another host may be able to do what this one cannot for now. */
+    bool is_elsewhere = l->reader.status == 503 && l->client->address.n_hosts > 1;
+    bool closes = l->reader.closes || l->closes_later || is_elsewhere;
 
+    if (is_elsewhere)
+        l->client->first_host = l->host + 1;
     l->n_answers++;
     http_client_schedule(l->client);
     if (closes) {
@@ -346,7 +350,7 @@ on_time(evutil_socket_t fd, short events, void *arg)
         fail_connect(l, -ETIMEDOUT, "it does not answer");
         return;
     }
-    l->client->first_host++; /* it may no longer be the one that leads */
+    l->client->first_host = l->host + 1; /* it may no longer be the one that leads */
     error_set(&err, -ETIMEDOUT, "the %s at '%s' has not answered within %" PRId64 " seconds",
               l->client->settings.server, l->client->address.url,
               l->client->settings.answer_ms / 1000);
@@ -500,7 +504,8 @@ dialled(struct bufferevent *bev, int r, const char *why, void *arg)
         fail_connect(l, r, why);
         return;
     }
-    l->client->first_host = http_dial_host(l->dial);
+    l->host = http_dial_host(l->dial);
+    l->client->first_host = l->host;
     http_dial_free(l->dial);
     l->dial = NULL;
     l->bev = bev;

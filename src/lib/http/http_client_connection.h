@@ -64,6 +64,7 @@ struct http_client_connection {
     struct list place;
     enum http_client_connection_state state;
     struct http_dial *dial; /* while CONNECTING; NULL otherwise */
+    unsigned host;          /* of the address, once it is connected */
     struct bufferevent *bev;
     struct event timer;
     struct http_reader reader;

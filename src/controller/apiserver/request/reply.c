@@ -448,7 +448,7 @@ reply_not_stored(struct reply *r, int outcome)
                           .code = 507,
                           .reason = "InsufficientStorage",
                           .message = "nothing was changed: the controller's disk "
-                                     "is full, and until an administrator frees "
+                                     "is full, or its database's, and until an administrator frees "
                                      "space it accepts only reads and deletes",
                           .retry_after_s = 10,
                       });

@@ -150,7 +150,10 @@ add_warnings(struct request *q, struct json *tree)
         store_count_damaged(server->store) + store_count_damaged_since(server->store);
 
     if (store_is_read_only(server->store))
-        warn(q, warnings, "the controller's disk is full: nothing can be changed");
+        warn(q, warnings,
+             store_is_in_database(server->store)
+                 ? "the database has no space: nothing can be changed"
+                 : "the controller's disk is full: nothing can be changed");
     if (store_waits(server->store))
         warn(q, warnings,
              "the database does not answer: changes wait for it, and what is shown may be old");

@@ -22,6 +22,11 @@
 /* After so long without a confirmed beat another controller may soon lead. */
 #define SILENCE_US 7000000
 
+/* By then another one leads for half a minute, and knows nothing of the nodes
+ * whose agents still talk to this one.
+ */
+#define SILENCE_MOST_US 40000000
+
 struct engine_postgres *
 engine_postgres_of(struct engine *engine)
 {
@@ -109,6 +114,8 @@ engine_postgres_retake(struct engine_postgres *e, struct error *err)
     struct postgres *p = NULL;
     int r = postgres_connect(e->url, WRITER, &p, err);
 
+    if (r < 0) /* it could be used once, and somebody will mend it */
+        return error_wrap(err, -EAGAIN, "cannot connect again");
     if (r == 0)
         r = check_holder(e, p, err);
     if (r == 0)
@@ -191,6 +198,11 @@ engine_postgres_check(struct engine *engine, struct error *err)
                          "database '%s' was taken over by another controller: only one may serve "
                          "it",
                          e->where);
+    if (silent_us > SILENCE_MOST_US)
+        return error_set(err, -ESTALE,
+                         "database '%s' has confirmed nothing for %" PRId64 " s, and another "
+                         "controller may lead: this one ends, to wait for the database",
+                         e->where, silent_us / 1000000);
     if (silent_us > SILENCE_US)
         return error_set(err, -EAGAIN,
                          "database '%s' has confirmed nothing for %" PRId64 " s: check the server "
@@ -373,6 +385,8 @@ bring_up(struct engine_postgres *e, const struct engine_waits *waits,
 {
     int r = engine_postgres_await_lead(e, waits, err);
 
+    if (r == 0) /* those that only wait are not ended by the one that leads */
+        r = postgres_exec(e->writer, "SET application_name = '" WRITER "'", err);
     if (r == 0)
         r = tables_upgrade(e->writer, err);
     if (r == 0)

@@ -293,6 +293,20 @@ note_waiting(struct engine_postgres *e, bool *waits, const struct error *why)
     *waits = why != NULL;
 }
 
+/* 1 if the batch is committed, 0 if not. An older backup, or a standby without
+ * all commits, is no place to go on with what is in memory.
+ */
+static int
+is_committed(const struct engine_postgres *e, int64_t before, struct error *err)
+{
+    if (e->batches >= before)
+        return e->batches > before;
+    return error_set(err, -EUCLEAN,
+                     "database '%s' lacks changes that it had confirmed: an older backup was "
+                     "restored, or a standby was promoted that did not have them",
+                     e->where);
+}
+
 /* Applies the batch, however often the session is lost. */
 static int
 apply(struct engine_postgres *e, const struct engine_batch *batch, const struct batch_fold *fold,
@@ -305,10 +319,12 @@ apply(struct engine_postgres *e, const struct engine_batch *batch, const struct 
 
     while (r == -EAGAIN) {
         r = e->writer != NULL ? 0 : engine_postgres_retake(e, err);
-        if (r == 0 && e->batches > before) /* it was committed after all */
-            break;
+        if (r == 0 && (r = is_committed(e, before, err)) > 0)
+            return note_waiting(e, &waits, NULL), 0;
         if (r == 0 && (r = try_batch(e, batch, fold, err)) == 0)
             e->batches++;
+        if (r == -EACCES) /* nothing was committed, and somebody will mend it */
+            r = -EAGAIN;
         if (r != -EAGAIN)
             break;
         postgres_close(e->writer);

@@ -97,18 +97,30 @@ is_free(const struct engine_postgres *e, const struct lead *l)
 }
 
 static int
-try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, struct error *err)
+read_anew(struct engine_postgres *e, struct lead *ret, struct error *err)
 {
-    struct lead now = {0};
-    int r =
-        e->writer != NULL ? 0 : postgres_connect(e->url, "kiln-controller writer", &e->writer, err);
+    int r = e->writer != NULL
+                ? 0
+                : postgres_connect(e->url, "kiln-controller candidate", &e->writer, err);
 
     if (r == 0)
         r = tables_check(e->writer, err);
-    if (r == 0)
-        r = read_lead(e->writer, &now, err);
-    if (r < 0)
+    return r == 0 ? read_lead(e->writer, ret, err) : r;
+}
+
+/* While the database was away the leader could not raise its count, so the time
+ * counts anew from when it can be read again.
+ */
+static int
+try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, struct error *err)
+{
+    struct lead now = {0};
+    int r = read_anew(e, &now, err);
+
+    if (r < 0) {
+        lead_fini(seen);
         return r;
+    }
     if (!is_same(seen, &now)) {
         lead_fini(seen);
         *seen = now;
@@ -150,7 +162,9 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
 
 /* --- the beat -------------------------------------------------------------------- */
 
-/* 1 if this controller leads still, 0 if not. */
+/* 1 if this controller leads still, 0 if not. It may be that the answer is read
+ * long after it came, so the time before the question counts.
+ */
 static int
 beat(struct engine_postgres *e, struct postgres *p, struct error *err)
 {
@@ -197,11 +211,12 @@ static void
 beat_once(struct engine_postgres *e, struct postgres **p, unsigned count)
 {
     int r = *p != NULL ? 0 : postgres_connect(e->url, "kiln-controller beat", p, NULL);
+    int64_t asked_us = clock_boottime_us();
 
     if (r == 0)
         r = beat(e, *p, NULL);
     if (r > 0) {
-        atomic_store(&e->confirmed_us, clock_boottime_us());
+        atomic_store(&e->confirmed_us, asked_us);
         if (count % NOTE_EVERY == 0)
             note_copies(e, *p);
         return;

@@ -38,6 +38,8 @@ static const struct cause {
     {"53300", -EAGAIN, "raise max_connections of the database server"},
     {"53", -ENOSPC, "give the database server more memory or space"},
     {"55P03", -EAGAIN, "another session holds the tables of Kiln"},
+    {"58", -EIO, "look into the log of the database server"},
+    {"XX", -EIO, "look into the log of the database server"},
     {"57", -EAGAIN, "the database server stops or starts"},
     {"08", -EAGAIN, "check that the database server runs and can be reached"},
     {"40", -EAGAIN, "another session holds the tables of Kiln"},

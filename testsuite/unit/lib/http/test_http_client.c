@@ -72,6 +72,10 @@ handle(struct http_request *r, void *arg)
         http_request_on_close(r, give_up, NULL);
         return;
     }
+    if (strcmp(path, "/later") == 0) {
+        http_request_reply(r, 503, "text/plain", "later", 5);
+        return;
+    }
     if (strcmp(path, "/stream") == 0) {
         struct http_stream *s = http_request_stream(r, 200, "text/x");
 
@@ -332,6 +336,30 @@ START_TEST(a_host_that_does_not_answer_is_not_asked_again_first)
     caller_fini(&c);
     server_fixture_stop(&s);
     close(mute);
+}
+END_TEST
+
+/* A host may be cut off from its database, for example. */
+START_TEST(after_a_503_another_host_is_asked)
+{
+    const struct http_client_settings settings = {0};
+    struct server_fixture s;
+    struct caller c;
+    char url[128];
+
+    server_fixture_start(&s, NULL, handle, NULL);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d,127.0.0.1:%d", s.port, s.port);
+    caller_init(&c, url, &settings);
+    ask(&c, HTTP_GET, "/x");
+    ck_assert_str_eq(c.body.text, "GET /x 0: 1"); /* the first connection */
+    ask(&c, HTTP_GET, "/later");
+    ck_assert_int_eq(c.status, 503);
+
+    ask(&c, HTTP_GET, "/x");
+
+    ck_assert_str_eq(c.body.text, "GET /x 0: 2");
+    caller_fini(&c);
+    server_fixture_stop(&s);
 }
 END_TEST
 
@@ -723,6 +751,7 @@ main(void)
     tcase_add_test(tcase, a_unix_socket_serves_as_well);
     tcase_add_test(tcase, a_name_is_looked_up_by_a_worker);
     tcase_add_test(tcase, of_several_hosts_the_one_that_answers_is_asked);
+    tcase_add_test(tcase, after_a_503_another_host_is_asked);
     tcase_add_test(tcase, a_host_that_does_not_answer_is_not_asked_again_first);
     tcase_add_test(tcase, the_pool_keeps_to_its_size);
     tcase_add_test(tcase, a_connection_that_its_server_ends_is_replaced);
