@@ -76,6 +76,13 @@ end_pass(struct scrub *scrub)
     scrub->rest = REST_TICKS;
 }
 
+static const char *
+disk_of(const struct scrub *scrub)
+{
+    return store_is_in_database(scrub->store) ? "the database server"
+                                              : scrub->store->settings.location.directory;
+}
+
 static void
 report_damage(struct scrub *scrub)
 {
@@ -84,7 +91,7 @@ report_damage(struct scrub *scrub)
                   "differs. The object in memory is intact, but the next "
                   "start would keep it aside: save it now (kubectl get -o "
                   "yaml), and check the disk of '%s'",
-                  scrub->keys[i], scrub->store->settings.location.directory);
+                  scrub->keys[i], disk_of(scrub));
         free(scrub->keys[i]);
     }
     scrub->found += scrub->n_keys;
@@ -100,8 +107,8 @@ scrub_done(struct serial_worker_task *task)
     scrub->is_under_way = false;
     report_damage(scrub);
     if (scrub->result < 0 && scrub->result != -EAGAIN) { /* else the database is away */
-        log_error("Cannot check the rows in '%s', trying again later: %s",
-                  scrub->store->settings.location.directory, scrub->err.text);
+        log_error("Cannot check the rows in '%s', trying again later: %s", disk_of(scrub),
+                  scrub->err.text);
         scrub->found++;
     }
     if (scrub->result <= 0)

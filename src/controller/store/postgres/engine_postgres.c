@@ -380,8 +380,8 @@ engine_postgres_create(const char *url, bool anew, bool *ret_was_there, struct e
 }
 
 static int
-bring_up(struct engine_postgres *e, const struct engine_waits *waits,
-         struct engine_counters *ret_counters, struct error *err)
+take_lead(struct engine_postgres *e, const struct engine_waits *waits,
+          struct engine_counters *ret_counters, struct error *err)
 {
     int r = engine_postgres_await_lead(e, waits, err);
 
@@ -393,8 +393,28 @@ bring_up(struct engine_postgres *e, const struct engine_waits *waits,
         r = take_counters(e, ret_counters, err);
     if (r == 0)
         r = engine_postgres_prepare(e->writer, err);
-    if (r == 0)
-        r = postgres_connect(e->url, READER, &e->reader, err);
+    return r;
+}
+
+/* The last words of the leader before may still be under way, and hold locks; or
+ * another controller is quicker.
+ */
+static int
+bring_up(struct engine_postgres *e, const struct engine_waits *waits,
+         struct engine_counters *ret_counters, struct error *err)
+{
+    struct error why = {0};
+    int r;
+
+    while (((r = take_lead(e, waits, ret_counters, &why)) == -EAGAIN || r == -ESTALE)
+           && waits != NULL && waits->waits(&why, waits->context)) {
+        log_warning("Trying to lead again: %s", why.text);
+        postgres_close(e->writer);
+        e->writer = NULL;
+    }
+    if (r < 0)
+        return error_set(err, r, "%s", why.text);
+    r = postgres_connect(e->url, READER, &e->reader, err);
     if (r == 0)
         r = engine_postgres_start_beat(e, err);
     if (r == 0)

@@ -31,6 +31,8 @@ struct engine_postgres {
     char holder[UUID_SIZE];
     bool only_reads; /* attached: it does not lead */
     bool leads;
+    bool has_looked;         /* it has seen the row of the leader, and waits */
+    bool is_refused;         /* and cannot see it now, which was said */
     struct postgres *writer; /* NULL while it is lost */
     struct postgres *reader;
     int64_t epoch;

@@ -135,6 +135,26 @@ try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, str
     return r;
 }
 
+/* A controller that has waited does not end when a password is changed, or while
+ * one of two servers is being set up.
+ */
+static bool
+passes(const struct engine_postgres *e, int r)
+{
+    return r == -EAGAIN || (e->has_looked && (r == -EACCES || r == -ENOENT));
+}
+
+static void
+note_refusal(struct engine_postgres *e, int r, const struct error *why)
+{
+    bool is_refused = r == -EACCES || r == -ENOENT;
+
+    if (is_refused && !e->is_refused)
+        log_warning("Waiting to lead, which is not possible now: %s", why->text);
+    e->is_refused = is_refused;
+    e->has_looked |= r == 0;
+}
+
 int
 engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits *waits,
                            struct error *err)
@@ -144,8 +164,9 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
     int64_t since_us = 0;
     int r;
 
-    while ((r = try_to_lead(e, &seen, &since_us, &why)) == 0 || r == -EAGAIN) {
-        if (r == -EAGAIN) {
+    while ((r = try_to_lead(e, &seen, &since_us, &why)) == 0 || passes(e, r)) {
+        note_refusal(e, r, &why);
+        if (r < 0) {
             postgres_close(e->writer);
             e->writer = NULL;
         }
