@@ -201,7 +201,7 @@ like "only administrators name accounts" \
 id=$(as kilntest1 sbatch --parsable -A SIX@V100 -t 10 -o acc.out --wait --wrap 'echo $SLURM_JOB_ACCOUNT')
 like "a job has its account in any letters, and its spelling in its environment" \
     "$(cat "$cluster/home/kilntest1/acc.out")" '^six@v100$'
-is_in_history() { [ -n "$(a -n -X -P -A six@v100 -o jobid)" ]; }
+is_in_history() { as kilntest1 kctl history --account six@v100 -o json | jq -e '.items | length > 0' >/dev/null; }
 wait_for 20 is_in_history
 is "sacct -A finds it, and shows it" "$(a -n -X -P -A Six@v100 -o jobid,account)" "$id|six@v100"
 is "... by the name of the namespace, too" "$(a -n -X -P -A six-v100 -o jobid,account)" "$id|six@v100"
@@ -221,6 +221,37 @@ wait_for 20 is_in_state "$held" CANCELLED
 is "a Reservation may name it so" "$(admin reserve course --nodes n1 --start now+1hour --duration 1h \
     --accounts SIX@v100 >/dev/null 2>&1; admin get reservation course -o json | jq -c .spec.accounts)" \
     '["six-v100"]'
+
+# Another process has the file of history, so that no row is written meanwhile.
+hold_history() {
+    /usr/bin/python3 - "$cluster/state/history.db" "$cluster/held" "$cluster/let-go" <<'EOF'
+import os, sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=20)
+db.execute("BEGIN IMMEDIATE")
+open(sys.argv[2], "w").close()
+end = time.time() + 100
+while time.time() < end and not os.path.exists(sys.argv[3]):
+    time.sleep(0.1)
+db.execute("ROLLBACK")
+EOF
+}
+hold_history &
+wait_for 20 test -e "$cluster/held"
+id=$(as kilntest1 sbatch --parsable -J late -t 10 --wait --wrap 'exit 4')
+array=$(as kilntest1 sbatch --parsable -J late -a 3,5 -t 10 --wait --wrap true)
+is "history has no row of the job yet" "$(as kilntest1 kctl history -j "$id" -o json | jq '.items | length')" 0
+is "sacct shows a job that has just ended, and the tasks of an array, by their name" \
+    "$(a -X -P -n --name late -S now-1hour -o jobid,state,exitcode)" "$id|FAILED|4:0
+${array}_3|COMPLETED|0:0
+${array}_5|COMPLETED|0:0"
+is "... with -D, too" "$(a -D -X -P -n --name late -S now-1hour -o jobid | sort -u | wc -l)" 3
+: >"$cluster/let-go"
+has_late_rows() { [ "$(as kilntest1 kctl history -o json | jq '[.items[] | select(.name == "late")] | length')" = 3 ]; }
+wait_for 40 has_late_rows
+is "... and once when history has it" "$(a -D -X -P -n --name late -S now-1hour -o jobid,state)" \
+    "$id|FAILED
+${array}_3|COMPLETED
+${array}_5|COMPLETED"
 
 stop controller
 like "a controller that is away" "$(as kilntest1 timeout 60 sacct 2>&1; echo $?)" \

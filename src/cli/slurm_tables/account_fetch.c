@@ -22,6 +22,9 @@
 #define MOST_SINGLE 20
 #define SECOND_US   INT64_C(1000000)
 
+/* History has the row of an attempt a moment after its end, later when ends come in a storm. */
+#define LATE_ROWS_US (60 * SECOND_US)
+
 struct account_fetching {
     struct slurm_client *client;
     const struct account_query *query;
@@ -114,7 +117,8 @@ is_wanted(const struct account_fetching *f, const struct account_row *row)
         return false;
     if (q->until_us != 0 && began > q->until_us)
         return false;
-    if (job_state_is_ended(row->state) && row->end_us < q->since_us)
+    if (job_state_is_ended(row->state) && row->end_us < q->since_us
+        && (row->live == NULL || row->end_us != 0))
         return false;
     return has_wanted_size(q, row) && name_list_has(q->users, row->user)
            && name_list_has(f->accounts, row->account)
@@ -137,9 +141,53 @@ only_one(const char *list)
     return list != NULL && strchr(list, ',') == NULL ? list : NULL;
 }
 
-/* History has the row of a job a moment after its end: until then, a job that is named is
- * shown as it is.
+static int
+compare_ids(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The rows from `first` on are of Jobs that have ended. Those that had still been active when the
+ * others were asked for are in the list twice.
  */
+static void
+drop_ended_since(struct account_fetching *f, size_t first)
+{
+    struct queue_rows *live = &f->live;
+    const size_t n_ended = live->count - first;
+    int64_t *ids = arena_new_array(f->arena, int64_t, n_ended + 1);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n_ended; i++)
+        ids[i] = live->items[first + i].id;
+    qsort(ids, n_ended, sizeof(*ids), compare_ids);
+    for (size_t i = 0; i < live->count; i++)
+        if (i >= first
+            || bsearch(&live->items[i].id, ids, n_ended, sizeof(*ids), compare_ids) == NULL)
+            live->items[kept++] = live->items[i];
+    live->count = kept;
+}
+
+/* After the active ones and before history, so that a job is in at least one of the three. */
+static int
+fetch_just_ended(struct account_fetching *f, struct queue_query query, struct error *err)
+{
+    const size_t first = f->live.count;
+    const int64_t since_us = f->now_us - LATE_ROWS_US;
+    int r;
+
+    query.states = JOB_STATES_ENDED;
+    query.is_finished = true;
+    query.since_us = query.since_us > since_us ? query.since_us : since_us;
+    r = queue_fetch(f->client, &query, f->arena, &f->live, err);
+    if (r == 0 && f->live.count > first)
+        drop_ended_since(f, first);
+    return r;
+}
+
+/* History has the row of a job a moment after its end: until then, the job is shown as it is. */
 static int
 fetch_live(struct account_fetching *f, struct error *err)
 {
@@ -153,8 +201,12 @@ fetch_live(struct account_fetching *f, struct error *err)
         .since_us = q->since_us != 0 ? q->since_us : 1,
     };
 
-    if (q->jobs.count == 0 || q->jobs.count > MOST_SINGLE)
-        return queue_fetch(f->client, &query, f->arena, &f->live, err);
+    if (q->jobs.count == 0 || q->jobs.count > MOST_SINGLE) {
+        const int r = queue_fetch(f->client, &query, f->arena, &f->live, err);
+
+        return r == 0 && (query.states & JOB_STATES_ENDED) == 0 ? fetch_just_ended(f, query, err)
+                                                                : r;
+    }
     for (size_t i = 0; i < q->jobs.count; i++) {
         bool is_double = false;
         int r;
@@ -251,12 +303,22 @@ is_of_same(const struct account_row *a, const struct account_row *b)
     return a->id == b->id && a->task == b->task && a->tasks == NULL && b->tasks == NULL;
 }
 
+/* The store knows how a task of an array ended when its pod is removed, and only history when. */
+static bool
+is_without_times(const struct account_row *live)
+{
+    return live->start_us == 0 && live->end_us == 0 && job_state_is_ended(live->state);
+}
+
 /* A row of the job itself, and one of history about the same attempt. */
 static bool
 is_same_attempt(const struct account_row *a, const struct account_row *b)
 {
-    return is_of_same(a, b) && start_key(a) == start_key(b) && !a->is_since && !b->is_since
-           && (a->live == NULL) != (b->live == NULL);
+    const struct account_row *live = a->live != NULL ? a : b;
+
+    return is_of_same(a, b) && !a->is_since && !b->is_since
+           && (a->live == NULL) != (b->live == NULL)
+           && (start_key(a) == start_key(b) || (is_without_times(live) && a->state == b->state));
 }
 
 /* A job may end between the two requests, and may be started again then, also within the same
@@ -328,7 +390,8 @@ choose(struct account_fetching *f)
         if (before != NULL && is_same_attempt(before, row)) {
             const struct queue_row *live = row->live != NULL ? row->live : before->live;
 
-            *before = *row;
+            if (row->live == NULL)
+                *before = *row;
             before->live = live;
             continue;
         }

@@ -516,8 +516,11 @@ fetch_all(struct fetching *f, enum queue_need need, struct error *err)
     struct client_request request = {
         .verb = CLIENT_LIST,
         .kind = &job_kind,
-        .field_selector =
-            job_selection_fields(&selection, is_active ? "status.finished=false" : NULL, f->arena),
+        .field_selector = job_selection_fields(&selection,
+                                               is_active        ? "status.finished=false"
+                                               : q->is_finished ? "status.finished=true"
+                                                                : NULL,
+                                               f->arena),
         .accept = listing_accept(&(struct listing_style){0}),
         .limit = PAGE,
     };

@@ -27,6 +27,7 @@ struct queue_query {
     const char *partition; /* NULL: all */
     const char *node;      /* NULL: all */
     int64_t since_us;      /* jobs that ended before are left out; 0: MinJobAge */
+    bool is_finished;      /* only Jobs that have ended as a whole, by the server's index */
     bool has_all_tasks;    /* the tasks of arrays that wait have rows of their own */
     bool keeps_units;
 };
