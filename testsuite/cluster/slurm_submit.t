@@ -143,6 +143,7 @@ mkdir "$cluster/mails"
 cat >"$cluster/mailer" <<'SH'
 #!/bin/sh
 folder=$(dirname "$0")/mails
+[ "$3" != nosuch ] || { echo "$3" >>"$folder/../refused"; exit 67; }
 [ ! -e "$folder/../broken" ] || { echo "no smarthost"; exit 75; }
 file=$(mktemp "$folder/.new.XXXXXX")
 { echo "Arguments: $*"; cat; } >"$file"
@@ -153,6 +154,7 @@ echo "{mailProgram: $cluster/mailer, mailsPerHour: 8}" >"$cluster/mail.yaml"
 stop controller KILL
 cluster_controller --config "$cluster/mail.yaml"
 # Earlier jobs of the other user have asked for mail, too, and get it now.
+is_marked() { [ "$(admin get job "$1" -o json | jq -r '.metadata.annotations["kiln.hpc/mailed"]')" != null ]; }
 # The subjects of the mails about a job, sorted.
 subjects() { sed -n "s/^Subject: Kiln \(.*Job_id=$1[_ ].*\)/\1/p" "$cluster"/mails/mail.* 2>/dev/null | sort; }
 has_mails() { [ "$(subjects "$1" | wc -l)" -ge "$2" ]; }
@@ -174,6 +176,10 @@ id=$(as kilntest2 sbatch --parsable --mail-type=TIME_LIMIT_50 -t 1 -J half -o ou
 admin update "$id" time=0:04 >/dev/null
 wait_for 20 has_mails "$id" 1
 is "half of the time limit" "$(subjects "$id")" "Job_id=$id Name=half Reached 50% of time limit"
+# An address that the program refuses is not tried again: the mark says that it was tried.
+id=$(as kilntest2 sbatch --parsable -W -J gone --mail-type=END --mail-user=nosuch -t 5 -o out --wrap true)
+wait_for 20 is_marked "$id"
+is "mail to an address that the program refuses is tried once" "$(cat "$cluster/refused")" "nosuch"
 : >"$cluster/broken"
 id=$(as kilntest2 sbatch --parsable -W -J later --mail-type=END -t 5 -o out --wrap true)
 stop controller KILL
@@ -183,7 +189,6 @@ wait_for 20 has_mails "$id" 1
 for i in 1 2 3 4 5 6; do
     last=$(as kilntest2 sbatch --parsable -W -J "many$i" --mail-type=END -t 5 -o out --wrap true)
 done
-is_marked() { [ "$(admin get job "$1" -o json | jq -r '.metadata.annotations["kiln.hpc/mailed"]')" != null ]; }
 wait_for 20 is_marked "$last"
 stop controller KILL
 cluster_controller --config "$cluster/mail.yaml"

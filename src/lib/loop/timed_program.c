@@ -27,6 +27,7 @@ struct timed_program {
     struct timer *timer;
     int64_t limit_ms;
     bool is_late;
+    int exit_status; /* -1: it has not exited by itself */
     timed_program_done_fn *done;
     void *context;
     size_t length; /* of `line` */
@@ -121,6 +122,8 @@ on_exit_of_child(const struct child_exit *exit, void *arg)
     for (unsigned i = 0; i < READ_MOST / 4096 && p->fd >= 0 && read_some(p); i++)
         ;
     close_output(p);
+    if (exit->is_known && WIFEXITED(exit->status) && !p->is_late)
+        p->exit_status = WEXITSTATUS(exit->status);
     add_failure(p, exit, &failure);
     p->done(failure.length > 0 ? failure.text : NULL, p->context);
 }
@@ -149,6 +152,7 @@ timed_program_start(struct loop *loop, const struct timed_program_plan *plan,
     p = xnew(struct timed_program);
     p->fd = ends[0];
     p->limit_ms = plan->limit_ms;
+    p->exit_status = -1;
     p->done = done;
     p->context = context;
     r = child_spawn(loop,
@@ -172,6 +176,12 @@ timed_program_start(struct loop *loop, const struct timed_program_plan *plan,
     timer_start(p->timer, plan->limit_ms);
     *ret_program = p;
     return 0;
+}
+
+int
+timed_program_exit_status(const struct timed_program *p)
+{
+    return p->exit_status;
 }
 
 void

@@ -39,3 +39,6 @@ int timed_program_start(struct loop *loop, const struct timed_program_plan *plan
                         timed_program_done_fn *done, void *context,
                         struct timed_program **ret_program, struct error *err);
 DEFINE_CLEANUP(struct timed_program, timed_program_free)
+
+/* Look. The exit status of a program that has exited by itself; else -1. */
+int timed_program_exit_status(const struct timed_program *p);

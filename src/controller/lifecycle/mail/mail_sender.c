@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "controller/lifecycle/mail/mail_due.h"
@@ -102,6 +103,23 @@ find_account(struct mail_sender *m, const struct object *job)
     return a;
 }
 
+/* Whether the program says that it will never take this mail. Tried again for hours, mails
+ * to addresses that do not exist would take the turns of other users' mail.
+ */
+static bool
+is_refused(const struct timed_program *program)
+{
+    switch (timed_program_exit_status(program)) {
+    case EX_USAGE:
+    case EX_DATAERR:
+    case EX_NOUSER:
+    case EX_NOHOST:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* A mail that the program did not take is not one that the user got. */
 static void
 refund(struct mail_sender *m, const struct object *job)
@@ -145,6 +163,10 @@ on_done(const char *failure, void *context)
     struct mail_sender *m = p->sender;
     const struct object *job = object_cache_find_key(m->s.cache, &job_kind, p->key);
 
+    if (failure != NULL && is_refused(p->program)) {
+        log_warning("mail about job '%s': '%s': %s; it is not sent", p->key, m->s.program, failure);
+        failure = NULL;
+    }
     if (failure != NULL) {
         log_warning("mail about job '%s': '%s': %s; trying again", p->key, m->s.program, failure);
         refund(m, job);

@@ -19,6 +19,7 @@
 static struct loop *loop;
 static char *failure; /* NULL: it succeeded */
 static unsigned n_done;
+static int exit_status;
 
 static void
 on_done(const char *words, void *context)
@@ -52,6 +53,7 @@ run(const char *script, int64_t limit_ms)
                      0);
     loop_run(loop);
     ck_assert_uint_eq(n_done, 1);
+    exit_status = timed_program_exit_status(program);
     timed_program_free(program);
     loop_free(loop);
     return failure != NULL ? failure : "fine";
@@ -60,10 +62,13 @@ run(const char *script, int64_t limit_ms)
 START_TEST(the_last_line_says_why_a_program_failed)
 {
     ck_assert_str_eq(run("echo all is well", 10000), "fine");
+    ck_assert_int_eq(exit_status, 0);
     ck_assert_str_eq(run("exit 3", 10000), "exit status 3");
+    ck_assert_int_eq(exit_status, 3);
     ck_assert_str_eq(run("echo one; echo two >&2; echo; exit 3", 10000), "two (exit status 3)");
     ck_assert_str_eq(run("printf 'no newline'; exit 1", 10000), "no newline (exit status 1)");
     ck_assert_str_eq(run("kill -9 $$", 10000), "it was ended by signal 9");
+    ck_assert_int_eq(exit_status, -1);
     ck_assert_str_eq(run("printf 'a\\033[1m\\001\\377b'; exit 1", 10000),
                      "a?[1m??b (exit status 1)");
 }
