@@ -26,6 +26,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/version/version.h"
 #include "step/step_state.h"
 
 #define LINK_FD  0
@@ -344,13 +345,39 @@ kill_rest(struct step *s)
     }
 }
 
-int
-main(void)
+static int
+print_usage(const char *option)
 {
-    struct step *s = xnew(struct step);
+    if (strcmp(option, "--version") == 0) {
+        printf("kiln-step %s\n", version_text());
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(option, "--help") == 0) {
+        printf("Usage: kiln-step\n"
+               "Runs the tasks of one step on one node. Started by kiln-agent, which passes it\n"
+               "the connection of krun; not for use by hand.\n"
+               "\n"
+               "      --help     show this\n"
+               "      --version  show the version\n");
+        return EXIT_SUCCESS;
+    }
+    fprintf(stderr,
+            "kiln-step: unexpected argument '%s'; kiln-agent starts this program, without "
+            "arguments\n",
+            option);
+    return EXIT_FAILURE;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct step *s;
     struct error err = {0};
     int r;
 
+    if (argc > 1)
+        return print_usage(argv[1]);
+    s = xnew(struct step);
     s->arena = arena_new(0);
     step_channel_init(&s->link.channel, LINK_FD, NULL);
     strbuf_init(&s->link.out);
