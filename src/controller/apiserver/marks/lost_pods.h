@@ -30,8 +30,15 @@ struct lost_pod {
 void lost_pods_free(struct lost_pods *lost);
 struct lost_pods *lost_pods_new(void) OWNED_BY(lost_pods_free);
 
-/* Change. Replaces what was noted of a pod of that name before. */
-void lost_pods_note(struct lost_pods *lost, const char *namespace, const char *name,
+/* The most that is noted for one node, above what an agent says in one request: it may
+ * be a user's, who can name any number of pods of an own Job.
+ */
+#define LOST_PODS_NODE_BYTES (4u << 20)
+
+/* Change. Replaces what was noted of a pod of that name before. Returns false, and notes
+ * nothing, when the node has said too much.
+ */
+bool lost_pods_note(struct lost_pods *lost, const char *namespace, const char *name,
                     const struct lost_pod *pod);
 
 /* Look. Find: the pod of that name that the Job had, or NULL; borrowed. */

@@ -15,6 +15,7 @@
  * has no node becomes it: watchers see a change to another uid, as after a watch
  * that missed a deletion, and nobody counts a pod that was removed.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/log.h"
+#include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -60,6 +62,7 @@ struct held_list {
     struct request *q;
     struct store_txn *txn; /* NULL: nothing is written yet */
     struct revision_ranges lost, skipped;
+    unsigned n_left_out;
 };
 
 /* The node of a rootless agent has only pods of its user, whatever it says. */
@@ -262,18 +265,19 @@ find_job(const struct request *q, const struct held_pod *held, const struct json
 }
 
 static void
-note_lost(const struct request *q, const struct held_pod *held)
+note_lost(struct held_list *l, const struct held_pod *held)
 {
     CLEANUP_STRBUF struct strbuf allocation = STRBUF_INIT;
 
     json_print(held->allocation, &allocation);
-    lost_pods_note(q->server->lost_pods, held->namespace, held->name,
-                   &(struct lost_pod){
-                       .uid = held->uid,
-                       .job_uid = held->job_uid,
-                       .node = held->node,
-                       .allocation = allocation.text,
-                   });
+    if (!lost_pods_note(l->q->server->lost_pods, held->namespace, held->name,
+                        &(struct lost_pod){
+                            .uid = held->uid,
+                            .job_uid = held->job_uid,
+                            .node = held->node,
+                            .allocation = allocation.text,
+                        }))
+        l->n_left_out++;
 }
 
 /* ---- The list ---- */
@@ -332,13 +336,25 @@ take_known(struct held_list *l, const struct object *pod, const struct held_pod 
     return true;
 }
 
+/* The "-r2" at the end of a name; NULL: it has none. A Job's own name may have more. */
+static const char *
+find_suffix(const char *name)
+{
+    const char *digits = name + strlen(name);
+
+    while (digits > name && isdigit((unsigned char)digits[-1]))
+        digits--;
+    return *digits != '\0' && digits - name > 2 && strncmp(digits - 2, "-r", 2) == 0 ? digits - 2
+                                                                                     : NULL;
+}
+
 /* A later attempt is known: an earlier one that was made meanwhile, and has no node, is
  * over.
  */
 static bool
 end_earlier_made(struct held_list *l, const struct held_pod *held)
 {
-    const char *suffix = strstr(held->name, "-r");
+    const char *suffix = find_suffix(held->name);
     const int64_t attempt = suffix != NULL ? strtoll(suffix + 2, NULL, 10) : 0;
     bool is_fine = true;
 
@@ -365,8 +381,15 @@ take_lost(struct held_list *l, const struct held_pod *held, const struct json *i
 
     if (job == NULL || !may_have(l->q, held->node, job))
         return true;
-    note_lost(l->q, held);
+    note_lost(l, held);
     return end_earlier_made(l, held);
+}
+
+/* It names directories and rows, and the agent may be a user's. */
+static bool
+is_uid(const char *text)
+{
+    return strlen(text) == UUID_SIZE - 1 && strspn(text, "0123456789abcdef-") == UUID_SIZE - 1;
 }
 
 /* Takes the item if the store has a pod of that name, or if it has none. */
@@ -383,7 +406,8 @@ take(struct held_list *l, const struct json *item, bool is_known)
     };
     const struct object *pod;
 
-    if (held.namespace == NULL || held.name == NULL || held.uid == NULL || held.allocation == NULL)
+    if (held.namespace == NULL || held.name == NULL || held.uid == NULL || !is_uid(held.uid)
+        || held.allocation == NULL)
         return true;
     pod = store_find(l->q->server->store, STORE_PENDING, &pod_kind, held.namespace, held.name);
     if ((pod != NULL) != is_known)
@@ -419,6 +443,10 @@ take_held(struct request *q, struct store_txn **txn)
     /* Later attempts come first: they tell that earlier ones are over. */
     is_fine = take_all(&l, false) && take_all(&l, true);
     *txn = l.txn;
+    if (l.n_left_out > 0)
+        log_warning("node '%s' has told of more pods that the store has lost than are noted for a "
+                    "node (%u MiB): %u were left out, and may run again",
+                    q->route.name, LOST_PODS_NODE_BYTES >> 20, l.n_left_out);
     return is_fine;
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "controller/apiserver/marks/lost_pods.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/request/server.h"
 #include "testsuite/lib/suite.h"
@@ -669,6 +670,79 @@ START_TEST(a_pod_that_was_lost_is_the_one_that_its_job_gets)
 }
 END_TEST
 
+/* What an agent says becomes names of files and rows. */
+START_TEST(a_job_with_an_r_in_its_name_and_a_uid_that_is_none)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP(scratch_freep) char *copy = NULL;
+    CLEANUP_FREE char *mark = NULL, *job = NULL, *body = NULL, *second = NULL, *p = NULL;
+    CLEANUP_FREE char *p2 = NULL, *made = NULL;
+    int64_t lost;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+
+        ck_assert_int_eq(a.code, 201);
+        job = xstrdup(answer_get(&a, "metadata.uid"));
+    }
+    copy_directory(&w, &copy);
+    free(add_pod(&w, "x"));
+    lost = store_revision(w.store);
+    mark = next_mark(&w, NULL);
+
+    go_on_with(&w, copy);
+    p = make_pod(&w, job, "train-resnet-0", 0);
+    p2 = make_pod(&w, job, "j-0", 0);
+    second = item_of_job("train-resnet-0-r1", 7, lost, job);
+    body = xasprintf("{\"mark\":\"%s\",\"listsPods\":true,\"listsEnded\":true,\"pods\":["
+                     "{\"namespace\":\"default\",\"name\":\"j-0\",\"uid\":\"../../etc\","
+                     "\"revision\":%lld,\"job\":{\"name\":\"j\",\"uid\":\"%s\"},"
+                     "\"allocation\":{\"cpus\":\"1\",\"memoryNodes\":\"0\"}},"
+                     "{\"namespace\":\"default\",\"name\":\"j-1\",\"uid\":\"../../etc\","
+                     "\"revision\":%lld,\"job\":{\"name\":\"j\",\"uid\":\"%s\"},"
+                     "\"allocation\":{\"cpus\":\"1\",\"memoryNodes\":\"0\"}}],"
+                     "\"ended\":[%s]}",
+                     mark, (long long)lost, job, (long long)lost, job, second);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_POST, NODES "/n1/mark", body), 201);
+    check_pod(&w, "train-resnet-0", p, "", "Failed");
+    check_pod(&w, "j-0", p2, "", "Pending");
+    made = make_pod(&w, job, "j-1", 0);
+    ck_assert_str_ne(made, "../../etc");
+    check_pod(&w, "j-1", made, "", "Pending");
+}
+END_TEST
+
+/* A user's agent can name any number of pods of its user's Job. */
+START_TEST(what_is_noted_for_a_node_is_bounded)
+{
+    struct lost_pods *lost = lost_pods_new();
+    CLEANUP_FREE char *large = xmalloc(1u << 20);
+    struct lost_pod pod = {.uid = "u", .job_uid = "j", .node = "n1", .allocation = large};
+    unsigned n = 0;
+
+    memset(large, 'x', (1u << 20) - 1);
+    large[(1u << 20) - 1] = '\0';
+    for (int i = 0; i < 10; i++) {
+        CLEANUP_FREE char *name = xasprintf("p-%d", i);
+
+        n += lost_pods_note(lost, "default", name, &pod);
+        n += lost_pods_note(lost, "default", "p-0", &pod); /* again: it takes no more */
+    }
+    ck_assert_uint_eq(n, 13); /* three, and ten times the same */
+    pod.node = "n2";
+    ck_assert(lost_pods_note(lost, "default", "p-0", &pod));
+    pod.node = "n1";
+    ck_assert(
+        lost_pods_note(lost, "default", "p-9", &pod)); /* in the place of the one that moved */
+    ck_assert_ptr_nonnull(lost_pods_find(lost, "default", "p-9", "j"));
+    lost_pods_free(lost);
+}
+END_TEST
+
 /* What has ended is asked for, with the second request, only if there was a copy. */
 START_TEST(what_has_ended_is_asked_for_after_a_copy)
 {
@@ -716,4 +790,6 @@ SUITE("cluster_mark", a_new_job_waits_for_the_node_that_was_ready,
       a_copy_that_was_opened_twice_knows_what_it_lacks, a_copy_learns_how_far_it_is_behind,
       each_branch_of_a_copy_lacks_the_other, a_forged_chain_is_not_read,
       no_pod_is_bound_before_the_nodes_have_reported, a_pod_that_a_node_has_is_bound_to_it,
-      a_pod_that_was_lost_is_the_one_that_its_job_gets, what_has_ended_is_asked_for_after_a_copy)
+      a_pod_that_was_lost_is_the_one_that_its_job_gets,
+      a_job_with_an_r_in_its_name_and_a_uid_that_is_none, what_is_noted_for_a_node_is_bounded,
+      what_has_ended_is_asked_for_after_a_copy)
