@@ -65,6 +65,9 @@ tick(void *arg)
     leader_election_tick(e->leadership);
 }
 
+/* Of the controllers of one database only one leads, whose word ends all others'. */
+#define GROUP "controllers-of-the-database"
+
 /* The state directory is locked, so no two controllers use it at a time: an
  * earlier holder with this identity was an earlier process of this controller.
  */
@@ -74,7 +77,7 @@ identity_of(const struct controller_settings *settings)
     char host[256] = "";
 
     gethostname(host, sizeof(host) - 1);
-    return xasprintf("%s_%s", host, settings->state_dir);
+    return xasprintf("%s_%s", host, settings->database != NULL ? GROUP : settings->state_dir);
 }
 
 /* As client-go's leaderelection/metrics. */
@@ -112,6 +115,7 @@ election_new(const struct election_settings *s)
         .namespace = n.lease_namespace,
         .name = name,
         .identity = identity,
+        .group = s->settings->database != NULL ? GROUP : NULL,
         .lease_us = n.lease_us,
         .renew_us = n.renew_us,
         .retry_us = n.retry_us,

@@ -72,6 +72,14 @@ is_held_by_me(const struct leader_election *l)
 }
 
 static bool
+is_in_group(const struct leader_election *l, const char *holder)
+{
+    const char *rest = strchr(holder, '_');
+
+    return l->settings.group != NULL && rest != NULL && strcmp(rest + 1, l->settings.group) == 0;
+}
+
+static bool
 is_held_by_other(const struct leader_election *l)
 {
     const struct lease_spec *spec;
@@ -79,7 +87,7 @@ is_held_by_other(const struct leader_election *l)
     if (l->seen == NULL || is_held_by_me(l))
         return false;
     spec = &lease_of(l->seen)->spec;
-    return spec->holder != NULL && *spec->holder != '\0'
+    return spec->holder != NULL && *spec->holder != '\0' && !is_in_group(l, spec->holder)
            && l->seen_us + spec->duration_s * SECOND_US > now_us(l);
 }
 

@@ -28,6 +28,10 @@ struct leader_election_settings {
     const char *namespace;
     const char *name; /* of the Lease */
     const char *identity;
+    /* Holders "NAME_GROUP" exclude each other by other means, so that one that is
+     * there is from before: its lease is taken at once. May be NULL; not copied.
+     */
+    const char *group;
     int64_t lease_us;
     int64_t renew_us; /* the deadline */
     int64_t retry_us;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/client/leader_election.h"
 
+#include <string.h>
 #include <check.h>
 #include <stdio.h>
 
@@ -50,6 +51,7 @@ begin(struct candidate *c, const char *identity)
         .namespace = "kube-system",
         .name = "kube-scheduler",
         .identity = identity,
+        .group = strchr(identity, '_') != NULL ? "heads" : NULL,
         .lease_us = 15 * FAKE_SECOND,
         .renew_us = 10 * FAKE_SECOND,
         .retry_us = 2 * FAKE_SECOND,
@@ -196,6 +198,26 @@ START_TEST(oneself_before_a_restart_is_not_waited_for)
 }
 END_TEST
 
+START_TEST(who_took_over_from_the_same_group_does_not_wait)
+{
+    struct candidate c = {0}, d = {0};
+
+    setup();
+    begin(&c, "one_heads");
+    begin(&d, "two_heads");
+    pass(&c, 1);
+    pass(&d, 1);
+
+    ck_assert(leads(&d));
+    ck_assert_str_eq(lease()->holder, "two_heads");
+    pass(&a, 1);
+    ck_assert(!leads(&a));
+    leader_election_free(c.leadership);
+    leader_election_free(d.leadership);
+    teardown();
+}
+END_TEST
+
 START_TEST(a_lease_that_somebody_deleted_is_made_again_at_once)
 {
     setup();
@@ -252,4 +274,4 @@ SUITE("leadership", a_lease_that_somebody_deleted_is_made_again_at_once,
       a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before,
       who_cannot_renew_stops_at_the_deadline_before_the_lease_runs_out,
       who_comes_back_finds_another_in_its_place_and_is_well,
-      oneself_before_a_restart_is_not_waited_for)
+      oneself_before_a_restart_is_not_waited_for, who_took_over_from_the_same_group_does_not_wait)
