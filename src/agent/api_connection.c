@@ -19,6 +19,11 @@
 #include "lib/http/http_client.h"
 #include "lib/http/http_login.h"
 
+/* Of several controllers, one that stands still must be left before the node
+ * counts as silent at the next (nodeGrace).
+ */
+#define ANSWER_OF_SEVERAL_MS 20000
+
 /* The user is a name that the system knows, or a number. */
 static int
 service_uid(const char *user, uid_t *ret_uid, struct error *err)
@@ -73,6 +78,8 @@ api_connection_open(struct api_connection *connection, const struct api_connecti
     struct http_client_settings settings = {.connections = 8, .resolve = http_resolve};
     int r;
 
+    if (strchr(s->agent->controller, ',') != NULL)
+        settings.answer_ms = ANSWER_OF_SEVERAL_MS;
     if (strncmp(s->agent->controller, "http+unix:", 10) != 0) {
         r = open_login(connection, s, err);
         if (r < 0)

@@ -102,7 +102,7 @@ signal controller KILL
 await_end controller
 # Something of the old leader is still under way in the database.
 sql() { psql -qAtX "$postgres_url?target_session_attrs=read-write" -c "$1" >>"$cluster/log/psql"; }
-sql 'BEGIN; UPDATE kiln.counters SET holder = holder; SELECT pg_sleep(16.5); COMMIT' &
+sql 'BEGIN; UPDATE kiln.counters SET holder = holder; SELECT pg_sleep(18.5); COMMIT' &
 ok "after a kill of the leader the standby leads" wait_for 30 leads b
 ok "submissions go on" goes_on 30
 storm_end
@@ -141,6 +141,10 @@ wait_for 20 log_says b "Waiting to lead.*$cluster/c"
 storm_begin
 signal c STOP
 ok "when the leader stands still, the standby leads" wait_for 40 leads b
+ok "submissions go on" goes_on 60
+tail -1 "$cluster/ids" >"$cluster/last"
+has_run() { grep -qx "$(cat "$cluster/last")" "$cluster/home/kilntest1/ran"; }
+ok "and run: the agent has left the one that stands still" wait_for 60 has_run
 signal c CONT
 await_end c
 ok "the old leader ends with an error" test "$stopped_with" -ne 0

@@ -24,6 +24,9 @@
 #include "lib/http/http_login.h"
 #include "lib/loop/loop.h"
 
+/* Of several controllers, the first may stand still, and another one lead. */
+#define ANSWER_OF_SEVERAL_MS 15000
+
 #define LOCAL_SOCKET RUNSTATEDIR "/kiln/socket"
 #define UNIX_SCHEME  "http+unix://"
 #define DEFAULT_USER "kiln"
@@ -171,6 +174,8 @@ connection_open(const char *server, const char *as_user, enum connection_use use
     r = find_server(c, server, err);
     if (r < 0)
         return r;
+    if (use == CONNECTION_ONCE && strchr(c->server, ',') != NULL)
+        settings.answer_ms = ANSWER_OF_SEVERAL_MS;
     c->loop = loop_new();
     if (!is_local(c->server)) {
         r = log_in(c, use, err);

@@ -23,7 +23,7 @@ struct http_client;
  * program that sends one request.
  */
 enum connection_use {
-    CONNECTION_ONCE,
+    CONNECTION_ONCE, /* one request, which may be repeated at another controller */
     CONNECTION_OFTEN,
 };
 

@@ -34,7 +34,8 @@
 #include "lib/yaml/yaml.h"
 
 /* A controller that restarts answers again well before this. */
-#define PATIENCE_MS 30000
+#define PATIENCE_MS            30000
+#define PATIENCE_OF_SEVERAL_MS 90000 /* with several controllers: one may take over */
 
 static int
 print_manifest(const struct submission *s, const struct json *job)
@@ -150,6 +151,8 @@ submit(struct submission_input *input, const struct json *manifest, struct arena
     if (r < 0)
         return r;
     request.client = connection_client(connection);
+    if (!s->no_wait && strchr(connection_server(connection), ',') != NULL)
+        request.patience_ms = PATIENCE_OF_SEVERAL_MS;
     if (may_spread)
         r = node_request_spread(&(struct node_spread){.program = "ksub",
                                                       .asked = &input->asked,

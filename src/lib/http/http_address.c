@@ -214,16 +214,22 @@ start_connect(int family, const void *at, socklen_t length, int *ret_fd)
     return 0;
 }
 
+/* A machine that has lost its power says nothing, and a watch only waits: another
+ * host must be asked before the node counts as silent there.
+ */
 int
 http_address_connect_tcp(const struct http_endpoint *at, int *ret_fd)
 {
-    static const int on = 1;
+    static const int on = 1, idle_s = 10, every_s = 4, lost_ms = 20000;
     int r = start_connect(at->at.any.sa_family, &at->at, at->length, ret_fd);
 
     if (r < 0)
         return r;
     setsockopt(*ret_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(*ret_fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(*ret_fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(*ret_fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+    setsockopt(*ret_fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof(lost_ms));
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -338,6 +339,26 @@ on_error(struct bufferevent *bev, short what, void *arg)
     lose(l, r != 0 ? r : -ECONNRESET);
 }
 
+/* The other connections to a host that does not answer wait in vain, too, and
+ * watches would do so for ever. The loop notices that they have ended.
+ */
+static void
+leave_host(struct http_client_connection *l)
+{
+    struct http_client *client = l->client;
+
+    client->first_host = l->host + 1; /* it may no longer be the one that leads */
+    if (client->address.n_hosts < 2)
+        return;
+    for (struct list *at = client->links.next; at != &client->links; at = at->next) {
+        const struct http_client_connection *other =
+            container_of(at, struct http_client_connection, place);
+
+        if (other != l && other->bev != NULL && other->host == l->host)
+            (void)shutdown(bufferevent_getfd(other->bev), SHUT_RDWR);
+    }
+}
+
 static void
 on_time(evutil_socket_t fd, short events, void *arg)
 {
@@ -350,7 +371,7 @@ on_time(evutil_socket_t fd, short events, void *arg)
         fail_connect(l, -ETIMEDOUT, "it does not answer");
         return;
     }
-    l->client->first_host = l->host + 1; /* it may no longer be the one that leads */
+    leave_host(l);
     error_set(&err, -ETIMEDOUT, "the %s at '%s' has not answered within %" PRId64 " seconds",
               l->client->settings.server, l->client->address.url,
               l->client->settings.answer_ms / 1000);

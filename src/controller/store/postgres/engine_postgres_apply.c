@@ -294,14 +294,15 @@ note_waiting(struct engine_postgres *e, bool *waits, const struct error *why)
 }
 
 /* 1 if the batch is committed, 0 if not. An older backup, or a standby without
- * all commits, is no place to go on with what is in memory.
+ * all commits, is no place to go on with what is in memory. The next start does
+ * (-EIO, so that the service manager starts it).
  */
 static int
 is_committed(const struct engine_postgres *e, int64_t before, struct error *err)
 {
     if (e->batches >= before)
         return e->batches > before;
-    return error_set(err, -EUCLEAN,
+    return error_set(err, -EIO,
                      "database '%s' lacks changes that it had confirmed: an older backup was "
                      "restored, or a standby was promoted that did not have them",
                      e->where);
