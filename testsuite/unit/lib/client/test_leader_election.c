@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/client/leader_election.h"
 
-#include <string.h>
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/api/cluster/lease.h"
 #include "lib/api/object/kind.h"
