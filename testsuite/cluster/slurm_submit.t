@@ -239,6 +239,9 @@ is "... and keeps the entries that are as before" \
 like "a table with a mistake changes nothing" \
     "$(says "printf '@daily a\\n#SCRON -p nosuch\\n@daily b\\n' | scrontab -")" \
     'scrontab: error: line 3: .*there is no partition .nosuch'
+like "a table whose entries are all commented out is not lost" \
+    "$(says "sed 's/^/#/' '$cluster/second' | scrontab -")" \
+    '^\|scrontab: error: there is no entry, and comments alone are not kept; .*\|1$'
 is "... as before" "$(as kilntest1 scrontab -l)" "$(cat "$cluster/second")"
 printf '#!/bin/sh\nsed -i /true/d "$1"\n' >"$home/editor"
 chmod 755 "$home/editor"

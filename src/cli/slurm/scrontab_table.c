@@ -20,6 +20,7 @@ struct table_reader {
     struct scrontab_table *table;
     struct strbuf text, options, environment;
     unsigned line;
+    bool has_comment; /* behind the last #SCRON: it may be the entry */
 };
 
 static bool
@@ -130,7 +131,9 @@ read_line(struct table_reader *r, const char *line, struct error *err)
     strbuf_printf(&r->text, "%s\n", line);
     if (is_directive(p))
         strbuf_printf(&r->options, "%s ", p + strlen(DIRECTIVE));
-    else if (*p == '\0' || *p == '#' || *p == '\r')
+    if (*p == '#')
+        r->has_comment = !is_directive(p);
+    else if (*p == '\0' || *p == '\r')
         return 0;
     else if (name > 0)
         add_variable(r, p, name);
@@ -144,8 +147,12 @@ end_table(struct table_reader *r, struct error *err)
 {
     struct scrontab_table *t = r->table;
 
-    if (r->options.length > 0)
+    if (r->options.length > 0 && !r->has_comment)
         return error_set(err, -EINVAL, "line %u: no entry follows the last " DIRECTIVE, r->line);
+    if (t->count == 0 && r->text.length > 0 && strspn(r->text.text, BLANKS "\r\n") < r->text.length)
+        return error_set(err, -EINVAL,
+                         "there is no entry, and comments alone are not kept; 'scrontab -r' "
+                         "removes the table");
     if (t->count > 0 && r->text.length > 0)
         t->entries[t->count - 1].text =
             arena_printf(r->arena, "%s%s", t->entries[t->count - 1].text, r->text.text);
