@@ -574,8 +574,8 @@ const struct option_table krun_options = {
                "the highest of the tasks' (128 and the signal's number for a task that a signal "
                "ended). Started as srun, it is the same program.",
     OPTION_ROWS(rows),
-    .more = "krun reads its options from variables, too, as srun does: SLURM_NTASKS for --ntasks, "
-            "SRUN_CPUS_PER_TASK for --cpus-per-task, and others that krun(1) lists.",
+    .more = "krun reads its options from variables, too, as srun does: SLURM_NTASKS for\n"
+            "--ntasks, SRUN_CPUS_PER_TASK for --cpus-per-task, and others that krun(1) lists.",
     .stops_at_operand = true,
 };
 
