@@ -36,14 +36,17 @@ record_log_free(struct record_log *log)
     free(log);
 }
 
-/* A session that was lost while nobody used it is replaced at once. */
+/* A session that was lost while nobody used it is replaced at once; where none
+ * can be made, a second try would only take its time again, and a stop waits.
+ */
 static int
 ask(struct record_log *log, const char *text, const struct postgres_values *values,
     PGresult **ret_result, struct error *err)
 {
+    int tries = log->session != NULL ? 2 : 1;
     int r = -EAGAIN;
 
-    for (int i = 0; r == -EAGAIN && i < 2; i++) {
+    for (int i = 0; r == -EAGAIN && i < tries; i++) {
         r = log->session != NULL
                 ? 0
                 : postgres_connect(log->url, "kiln-controller history", &log->session, err);

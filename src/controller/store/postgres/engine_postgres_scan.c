@@ -195,9 +195,10 @@ static int
 ask_reader(struct engine_postgres *e, const char *text, const struct postgres_values *values,
            PGresult **ret_result, struct error *err)
 {
+    int tries = e->reader != NULL ? 2 : 1;
     int r = -EAGAIN;
 
-    for (int i = 0; r == -EAGAIN && i < 2; i++) {
+    for (int i = 0; r == -EAGAIN && i < tries; i++) {
         r = e->reader != NULL ? 0
                               : postgres_connect(e->url, "kiln-controller reader", &e->reader, err);
         if (r == 0)
