@@ -232,6 +232,14 @@ is "all its runs are in sacct -D, the last one without" \
     as kilntest1 sacct -X -n -P -j "$again" -o state)" \
     "REQUEUED REQUEUED REQUEUED RUNNING RUNNING"
 
+# What rows are sorted by is asked for, also if it is not shown.
+late=$(as kilntest1 sbatch --parsable -H -J sorted --comment b -d "afterany:$again" --wrap true)
+early=$(as kilntest1 sbatch --parsable -H -J sorted --comment a --wrap true)
+sorted() { as kilntest1 squeue -h -t PD -S "$1" -o %i | grep -x -e "$late" -e "$early" | tr '\n' ' '; }
+is "-S by a comment that is not shown" "$(sorted k)" "$early $late "
+is "... by a dependency" "$(sorted E)" "$early $late "
+is "... by a dependency, the other way round" "$(sorted -E)" "$late $early "
+
 # Settings of another Slurm on the machine mean nothing here, and do not reach jobs.
 is "SLURM_CONF of a user is not read" \
     "$(as kilntest1 env SLURM_CONF=/nowhere squeue -h -j "$again" -o %i)" "$again"

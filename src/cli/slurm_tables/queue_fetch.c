@@ -82,7 +82,7 @@ static const char *const cell_names[N_CELLS] = {
 struct fetching {
     struct slurm_client *client;
     const struct queue_query *query;
-    struct arena *arena;
+    struct arena *arena; /* of this page, if its rows are kept without it */
     struct queue_rows *rows;
     int at[N_CELLS]; /* index in a row, or -1 */
     int64_t now_us, since_us;
@@ -290,12 +290,16 @@ read_row(struct fetching *f, const struct json *cells, const struct json *object
 static void
 add_row(struct fetching *f, const struct queue_row *row)
 {
+    struct queue_row kept = *row;
+
     if ((f->query->states & JOB_STATE_BIT(row->state)) == 0)
         return;
     if (queue_row_is_ended(row) && row->end_us != 0 && row->end_us < f->since_us)
         return;
+    if (f->query->keep != NULL && !f->query->keep(&kept, f->arena, f->query->context))
+        return;
     xgrow(f->rows->items, f->rows->count, f->rows->capacity);
-    f->rows->items[f->rows->count++] = *row;
+    f->rows->items[f->rows->count++] = kept;
 }
 
 /* ---- Arrays ---- */
@@ -475,18 +479,34 @@ add_table(struct fetching *f, const struct json *table, enum queue_need need, st
 
 /* ---- Requests ---- */
 
-static const char *
-include_words(enum queue_need need)
-{
-    static const char *const words[] = {"None", "Metadata", "Object"};
+static const char *const include_words[] = {"None", "Metadata", "Object"};
 
-    return words[need];
+/* One page; returns the token of the next, in the arena of the request, or NULL. */
+static int
+fetch_page(struct fetching *f, const struct client_request *request, enum queue_need need,
+           struct arena *arena, const char **ret_next, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *own = f->query->keep != NULL ? arena_new(0) : NULL;
+    struct json *page = NULL;
+    const char *next;
+    int r;
+
+    f->arena = own != NULL ? own : arena;
+    r = kctl_call(&f->client->kctl, request, f->arena, &page, err);
+    if (r == 0 && ret_next == NULL && json_count(json_get(page, "rows")) == 0)
+        r = error_set(err, -ENOENT, "Invalid job id specified");
+    if (r == 0)
+        r = add_table(f, page, need, err);
+    next = json_path_text(page, "metadata.continue");
+    if (ret_next != NULL)
+        *ret_next = next != NULL && next[0] != '\0' ? arena_strdup(arena, next) : NULL;
+    f->arena = arena;
+    return r;
 }
 
 static int
 fetch_one(struct fetching *f, int64_t id, struct error *err)
 {
-    struct json *page = NULL;
     const struct client_request request = {
         .verb = CLIENT_LIST,
         .kind = &job_kind,
@@ -494,14 +514,8 @@ fetch_one(struct fetching *f, int64_t id, struct error *err)
         .accept = listing_accept(&(struct listing_style){0}),
         .query = "includeObject=Object",
     };
-    int r = kctl_call(&f->client->kctl, &request, f->arena, &page, err);
 
-    if (r < 0)
-        return r;
-    if (json_count(json_get(page, "rows")) == 0)
-        return error_set(err, -ENOENT, "Invalid job id specified");
-    r = add_table(f, page, QUEUE_NEEDS_JOB, err);
-    return r;
+    return fetch_page(f, &request, QUEUE_NEEDS_JOB, f->arena, NULL, err);
 }
 
 static int
@@ -512,7 +526,7 @@ fetch_all(struct fetching *f, enum queue_need need, struct error *err)
     const struct job_selection selection = {
         .user = q->user, .partition = q->partition, .node = q->node};
     char since[TIME_TEXT_SIZE];
-    const char *query = arena_printf(f->arena, "includeObject=%s", include_words(need));
+    const char *query = arena_printf(f->arena, "includeObject=%s", include_words[need]);
     struct client_request request = {
         .verb = CLIENT_LIST,
         .kind = &job_kind,
@@ -531,15 +545,9 @@ fetch_all(struct fetching *f, enum queue_need need, struct error *err)
         query = arena_printf(f->arena, "%s&kiln.hpc/endedSince=%s", query, since);
     }
     request.query = job_selection_query(&selection, query, f->arena);
-    do {
-        struct json *page = NULL;
-
-        r = kctl_call(&f->client->kctl, &request, f->arena, &page, err);
-        if (r < 0)
-            return r;
-        r = add_table(f, page, need, err);
-        request.continue_token = json_path_text(page, "metadata.continue");
-    } while (r == 0 && request.continue_token != NULL && request.continue_token[0] != '\0');
+    do
+        r = fetch_page(f, &request, need, f->arena, &request.continue_token, err);
+    while (r == 0 && request.continue_token != NULL);
     return r;
 }
 

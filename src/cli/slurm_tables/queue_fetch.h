@@ -20,6 +20,9 @@ struct slurm_client;
 /* For as long Slurm shows a job that has ended (MinJobAge). */
 #define QUEUE_JOB_AGE_S 300
 
+/* Makes of a row one that does not refer to `page`, which is freed. False: the row is not wanted. */
+typedef bool queue_keep_fn(struct queue_row *row, struct arena *page, void *context);
+
 struct queue_query {
     enum queue_need need;
     uint32_t states;       /* bits of JOB_STATE_BIT */
@@ -30,6 +33,8 @@ struct queue_query {
     bool is_finished;      /* only Jobs that have ended as a whole, by the server's index */
     bool has_all_tasks;    /* the tasks of arrays that wait have rows of their own */
     bool keeps_units;
+    queue_keep_fn *keep; /* NULL: the rows and their Jobs are in the arena of the others */
+    void *context;
 };
 
 struct queue_rows {

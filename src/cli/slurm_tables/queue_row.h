@@ -35,6 +35,7 @@ struct queue_row {
     bool keeps_units;          /* --noconvert */
     const struct json *object; /* of the Job, as far as it was asked for; or NULL */
     const char *steps;         /* of squeue -s: "batch"; or NULL */
+    const char *line;          /* what squeue prints of it, without the Job; or NULL */
 };
 
 /* The texts of a row that more than one field has. Job: the Job's tree may be

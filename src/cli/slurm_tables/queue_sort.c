@@ -167,3 +167,37 @@ queue_sort_find_unknown(const char *letters)
             return *letters;
     return '\0';
 }
+
+/* Members of rows, which the cells of the table have, the metadata, or the Job. */
+static enum queue_need
+letter_need(char letter)
+{
+    struct output_field field = {.column = field_format_letter(&queue_fields, letter)};
+
+    if (strchr("iAFCDeLlMpQSjPtTu", letter) != NULL)
+        return QUEUE_NEEDS_CELLS;
+    if (strchr("aV", letter) != NULL)
+        return QUEUE_NEEDS_METADATA;
+    if (strchr("mU", letter) != NULL || field.column == NULL)
+        return QUEUE_NEEDS_JOB;
+    return queue_fields_need(&(struct output_format){.fields = &field, .count = 1});
+}
+
+enum queue_need
+queue_sort_need(const char *letters, bool *ret_is_of_jobs)
+{
+    enum queue_need need = QUEUE_NEEDS_CELLS;
+
+    *ret_is_of_jobs = false;
+    for (; *letters != '\0'; letters++) {
+        enum queue_need one;
+
+        if (strchr("+-,#", *letters) != NULL)
+            continue;
+        one = letter_need(*letters);
+        need = one > need ? one : need;
+        if (one != QUEUE_NEEDS_CELLS && strchr("aV", *letters) == NULL)
+            *ret_is_of_jobs = true;
+    }
+    return need;
+}

@@ -154,6 +154,7 @@ struct squeue {
     const char **nodes;
     size_t n_nodes;
     enum queue_need need;
+    bool sorts_by_job;    /* rows are compared by what only their Jobs have */
     const char *accounts; /* with all their names */
 };
 
@@ -293,14 +294,15 @@ static void
 find_need(struct squeue *q)
 {
     const struct squeue_options *o = &q->o;
+    const enum queue_need of_sort = queue_sort_need(q->sort, &q->sorts_by_job);
 
     q->need = queue_fields_need(&q->format);
     if ((o->accounts != NULL || o->names != NULL) && q->need < QUEUE_NEEDS_METADATA)
         q->need = QUEUE_NEEDS_METADATA;
-    if (strpbrk(q->sort, "aV") != NULL && q->need < QUEUE_NEEDS_METADATA)
-        q->need = QUEUE_NEEDS_METADATA;
+    if (of_sort > q->need)
+        q->need = of_sort;
     if (o->reservation != NULL || o->qos != NULL || o->is_json || o->is_yaml
-        || strpbrk(q->sort, "mfvqU") != NULL || (q->states & JOB_STATES_ENDED) != 0)
+        || (q->states & JOB_STATES_ENDED) != 0)
         q->need = QUEUE_NEEDS_JOB;
 }
 
@@ -414,6 +416,16 @@ print_steps(const struct squeue *q, const struct queue_row *row, struct arena *a
     }
 }
 
+static void
+add_lines(const struct squeue *q, const struct queue_row *row, struct arena *arena,
+          struct strbuf *out)
+{
+    if (q->o.has_steps)
+        print_steps(q, row, arena, out);
+    else
+        field_format_add_line(&q->format, row, out);
+}
+
 static struct json *
 make_job(void *context, size_t i, struct arena *arena)
 {
@@ -452,19 +464,51 @@ print_rows(const struct squeue *q, struct queue_rows *found, struct arena *arena
     if (!q->o.no_heading)
         field_format_add_line(&q->format, NULL, &out);
     for (size_t i = 0; i < found->count; i++)
-        if (q->o.has_steps)
-            print_steps(q, &found->items[i], arena, &out);
+        if (found->items[i].line != NULL)
+            strbuf_add_text(&out, found->items[i].line);
         else
-            field_format_add_line(&q->format, &found->items[i], &out);
+            add_lines(q, &found->items[i], arena, &out);
     fwrite(out.text, 1, out.length, stdout);
 }
 
 /* ---- Run ---- */
 
+struct keeping {
+    const struct squeue *q;
+    struct arena *arena;
+};
+
+/* The line of a row takes some hundred bytes, and its Job many thousands: of these there is one
+ * page at a time. The fields that most lists are sorted by stay.
+ */
+static bool
+keep_line(struct queue_row *row, struct arena *page, void *context)
+{
+    const struct keeping *k = context;
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
+
+    if (!is_wanted(k->q, row, page))
+        return false;
+    add_lines(k->q, row, page, &line);
+    row->line = arena_strdup(k->arena, line.text != NULL ? line.text : "");
+    row->name = arena_strdup(k->arena, row->name);
+    row->user = arena_strdup(k->arena, row->user);
+    row->account = arena_strdup(k->arena, row->account);
+    row->partition = arena_strdup(k->arena, row->partition);
+    row->node = arena_strdup(k->arena, row->node);
+    row->reason = arena_strdup(k->arena, row->reason);
+    row->tasks = row->tasks != NULL ? arena_strdup(k->arena, row->tasks) : NULL;
+    row->object = NULL;
+    return true;
+}
+
 static int
 fetch(const struct squeue *q, struct arena *arena, struct queue_rows *found, struct error *err)
 {
+    struct keeping keeping = {.q = q, .arena = arena};
     struct queue_query query = {
+        .keep = q->o.is_json || q->o.is_yaml || q->sorts_by_job ? NULL : keep_line,
+        .context = &keeping,
         .need = q->need,
         .states = q->states,
         .keeps_units = q->o.keeps_units,
@@ -506,16 +550,17 @@ show(struct squeue *q)
     CLEANUP(queue_rows_fini) struct queue_rows found = {0};
     struct error err = {0};
     size_t kept = 0;
-    int r = q->users != NULL && q->users[0] == '\0' ? 0 : fetch(q, arena, &found, &err);
+    int r;
 
+    q->accounts = account_list_names(&q->client->kctl, q->o.accounts, arena);
+    r = q->users != NULL && q->users[0] == '\0' ? 0 : fetch(q, arena, &found, &err);
     if (r < 0) {
         fflush(stdout);
         fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_client_reason(r, &err));
         return 1;
     }
-    q->accounts = account_list_names(&q->client->kctl, q->o.accounts, arena);
     for (size_t i = 0; i < found.count; i++)
-        if (is_wanted(q, &found.items[i], arena))
+        if (found.items[i].line != NULL || is_wanted(q, &found.items[i], arena))
             found.items[kept++] = found.items[i];
     found.count = kept;
     queue_sort_rows(found.items, found.count, q->sort);
