@@ -221,6 +221,11 @@ wait_for 20 is_in_state "$held" CANCELLED
 is "a Reservation may name it so" "$(admin reserve course --nodes n1 --start now+1hour --duration 1h \
     --accounts SIX@v100 >/dev/null 2>&1; admin get reservation course -o json | jq -c .spec.accounts)" \
     '["six-v100"]'
+printf '{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: forsix, annotations: {
+    kiln.hpc/allowed-namespaces: "nosuch, SIX@V100"}}, value: 1000}' >"$cluster/class.yaml"
+like "so may a priority class; one that does not exist is told" \
+    "$(admin create -f "$cluster/class.yaml" 2>&1)" "there is no account 'nosuch'"
+ok "... which jobs of the account use" as kilntest1 sbatch -A six@v100 --qos=forsix -H -t 10 --wrap true
 
 # Another process has the file of history, so that no row is written meanwhile.
 hold_history() {

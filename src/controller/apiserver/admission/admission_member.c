@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "controller/apiserver/access/account_names.h"
 #include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/name_check.h"
 #include "controller/apiserver/access/principal.h"
@@ -20,6 +21,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 static const char *const signature[] = {ANNOTATION_UID, ANNOTATION_USER};
@@ -206,19 +208,44 @@ check_names(struct request *q, const char *list, bool are_groups)
     }
 }
 
+#define ACCOUNTS_TOLD 3u /* of those that do not exist */
+
+/* The names of the namespaces replace how a site spells them, as in a Reservation. */
+static void
+take_accounts(struct request *q, struct json *notes, const char *list)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+    char *rest = arena_strdup(q->arena, list);
+    unsigned n_told = 0;
+    char *name;
+
+    while ((name = strsep(&rest, ", ")) != NULL) {
+        const char *found = account_names_find(q->server->store, name);
+
+        if (name[0] == '\0')
+            continue;
+        if (found == NULL && strcmp(name, "*") != 0 && n_told++ < ACCOUNTS_TOLD)
+            reply_warn(&q->reply, "there is no account '%.64s'", name);
+        strbuf_printf(&names, "%s%s", names.length > 0 ? "," : "", found != NULL ? found : name);
+    }
+    json_set_string(q->arena, notes, ANNOTATION_ALLOWED_NAMESPACES,
+                    arena_strdup(q->arena, names.length > 0 ? names.text : ""));
+}
+
 bool
 known_members_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     static const struct {
         const struct kind *kind;
         const char *annotation;
-        bool are_groups;
+        bool are_groups, are_accounts;
     } lists[] = {
-        {&namespace_kind, ANNOTATION_MEMBERS, false},
-        {&priority_class_kind, ANNOTATION_ALLOWED_USERS, false},
-        {&priority_class_kind, ANNOTATION_ALLOWED_GROUPS, true},
+        {&namespace_kind, ANNOTATION_MEMBERS, false, false},
+        {&priority_class_kind, ANNOTATION_ALLOWED_USERS, false, false},
+        {&priority_class_kind, ANNOTATION_ALLOWED_GROUPS, true, false},
+        {&priority_class_kind, ANNOTATION_ALLOWED_NAMESPACES, false, true},
     };
-    const struct json *notes = json_get_path(tree, "metadata.annotations");
+    struct json *notes = json_get_path(tree, "metadata.annotations");
 
     if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
         return true;
@@ -228,8 +255,12 @@ known_members_admit(struct request *q, struct json *tree, const struct object *o
                               ? string_map_find(&old_object->meta->annotations, lists[i].annotation)
                               : NULL;
 
-        if (q->route.kind == lists[i].kind && list != NULL
-            && (was == NULL || strcmp(was, list) != 0))
+        if (q->route.kind != lists[i].kind || list == NULL
+            || (was != NULL && strcmp(was, list) == 0))
+            continue;
+        if (lists[i].are_accounts)
+            take_accounts(q, notes, list);
+        else
             check_names(q, list, lists[i].are_groups);
     }
     return true;
