@@ -166,8 +166,8 @@ check_task(const struct krun_settings *s, const char *text, const char *option, 
 {
     if (!is_number(text) || (strlen(text) < 8 && atoll(text) < s->request.tasks))
         return 0;
-    return error_set(err, -EINVAL, "--%s=%s: there is no task %s; the step has %" PRId64 " tasks",
-                     option, text, text, s->request.tasks);
+    return error_set(err, -EINVAL, "--%s=%s: there is no task %s; the step has %" PRId64 " task%s",
+                     option, text, text, s->request.tasks, s->request.tasks == 1 ? "" : "s");
 }
 
 /* A file for each task or node is the business of the nodes; one file is krun's. */

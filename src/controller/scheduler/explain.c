@@ -299,9 +299,9 @@ explain_group(struct explanation *e)
         strbuf_add_text(&words, said);
     else
         strbuf_printf(&words,
-                      "it is placed together with the other %u pods of its "
-                      "group '%s', or not at all",
-                      g->count - 1, g->name);
+                      "it is placed together with the %u other pod%s of its group '%s', or not at "
+                      "all",
+                      g->count - 1, g->count == 2 ? "" : "s", g->name);
     set_cause_n(e, "Group", words.text, words.length);
     place = scheduler_find_place(e->s, e->queued, e->pod);
     e->estimate.chance = START_LATER;

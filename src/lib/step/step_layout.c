@@ -406,9 +406,10 @@ refuse(struct planning *p)
                              "GPUs than the %" PRIu64 " that the job has",
                              gpus);
     return error_set(p->err, -ENOSPC,
-                     "More processors requested than permitted: %u tasks, %u CPUs for each; the "
-                     "step may use %" PRIu64 " CPUs on %u of the job's nodes",
-                     p->tasks, p->cpus_per_task, cpus, p->max_nodes);
+                     "More processors requested than permitted: %u task%s, %u CPU%s for each; the "
+                     "step may use %" PRIu64 " CPU%s on %u of the job's nodes",
+                     p->tasks, p->tasks == 1 ? "" : "s", p->cpus_per_task,
+                     p->cpus_per_task == 1 ? "" : "s", cpus, cpus == 1 ? "" : "s", p->max_nodes);
 }
 
 int

@@ -150,8 +150,9 @@ assign_line(struct step_programs *p, unsigned index, unsigned n_tasks, struct er
 
     for (size_t i = 0; i < list->count; i++)
         if (list->ranges[i].last >= n_tasks)
-            return error_set(err, -EINVAL, "line %u: there is no task %lld; the step has %u tasks",
-                             line->number, (long long)list->ranges[i].last, n_tasks);
+            return error_set(err, -EINVAL, "line %u: there is no task %lld; the step has %u task%s",
+                             line->number, (long long)list->ranges[i].last, n_tasks,
+                             n_tasks == 1 ? "" : "s");
     for (int64_t i = 0; i < list->total; i++) {
         const unsigned task = (unsigned)task_list_at(list, i);
 

@@ -167,7 +167,8 @@ add_body(const struct mail_facts *f, const char *name, struct arena *arena, stru
     if (job->status.exit_code != NULL)
         strbuf_printf(out, "Exit code: %" PRId64 "\n", *job->status.exit_code);
     if (job->status.failed_indexes != NULL && job->spec.array != NULL)
-        strbuf_printf(out, "Failed:    %" PRId64 " tasks\n", job->status.failed);
+        strbuf_printf(out, "Failed:    %" PRId64 " task%s\n", job->status.failed,
+                      job->status.failed == 1 ? "" : "s");
     if (failed != NULL && failed->message != NULL)
         strbuf_printf(out, "Because:   %s\n", clean(failed->message, arena));
     strbuf_printf(out,

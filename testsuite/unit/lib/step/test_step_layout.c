@@ -112,7 +112,7 @@ START_TEST(a_step_waits_for_busy_cpus_and_is_refused_if_it_never_fits)
     REFUSED(-EBUSY, "busy", one, 1, .tasks = 1, .job_tasks = 1);
     EXPECT("n1:0,1,2[0,2-3]", one, 1, .tasks = 3, .is_exact = true, .overlaps = true);
     EXPECT("n1:0,1,2,3,4,5[2-3]", one, 1, .tasks = 6, .is_exact = true, .overcommits = true);
-    REFUSED(-ENOSPC, "More processors requested than permitted: 5 tasks, 1 CPUs for each", one, 1,
+    REFUSED(-ENOSPC, "More processors requested than permitted: 5 tasks, 1 CPU for each", one, 1,
             .tasks = 5, .job_tasks = 2);
     REFUSED(-ENOSPC, "More processors requested", one, 1, .tasks = 2, .cpus_per_task = 3);
     REFUSED(-ENOSPC, "Only allocated 1 nodes asked for 2", one, 1, .tasks = 2, .min_nodes = 2);

@@ -71,6 +71,7 @@ START_TEST(a_bad_file_is_refused_with_its_line)
         {"4-0 a\n", 5, "line 1: '4-0' names no tasks"},
         {"0\n", 1, "line 1: a program must follow the tasks"},
         {"0-2 a\n", 2, "line 1: there is no task 2; the step has 2 tasks"},
+        {"1 a\n", 1, "line 1: there is no task 1; the step has 1 task"},
         {"0-4000000000 a\n", 2, "there is no task 4000000000"},
         {"0-1 a\n# c\n1 b\n", 2, "line 3: task 1 already has a program, in line 1"},
         {"* a\n* b\n", 2, "line 2: line 1 already has all other tasks"},
