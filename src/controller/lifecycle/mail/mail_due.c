@@ -157,6 +157,15 @@ waits_in_vain(const struct job *job)
 }
 
 bool
+mail_due_needs_run(const struct job *job)
+{
+    const char *types = annotation(job, ANNOTATION_MAIL_TYPE);
+    unsigned events = 0;
+
+    return types != NULL && job_mail_parse(types, &events, NULL) == 0 && (events & PARTS) != 0;
+}
+
+bool
 mail_due_find(const struct job *job, const struct mail_run *run, int64_t now_us,
               struct mail_due *ret, int64_t *ret_after_us)
 {

@@ -30,6 +30,11 @@ struct mail_due {
     const char *what; /* "Ended" */
 };
 
+/* Whether the run counts for any mail that the Job asks for. To find it, all pods of
+ * the Job are looked at, which an array has many of.
+ */
+bool mail_due_needs_run(const struct job *job);
+
 /* False: none is due; *ret_after_us is when one may be, without a change of the
  * Job (0: never).
  */

@@ -298,7 +298,8 @@ work(const char *key, void *context)
     int64_t after_us = 0;
 
     if (address != NULL) {
-        object_cache_visit_owned(m->s.cache, job->meta->uid, look_at_pod, &run);
+        if (mail_due_needs_run(job_of(job)))
+            object_cache_visit_owned(m->s.cache, job->meta->uid, look_at_pod, &run);
         if (mail_due_find(job_of(job), &run, clock_real_us(m->s.clock), &due, &after_us)) {
             send_due(m, job, key, address, &due);
             return;

@@ -210,6 +210,29 @@ START_TEST(a_subject_in_other_letters_is_in_encoded_words)
 }
 END_TEST
 
+START_TEST(only_parts_of_the_limit_need_the_pods)
+{
+    static const struct {
+        const char *types;
+        bool needs_run;
+    } cases[] = {
+        {"ALL", false},
+        {"END,FAIL,TIME_LIMIT", false},
+        {"END,TIME_LIMIT_80", true},
+        {"TIME_LIMIT_50", true},
+        {"no such", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_FREE char *annotations = xasprintf("\"kiln.hpc/mail-type\":\"%s\"", cases[i].types);
+        CLEANUP(object_unrefp) const struct object *job = make(annotations, "", RUNS);
+
+        ck_assert_int_eq(mail_due_needs_run(job_of(job)), cases[i].needs_run);
+    }
+}
+END_TEST
+
 SUITE("mail_due", what_has_happened_and_was_not_sent_is_due, what_is_old_is_not_sent,
-      parts_of_the_limit_are_due_by_the_clock, marks_add_up_within_a_bound, a_name_is_no_header,
+      parts_of_the_limit_are_due_by_the_clock, only_parts_of_the_limit_need_the_pods,
+      marks_add_up_within_a_bound, a_name_is_no_header,
       a_subject_in_other_letters_is_in_encoded_words)
