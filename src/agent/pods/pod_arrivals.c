@@ -188,6 +188,7 @@ pods_find_running(const struct pods *p, const char *uid, struct running_pod *ret
         timer_stop(run->poll_timer);
         shepherd_watch_poll(run);
     }
+    *ret_running = (struct running_pod){.pod = run->pod};
     return run->phase < POD_RUN_RUNNING ? 0 : pod_run_get_running(run, ret_running) ? 1 : -ENOENT;
 }
 

@@ -95,7 +95,8 @@ struct running_pod;
 typedef void pods_visit_fn(const struct running_pod *running, void *context);
 void pods_visit_running(const struct pods *pods, pods_visit_fn *visit, void *context);
 
-/* pods_find_running: 1 and the pod; 0 if its process is about to be started; -ENOENT.
+/* pods_find_running: 1 and the pod; 0 and no more than the object if its process is about
+ * to be started; -ENOENT.
  * pods_has: a run of the pod is here, also an ended one. pods_find_of_group: the uid of
  * the pod of a group ("NAMESPACE/NAME") that runs here, or NULL.
  */

@@ -123,8 +123,13 @@ reopen(struct agent_step *e, const struct step_log_entry *entry)
     if (entry->pid == 0)
         return false;
     e->pidfd = (int)syscall(SYS_pidfd_open, entry->pid, 0);
-    return e->pidfd >= 0 && live_record_read_start(entry->pid, &ticks) == 0
-           && ticks == entry->ticks;
+    if (e->pidfd >= 0 && live_record_read_start(entry->pid, &ticks) == 0 && ticks == entry->ticks)
+        return true;
+    /* Another process has that pid now, and may not get the step's signals. */
+    if (e->pidfd >= 0)
+        close(e->pidfd);
+    e->pidfd = -1;
+    return false;
 }
 
 void

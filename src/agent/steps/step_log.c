@@ -16,16 +16,26 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-#define LOG_BYTES (64u << 20)
+#define LOG_BYTES    (64u << 20)
+#define SHRINK_BYTES (1u << 20)
+
+static void shrink(const char *dir, const char *pod_uid);
 
 static int
 append(const char *dir, const char *pod_uid, const char *line, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", dir, pod_uid);
     CLEANUP_FD int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : fd_write_all(fd, line, strlen(line));
+    const size_t length = strlen(line);
+    int r = fd < 0 ? -errno : fd_write_all(fd, line, length);
+    off_t size;
 
-    return r < 0 ? error_set(err, r, "'%s': %s", path, strerror(-r)) : 0;
+    if (r < 0)
+        return error_set(err, r, "'%s': %s", path, strerror(-r));
+    size = lseek(fd, 0, SEEK_CUR);
+    if (size >= (off_t)length && size / SHRINK_BYTES != (size - (off_t)length) / SHRINK_BYTES)
+        shrink(dir, pod_uid);
+    return 0;
 }
 
 static void
@@ -37,17 +47,29 @@ add_set(struct strbuf *out, const struct bitset *set)
         cpuset_format(set, out);
 }
 
+static void
+add_begin(struct strbuf *out, const struct step_log_entry *e)
+{
+    strbuf_printf(out, "begin %" PRId64 " %s ", e->id, e->overlaps ? "o" : "x");
+    add_set(out, &e->cpus);
+    strbuf_add_char(out, ' ');
+    add_set(out, &e->gpus);
+    strbuf_printf(out, " %" PRId64 "\n", e->memory_bytes);
+}
+
+static void
+add_run(struct strbuf *out, const struct step_log_entry *e)
+{
+    strbuf_printf(out, "run %" PRId64 " %d %" PRId64 "\n", e->id, (int)e->pid, e->ticks);
+}
+
 int
 step_log_begin(const char *dir, const char *pod_uid, const struct step_log_entry *e,
                struct error *err)
 {
     CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
 
-    strbuf_printf(&line, "begin %" PRId64 " %s ", e->id, e->overlaps ? "o" : "x");
-    add_set(&line, &e->cpus);
-    strbuf_add_char(&line, ' ');
-    add_set(&line, &e->gpus);
-    strbuf_printf(&line, " %" PRId64 "\n", e->memory_bytes);
+    add_begin(&line, e);
     return append(dir, pod_uid, line.text, err);
 }
 
@@ -55,18 +77,10 @@ int
 step_log_run(const char *dir, const char *pod_uid, const struct step_log_entry *e,
              struct error *err)
 {
-    CLEANUP_FREE char *line =
-        xasprintf("run %" PRId64 " %d %" PRId64 "\n", e->id, (int)e->pid, e->ticks);
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
 
-    return append(dir, pod_uid, line, err);
-}
-
-void
-step_log_end(const char *dir, const char *pod_uid, int64_t id)
-{
-    CLEANUP_FREE char *line = xasprintf("end %" PRId64 "\n", id);
-
-    (void)append(dir, pod_uid, line, NULL);
+    add_run(&line, e);
+    return append(dir, pod_uid, line.text, err);
 }
 
 void
@@ -167,6 +181,41 @@ step_log_read(const char *dir, const char *pod_uid, struct step_log_entry **ret_
     *ret_n = all.count;
     *ret_next_id = all.next_id;
     return 0;
+}
+
+/* The last id stays known. A file that cannot be written now is written the next time. */
+static void
+shrink(const char *dir, const char *pod_uid)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", dir, pod_uid);
+    CLEANUP_FREE char *next_path = xasprintf("%s/.%s", dir, pod_uid);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_FD int fd = -1;
+    struct step_log_entry *entries = NULL;
+    unsigned n = 0;
+    int64_t next_id;
+
+    if (step_log_read(dir, pod_uid, &entries, &n, &next_id) < 0)
+        return;
+    add_begin(&text, &(struct step_log_entry){.id = next_id - 1});
+    strbuf_printf(&text, "end %" PRId64 "\n", next_id - 1);
+    for (unsigned i = 0; i < n; i++) {
+        add_begin(&text, &entries[i]);
+        if (entries[i].pid != 0)
+            add_run(&text, &entries[i]);
+    }
+    free(entries);
+    fd = open(next_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || fd_write_all(fd, text.text, text.length) < 0 || rename(next_path, path) < 0)
+        unlink(next_path);
+}
+
+void
+step_log_end(const char *dir, const char *pod_uid, int64_t id)
+{
+    CLEANUP_FREE char *line = xasprintf("end %" PRId64 "\n", id);
+
+    (void)append(dir, pod_uid, line, NULL);
 }
 
 void

@@ -10,6 +10,9 @@
  *
  * KINDS: "x", or "o" for a step that overlaps others; CPUS is a list, or "-".
  *
+ * A job may have any number of steps, one after the other: the file is written anew, without
+ * the ended ones, each time that it has grown by a megabyte.
+ *
  * Thread: the loop's; the files are small, and in /run.
  */
 #pragma once

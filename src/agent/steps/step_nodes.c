@@ -35,8 +35,9 @@
 #include "lib/step/step_info.h"
 #include "lib/step/step_layout.h"
 
-#define HOSTS_MOST (1u << 20) /* bytes of a host file */
-#define HELD_MOST  4096u      /* steps of a job that have a connection here */
+#define HOSTS_MOST   (1u << 20) /* bytes of a host file */
+#define HELD_MOST    4096u      /* steps of a job that have a connection here */
+#define STEP_ID_MOST INT32_MAX  /* of a grant, which a user may have made up */
 
 /* ---- The nodes of a job ---- */
 
@@ -175,7 +176,9 @@ answer_grant(struct agent_step *e, const struct step_layout *layout)
     step_socket_answer(e->connection, STEP_FRAME_GRANT, text.text);
 }
 
-/* Only what others may not take is kept, not the request. */
+/* Only what others may not take is kept, not the request: nothing of a step that overlaps
+ * others, of which a job may have any number on all of its nodes.
+ */
 static void
 keep_layout(struct agent_step *e, const struct step_layout *layout)
 {
@@ -184,6 +187,8 @@ keep_layout(struct agent_step *e, const struct step_layout *layout)
     free(e->text);
     e->text = NULL;
     e->request = (struct step_request){0};
+    if (e->overlaps)
+        return;
     e->layout = arena_memdup(e->arena, layout, sizeof(*layout));
     e->layout->nodes =
         arena_memdup(e->arena, layout->nodes, layout->n_nodes * sizeof(*layout->nodes));
@@ -295,7 +300,7 @@ step_nodes_check_grant(const struct agent_step *e, const struct running_pod *run
 
     steps_fill_place(e->job, running, &place);
     if (strcmp(n->name, place.name) != 0 || !bitset_contains(&place.cpus, &n->cpus)
-        || g->step_id < 0)
+        || g->step_id < 0 || g->step_id > STEP_ID_MOST)
         return error_set(err, -EINVAL,
                          "the step manager's grant is for node '%s' with other CPUs than the job "
                          "has on node '%s'",

@@ -32,6 +32,10 @@
 /* Connections without a complete request, of one user and of all. */
 #define USER_MOST    256u
 #define ALL_MOST     2048u
+/* Of their bytes, which arrive in pieces. A request of the usual size is not counted. */
+#define USER_BYTES   (48u << 20)
+#define ALL_BYTES    (256u << 20)
+#define SMALL_BYTES  (128u << 10)
 /* Without descriptors, new connections wait in the backlog. */
 #define PAUSE_MS     100
 
@@ -164,6 +168,29 @@ take_frame(struct guest *g, const struct step_frame *f)
     return false;
 }
 
+static size_t
+weigh(const struct guest *g)
+{
+    return step_reader_left(&g->in) + g->grant.length + g->places.length;
+}
+
+static bool
+has_room(const struct guest *g)
+{
+    size_t all = 0, of_user = 0;
+
+    if (weigh(g) <= SMALL_BYTES)
+        return true;
+    list_foreach(at, &g->door->guests)
+    {
+        const struct guest *other = container_of(at, struct guest, link);
+
+        all += weigh(other);
+        of_user += other->caller.uid == g->caller.uid ? weigh(other) : 0;
+    }
+    return of_user <= USER_BYTES && all <= ALL_BYTES;
+}
+
 static void
 on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
 {
@@ -183,6 +210,12 @@ on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
             return;
         }
         step_reader_add(&g->in, (size_t)n);
+        if (!has_room(g)) {
+            step_socket_answer(g->channel, STEP_FRAME_REFUSE,
+                               "too many large requests at the same time; try again");
+            free_guest(g);
+            return;
+        }
         while ((r = step_reader_next(&g->in, &f)) == 1)
             if (!take_frame(g, &f))
                 return;

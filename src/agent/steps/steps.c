@@ -36,13 +36,15 @@
 #include "lib/step/step_request.h"
 
 /* While a pod that asks for a step is being started. */
-#define LOOK_MS       5
-#define LOOKS_MOST    2000
+#define LOOK_MS      5
+#define LOOKS_MOST   2000
 /* A krun that has seen the end of its step is faster than the release of the CPUs. */
-#define TELL_MS       500
-/* Of one pod: kruns that wait, and the bytes of their requests. */
-#define WAITING_MOST  4096u
-#define WAITING_BYTES (64u << 20)
+#define TELL_MS      500
+/* Kruns of one pod that wait. */
+#define WAITING_MOST 4096u
+/* Of one user: connections of kruns that wait or have a grant, and the bytes of requests. */
+#define USER_MOST    16384u
+#define USER_BYTES   (128u << 20)
 
 /* ---- Jobs and steps ---- */
 
@@ -233,6 +235,15 @@ try_step(struct agent_step *e, const struct running_pod *running, bool is_first)
     return true;
 }
 
+/* It has been looked at when it came. Without this, thousands that wait, each end of which
+ * has all of them looked at, occupy the agent.
+ */
+static bool
+waits_for_others(const struct agent_step *e, bool is_first)
+{
+    return !is_first && e->words != NULL && e->grant == NULL && !e->request.overlaps;
+}
+
 /* In order: a step that needs many CPUs is not overtaken for ever by small ones.
  * Steps that overlap others need no free CPUs.
  */
@@ -256,15 +267,15 @@ steps_try_waiting(struct step_job *job)
 
         if (r < 0 || job->is_ending)
             refuse(e, "the job is ending");
-        else if (!try_step(e, &running, is_first))
+        else if (waits_for_others(e, is_first) || !try_step(e, &running, is_first))
             is_first = is_first && e->grant != NULL; /* the manager has let it pass others */
     }
 }
 
 /* ---- Requests ---- */
 
-/* Whether the pod is here and of this user. The answer does not tell a stranger which
- * pods are here.
+/* Whether the pod is here and of this user, also while it starts. The answer does not tell
+ * a stranger which pods are here.
  */
 static int
 check_pod(const struct steps *s, const char *uid, uid_t user, struct error *err)
@@ -276,13 +287,29 @@ check_pod(const struct steps *s, const char *uid, uid_t user, struct error *err)
     if (r < 0)
         return error_set(err, -ENOENT, "no job of this user with pod '%.64s' runs on node '%s'",
                          uid, s->s.agent->node);
-    if (r == 0)
-        return 0;
     who = pod_of(running.pod)->spec.security_context;
     if (who == NULL || who->run_as_user == NULL || *who->run_as_user != (int64_t)user)
         return error_set(err, -EPERM, "no job of this user with pod '%.64s' runs on node '%s'", uid,
                          s->s.agent->node);
     return 0;
+}
+
+/* A user may have many jobs here. */
+static bool
+has_room(const struct steps *s, const struct agent_step *e)
+{
+    size_t at = 0, n = 0, bytes = e->weight;
+    void *value;
+
+    if (e->job->n_waiting >= WAITING_MOST)
+        return false;
+    while (map_next(s->jobs, &at, NULL, &value)) {
+        const struct step_job *job = value;
+
+        n += job->owner == e->owner ? job->n_waiting + job->n_held : 0;
+        bytes += job->owner == e->owner ? job->waiting_bytes : 0;
+    }
+    return n < USER_MOST && bytes <= USER_BYTES;
 }
 
 static void
@@ -291,10 +318,10 @@ add_request(struct steps *s, struct agent_step *e)
     struct step_job *job = get_job(s, e->request.pod_uid);
 
     e->job = job;
-    if (job->is_ending || job->n_waiting >= WAITING_MOST
-        || job->waiting_bytes + e->weight > WAITING_BYTES) {
+    job->owner = e->owner;
+    if (job->is_ending || !has_room(s, e)) {
         refuse(e, job->is_ending ? "the job is ending"
-                                 : "too many steps of the job wait for CPUs; try again");
+                                 : "too many of your steps wait on this node; try again");
         return;
     }
     list_add_last(&job->waiting, &e->link);
@@ -309,8 +336,12 @@ static int
 take_request(struct steps *s, struct agent_step *e, const struct step_asked *asked,
              struct error *err)
 {
-    int r = step_request_decode(e->arena, asked->text, asked->length, &e->request, err);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct step_request all;
+    int r = step_request_decode(arena, asked->text, asked->length, &all, err);
 
+    if (r == 0)
+        step_request_keep_place(e->arena, &all, &e->request);
     if (r == 0 && asked->grant != NULL) {
         e->grant = arena_new_array(e->arena, struct step_grant, 1);
         r = step_grant_decode(e->arena, asked->grant, asked->grant_length, e->grant, err);
@@ -323,18 +354,6 @@ take_request(struct steps *s, struct agent_step *e, const struct step_asked *ask
         e->request.pod_uid = uid != NULL ? arena_strdup(e->arena, uid) : "";
     }
     return check_pod(s, e->request.pod_uid, asked->peer.uid, err);
-}
-
-/* A grant takes much more memory than its text. */
-static size_t
-weigh(const struct agent_step *e)
-{
-    size_t weight = e->length;
-
-    for (unsigned i = 0; e->grant != NULL && i < e->grant->layout.n_nodes; i++)
-        weight +=
-            sizeof(struct step_layout_node) + e->grant->layout.nodes[i].n_tasks * sizeof(unsigned);
-    return weight;
 }
 
 /* A krun that does not know what the nodes of its job have is asked by its manager. */
@@ -394,7 +413,7 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
     }
     e->text = xmemdup(asked->text, asked->length);
     e->length = asked->length;
-    e->weight = weigh(e);
+    e->weight = e->length + arena_bytes(e->arena);
     take_places(s, e->request.pod_uid, asked);
     add_request(s, e);
 }

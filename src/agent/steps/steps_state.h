@@ -45,6 +45,7 @@ struct steps {
 struct step_job {
     struct steps *steps;
     char *uid;
+    uid_t owner;
     int64_t next_id;
     struct list waiting, running;
     struct list held; /* steps on several nodes whose kruns have CPUs of this manager */

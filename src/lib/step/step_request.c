@@ -264,6 +264,29 @@ step_request_decode(struct arena *arena, const char *text, size_t length,
     return r;
 }
 
+void
+step_request_keep_place(struct arena *arena, const struct step_request *from,
+                        struct step_request *ret_request)
+{
+    struct step_request q = *from;
+    const char **const kept[] = {&q.pod_uid, &q.nodes, &q.excluded_nodes, &q.distribution,
+                                 &q.cpu_bind};
+    const char **const dropped[] = {&q.job_id,    &q.name,        &q.programs,   &q.mpi,
+                                    &q.directory, &q.task_prolog, &q.task_epilog};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (*kept[i] != NULL)
+            *kept[i] = arena_strdup(arena, *kept[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(dropped); i++)
+        *dropped[i] = NULL;
+    q.streams = (struct step_streams){0};
+    q.arguments.items = q.environment.items = NULL;
+    q.arguments.count = q.environment.count = 0;
+    q.limits.items = NULL;
+    q.limits.count = 0;
+    *ret_request = q;
+}
+
 const char *
 step_request_variable(const struct step_request *request, const char *name)
 {

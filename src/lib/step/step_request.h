@@ -113,5 +113,9 @@ int step_request_decode(struct arena *arena, const char *text, size_t length,
 /* The same checks of a request that was not decoded. */
 int step_request_check(const struct step_request *request, struct error *err);
 
+/* The members that say where a step may run, for one that waits for its place. */
+void step_request_keep_place(struct arena *arena, const struct step_request *from,
+                             struct step_request *ret_request);
+
 /* The value of a variable of the request's environment, or NULL. */
 const char *step_request_variable(const struct step_request *request, const char *name);

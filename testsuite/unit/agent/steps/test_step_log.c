@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -99,6 +100,38 @@ START_TEST(an_id_is_not_given_out_again_after_all_steps_have_ended)
 }
 END_TEST
 
+START_TEST(a_log_of_many_steps_stays_small)
+{
+    struct step_log_entry *entries = NULL;
+    unsigned n = 0;
+    int64_t next = 0;
+    CLEANUP_FREE char *path = NULL;
+    struct stat s;
+
+    make_dir();
+    begin(0, 3, false);
+    ck_assert_int_eq(
+        step_log_run(dir, POD, &(struct step_log_entry){.id = 0, .pid = 7, .ticks = 8}, NULL), 0);
+    for (int64_t id = 1; id < 100000; id++) {
+        begin(id, 1, false);
+        step_log_end(dir, POD, id);
+    }
+    path = xasprintf("%s/%s", dir, POD);
+
+    ck_assert_int_eq(stat(path, &s), 0);
+    ck_assert_int_lt(s.st_size, 1200000);
+    ck_assert_int_eq(step_log_read(dir, POD, &entries, &n, &next), 0);
+    ck_assert_int_eq(next, 100000);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_int_eq(entries[0].id, 0);
+    ck_assert_int_eq(entries[0].pid, 7);
+    ck_assert_int_eq(entries[0].ticks, 8);
+    ck_assert(bitset_has(&entries[0].cpus, 3));
+    free(entries);
+    remove_dir();
+}
+END_TEST
+
 START_TEST(lines_that_are_torn_or_malformed_are_ignored)
 {
     struct step_log_entry *entries = NULL;
@@ -131,5 +164,5 @@ START_TEST(a_pod_without_a_step_has_no_log)
 END_TEST
 
 SUITE("step_log", the_next_agent_finds_the_steps_that_have_not_ended,
-      an_id_is_not_given_out_again_after_all_steps_have_ended,
+      an_id_is_not_given_out_again_after_all_steps_have_ended, a_log_of_many_steps_stays_small,
       lines_that_are_torn_or_malformed_are_ignored, a_pod_without_a_step_has_no_log)

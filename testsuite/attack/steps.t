@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Attacks on an agent by its socket for steps: a user takes neither its memory nor its
+# time with requests that never end, with many that wait, or with a grant that krun has
+# made up; and sees and delays nothing of a job of another user.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # functions that are called by others; cluster.sh
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq python3
+[ "$(id -u)" -eq 0 ] || skip_all "only root runs jobs of several users"
+cluster_begin
+need kiln-controller kiln-agent kiln-step ksub kctl krun
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller
+# The prolog of the site holds a job as long as a file is there.
+cat >"$cluster/prolog" <<EOF
+#!/bin/sh
+[ ! -e "$cluster/hold" ] || touch "$cluster/in-prolog"
+while [ -e "$cluster/hold" ]; do sleep 0.1; done
+EOF
+chmod 755 "$cluster/prolog"
+echo "prolog: $cluster/prolog" >"$cluster/agent.yaml"
+cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s --config "$cluster/agent.yaml"
+wait_for 20 admin wait --for condition=Ready node n1 >/dev/null || bail_out "no node"
+for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    admin taint node n1 "$key-" >/dev/null
+done
+socket=$cluster/n1/state/steps
+
+cat >"$cluster/call.py" <<'EOF'
+import json, resource, socket, struct, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+path, what, pod = sys.argv[1:4]
+HELLO, GRANT = 1, 17
+all = []
+def frame(kind, text):
+    return struct.pack(">IBBHI", len(text), kind, 0, 0, 0xffffffff) + text
+def request(**more):
+    return json.dumps(dict({"podUID": pod, "jobID": "1", "arguments": ["true"],
+                            "directory": "/", "tasks": 1}, **more)).encode()
+def call(bytes):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(20)
+    while s.connect_ex(path) != 0: # the backlog is full
+        time.sleep(0.05)
+    try:
+        s.sendall(bytes)
+    except OSError:
+        pass
+    all.append(s)
+    return s
+if what == "unfinished":
+    for i in range(40):
+        call(frame(HELLO, b"x" * (16 << 20))[:-1])
+elif what == "waiting":
+    # A member of two bytes takes many times as many bytes of memory.
+    text = request(tasks=4, exact=True, environment=["A="] * 200000)
+    for i in range(60):
+        call(frame(HELLO, text))
+elif what == "many":
+    text = request(tasks=4, exact=True)
+    for i in range(3000):
+        call(frame(HELLO, text))
+elif what == "grant":
+    grant = {"stepID": 9223372036854775807, "node": 0, "tasks": 1, "cpusPerTask": 1,
+             "nodes": [{"name": "n1", "tasks": "0", "cpus": sys.argv[4]}]}
+    s = call(frame(GRANT, json.dumps(grant).encode()) + frame(HELLO, request()))
+    print(s.recv(4096))
+    sys.exit()
+print("connected", flush=True)
+if what == "many":
+    for s in all:
+        s.close()
+    print("gone", flush=True)
+    sys.exit()
+time.sleep(60)
+EOF
+# shellcheck disable=SC2086 # CPUs are one word
+call() { as "$1" python3 "$cluster/call.py" "$socket" "$2" "$3" ${4-}; }
+rss() { awk '/^RssAnon/ { print $2 }' "/proc/$(pid_of n1)/status"; }
+ticks() { awk '{ print $14 + $15 }' "/proc/$(pid_of n1)/stat"; }
+state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
+all_run() { [ "$(pgrep -u kilntest1 -cfx 'sleep 600')" -eq 4 ]; }
+begin() { # USER NAME
+    id=$(as "$1" ksub --parsable -J "$2" -n 4 -o /dev/null --wrap 'sleep 900') || bail_out "no job"
+}
+pod_of() { admin get pods -o json | jq -r --arg n "$1" '.items[] | select(.metadata.name | contains($n)) | .metadata.uid'; }
+step() {
+    as kilntest1 env KILN_POD_UID="$pod" KILN_STEP_SOCKET="$socket" KILN_JOB_ID="$id" \
+        timeout 60 krun "$@"
+}
+begin kilntest1 job
+wait_for 20 state_is "$id" Running || bail_out "the job does not run"
+pod=$(pod_of "$id")
+is "a step runs" "$(step echo here)" here
+
+# --- requests that never end ----------------------------------------------------
+before=$(rss)
+call kilntest2 unfinished "$pod" >"$cluster/said" 2>"$cluster/err" &
+caller=$!
+wait_for 60 grep -q connected "$cluster/said"
+echo "# $(($(rss) - before)) KiB"
+ok "requests of 640 MB that do not end take no such memory" [ $(($(rss) - before)) -lt 300000 ]
+is "and keep nobody else from a step" "$(step echo here)" here
+kill "$caller"
+
+# --- requests that wait ---------------------------------------------------------
+step -n 4 sleep 600 &
+holder=$!
+wait_for 20 all_run || bail_out "the step does not run"
+before=$(rss)
+call kilntest1 waiting "$pod" >"$cluster/said" 2>"$cluster/err" &
+caller=$!
+wait_for 60 grep -q connected "$cluster/said"
+sleep 1
+echo "# $(($(rss) - before)) KiB"
+ok "nor do 60 that wait, of 200,000 variables each" [ $(($(rss) - before)) -lt 300000 ]
+kill "$caller"
+before=$(ticks)
+call kilntest1 many "$pod" >"$cluster/said" 2>"$cluster/err" &
+caller=$!
+wait_for 60 grep -q gone "$cluster/said"
+is "a step that overlaps others does not wait for them" "$(step --overlap echo here)" here
+echo "# $(($(ticks) - before)) ticks"
+ok "3,000 that come and go take no time of the square of their number" \
+    [ $(($(ticks) - before)) -lt 100 ]
+kill "$holder"
+wait "$holder" 2>/dev/null
+
+# --- a grant that krun has made up -----------------------------------------------
+cpus=$(admin get pods -o json | jq -r '.items[0].status.allocation.cpus')
+like "a grant with the highest number for its step is refused" \
+    "$(call kilntest1 grant "$pod" "$cpus")" 'manager'
+like "and the job's own steps have numbers as before" \
+    "$(step sh -c 'echo $KILN_STEP_ID')" '^[0-9]{1,2}$'
+
+# --- a job that starts ------------------------------------------------------------
+touch "$cluster/hold"
+begin kilntest1 held
+in_prolog() { [ -e "$cluster/in-prolog" ]; }
+wait_for 20 in_prolog || bail_out "the prolog does not run"
+pod=$(pod_of "$id")
+like "while a job starts, another user is told that it has none there" \
+    "$(as kilntest2 env KILN_POD_UID="$pod" KILN_STEP_SOCKET="$socket" timeout 5 krun id 2>&1)" \
+    'no job of this user'
+rm "$cluster/hold"
