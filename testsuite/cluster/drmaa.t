@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # drmaa.t - libdrmaa: the calls of the specification, and python3-drmaa
 
+# shellcheck disable=SC2119 # cluster_controller takes options that it may do without
+
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
