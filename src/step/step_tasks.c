@@ -99,7 +99,8 @@ keep_descriptor(int fd, int number)
 }
 
 /* Tries the next path of PATH after ENOENT and EACCES, and prefers to return the
- * latter, as execvp does.
+ * latter, as execvp does; but a folder of PATH that the user cannot search says nothing
+ * about a program that is nowhere.
  */
 static int
 execute(const struct task_plan *p)
@@ -109,10 +110,10 @@ execute(const struct task_plan *p)
     step_environment_put_pid(p->environment, getpid());
     for (char *const *path = p->paths; *path != NULL; path++) {
         execve(*path, p->arguments, p->environment);
-        if (errno == EACCES)
-            r = -EACCES;
-        else if (errno != ENOENT && errno != ENOTDIR)
+        if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
             return -errno;
+        if (errno == EACCES && (p->paths[1] == NULL || access(*path, F_OK) == 0))
+            r = -EACCES;
     }
     return r;
 }

@@ -236,6 +236,10 @@ time.sleep(60)' "$cluster/$node/state/steps" >"$cluster/many" &
     pod=$(admin get pod "job-$id-0-r1" -o json | jq -r .metadata.uid)
     is "$what the job runs again, and its steps are counted from 0" \
         "$(step sh -c 'echo $KILN_STEP_ID')" 0
+    mkdir -p "$cluster/closed" && chmod 700 "$cluster/closed" # root's: a user cannot search it
+    like "$what a program that is nowhere is not found, whatever folders PATH has" \
+        "$(PATH=$PATH:$cluster/closed step -n 1 nosuchprogram 2>&1 || echo "code $?")" \
+        'nosuchprogram: No such file or directory'
     ok "$what no cgroup of an earlier step is left" wait_for 5 no_step_cgroups
     step -n 2 sh -c "$leaves" >"$cluster/out" 2>&1 </dev/null &
     running=$!
