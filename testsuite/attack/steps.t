@@ -4,7 +4,7 @@
 # time with requests that never end, with many that wait, or with a grant that krun has
 # made up; and sees and delays nothing of a job of another user.
 
-# shellcheck disable=SC2119,SC2154,SC2317 # functions that are called by others; cluster.sh
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; called by others; cluster.sh
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -81,8 +81,7 @@ if what == "many":
     sys.exit()
 time.sleep(60)
 EOF
-# shellcheck disable=SC2086 # CPUs are one word
-call() { as "$1" python3 "$cluster/call.py" "$socket" "$2" "$3" ${4-}; }
+call() { as "$1" python3 "$cluster/call.py" "$socket" "$2" "$3" "${4-}"; }
 rss() { awk '/^RssAnon/ { print $2 }' "/proc/$(pid_of n1)/status"; }
 ticks() { awk '{ print $14 + $15 }' "/proc/$(pid_of n1)/stat"; }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
