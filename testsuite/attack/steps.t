@@ -85,7 +85,7 @@ call() { as "$1" python3 "$cluster/call.py" "$socket" "$2" "$3" "${4-}"; }
 rss() { awk '/^RssAnon/ { print $2 }' "/proc/$(pid_of n1)/status"; }
 ticks() { awk '{ print $14 + $15 }' "/proc/$(pid_of n1)/stat"; }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
-all_run() { [ "$(pgrep -u kilntest1 -cfx 'sleep 600')" -eq 4 ]; }
+all_run() { [ "$(pgrep -u kilntest1 -cfx 'sleep 60606')" -eq 4 ]; }
 begin() { # USER NAME
     id=$(as "$1" ksub --parsable -J "$2" -n 4 -o /dev/null --wrap 'sleep 900') || bail_out "no job"
 }
@@ -110,7 +110,7 @@ is "and keep nobody else from a step" "$(step echo here)" here
 kill "$caller"
 
 # --- requests that wait ---------------------------------------------------------
-step -n 4 sleep 600 &
+step -n 4 sleep 60606 &
 holder=$!
 wait_for 20 all_run || bail_out "the step does not run"
 before=$(rss)
@@ -129,7 +129,7 @@ is "a step that overlaps others does not wait for them" "$(step --overlap echo h
 echo "# $(($(ticks) - before)) ticks"
 ok "3,000 that come and go take no time of the square of their number" \
     [ $(($(ticks) - before)) -lt 100 ]
-kill "$holder"
+for pid_of_task in $(pgrep -u kilntest1 -fx 'sleep 60606'); do kill "$pid_of_task"; done
 wait "$holder" 2>/dev/null
 
 # --- a grant that krun has made up -----------------------------------------------
