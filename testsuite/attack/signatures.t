@@ -67,8 +67,8 @@ is "...nor removed by the owner of the job" \
 # --- every annotation and label that the source knows -------------------------
 
 # In the template of a Job, in that of a CronJob, and on a pod: the value
-# "forged" must reach no pod. (The values of these eight are the user's.)
-users='comment|cpus-per-task|job-name|pids-limit|tasks|time-limit|total-tasks|variables'
+# "forged" must reach no pod. (The values of these nine are the user's.)
+users='comment|cpus-per-task|job-name|pids-limit|tasks|tasks-per-node|time-limit|total-tasks|variables'
 known=$(grep -rhoE '"(kiln\.hpc|batch\.kubernetes\.io)/[a-z][a-z-]+"' \
     "$top_srcdir/src" | tr -d '"' | sort -u | grep -vE "/($users)\$")
 ok "the source has such names" [ "$(echo "$known" | wc -l)" -gt 40 ]

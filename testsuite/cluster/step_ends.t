@@ -109,6 +109,7 @@ for kind in n1 n2; do
         pgrep -f "^krun -n 2 sh -c yes" | while read -r pid; do rss "$pid"; done \
             >>"$cluster/rss"
     )
+    note "kB of each process: $(paste -sd' ' "$cluster/rss")"
     ok "$what a reader that stops costs no memory" \
         awk '$1 > 12000 { bad = 1 } END { exit bad || NR < 2 }' "$cluster/rss"
     ok "$what the agent has no part in what a step writes" \
