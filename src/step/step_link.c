@@ -39,10 +39,12 @@ step_link_flush(struct step *s)
     while (!l->is_lost && l->sent < l->out.length) {
         ssize_t n = step_channel_send(&l->channel, l->out.text + l->sent, l->out.length - l->sent);
 
+        if (n == -EAGAIN) {
+            strbuf_drop_sent(&l->out, &l->sent);
+            return;
+        }
         if (n > 0)
             l->sent += (size_t)n;
-        else if (n == -EAGAIN)
-            return;
         else
             break_link(s);
     }

@@ -108,8 +108,10 @@ krun_link_flush(struct krun_link *l)
     while (!l->is_lost && l->sent < l->out.length) {
         ssize_t n = step_channel_send(&l->channel, l->out.text + l->sent, l->out.length - l->sent);
 
-        if (n < 0)
+        if (n < 0) {
+            strbuf_drop_sent(&l->out, &l->sent);
             return;
+        }
         l->sent += (size_t)n;
     }
     strbuf_truncate(&l->out, 0);

@@ -39,10 +39,7 @@ krun_sink_write(struct krun_sink *k)
     } else {
         k->written += (size_t)n;
     }
-    if (k->written == k->out.length) {
-        strbuf_truncate(&k->out, 0);
-        k->written = 0;
-    }
+    strbuf_drop_sent(&k->out, &k->written); /* the windows bound the rest */
 }
 
 bool

@@ -157,3 +157,15 @@ strbuf_truncate(struct strbuf *s, size_t length)
     s->length = length;
     s->text[length] = '\0';
 }
+
+void
+strbuf_drop_sent(struct strbuf *s, size_t *sent)
+{
+    size_t rest = s->length - *sent;
+
+    if (*sent == 0 || *sent < rest)
+        return;
+    memmove(s->text, s->text + *sent, rest);
+    strbuf_truncate(s, rest);
+    *sent = 0;
+}

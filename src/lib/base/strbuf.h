@@ -49,4 +49,11 @@ void strbuf_add_int(struct strbuf *s, int64_t number); /* as %lld */
 void strbuf_printf(struct strbuf *s, const char *format, ...) PRINTF(2, 3);
 void strbuf_vprintf(struct strbuf *s, const char *format, va_list args) PRINTF(2, 0);
 void strbuf_truncate(struct strbuf *s, size_t length);
+
+/* Of a buffer that is filled at its end and sent from its start: drops the bytes
+ * before `*sent` when they are at least as many as the rest, and adjusts it. A
+ * buffer that is never empty would keep all of them.
+ */
+void strbuf_drop_sent(struct strbuf *s, size_t *sent);
+
 void strbuf_reserve(struct strbuf *s, size_t more);

@@ -123,8 +123,31 @@ START_TEST(what_outgrows_a_lent_room_moves_out_of_it)
 }
 END_TEST
 
+START_TEST(a_buffer_that_is_never_empty_keeps_only_what_is_not_sent)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+    size_t sent = 0, most = 0;
+
+    for (unsigned i = 0; i < 100000; i++) {
+        strbuf_printf(&s, "%09u", i);
+        if (i > 10) {
+            char wanted[16];
+
+            snprintf(wanted, sizeof(wanted), "%09u", i - 11);
+            ck_assert_mem_eq(s.text + sent, wanted, 9);
+            sent += 9;
+        }
+        strbuf_drop_sent(&s, &sent);
+        most = s.length > most ? s.length : most;
+    }
+    ck_assert_uint_lt(most, 300);
+    ck_assert_uint_eq(s.length - sent, 9 * 11);
+}
+END_TEST
+
 SUITE("strbuf", an_empty_buffer_is_an_empty_string_and_owns_nothing, pieces_of_every_kind_append,
       it_grows_at_every_length_without_losing_its_end,
       printing_more_than_there_is_room_for_prints_all_of_it, bytes_may_be_nul,
       truncating_shortens_and_never_lengthens, what_was_taken_is_ours_and_the_buffer_is_empty,
-      what_outgrows_a_lent_room_moves_out_of_it)
+      what_outgrows_a_lent_room_moves_out_of_it,
+      a_buffer_that_is_never_empty_keeps_only_what_is_not_sent)
