@@ -149,3 +149,4 @@ like "while a job starts, another user is told that it has none there" \
     "$(as kilntest2 env KILN_POD_UID="$pod" KILN_STEP_SOCKET="$socket" timeout 5 krun id 2>&1)" \
     'no job of this user'
 rm "$cluster/hold"
+finish
