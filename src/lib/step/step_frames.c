@@ -186,13 +186,14 @@ int
 step_reader_next(struct step_reader *r, struct step_frame *ret_frame)
 {
     size_t left = r->end - r->start;
-    const char *at = r->bytes + r->start;
+    const char *at;
     size_t length;
 
     if (r->is_broken)
         return -EBADMSG;
     if (left < STEP_FRAME_HEADER)
         return 0;
+    at = r->bytes + r->start;
     if (!is_header(at)) {
         r->is_broken = true;
         return -EBADMSG;

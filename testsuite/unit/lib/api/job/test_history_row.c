@@ -183,6 +183,8 @@ row_of_gang(struct arena *arena, const char *rank, const char *meta, const char 
     struct history_row row;
 
     history_row_of_pod(&row, arena, p, j, NULL, NOW_US);
+    if (row.ended_by != NULL) /* which is the object's */
+        row.ended_by = arena_strdup(arena, row.ended_by);
     object_unref(p);
     object_unref(j);
     return row;
