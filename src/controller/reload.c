@@ -65,7 +65,7 @@ apply(struct reload *r)
 
     /* The job controller has it from the start: both must use the same. */
     r->policy.limits.maximum_requeues = before.limits.maximum_requeues;
-    *r->s.policy = r->policy;
+    policy_replace(r->s.policy, &r->policy);
     r->policy = before;
     log_set_level((enum log_level)r->fresh.log_level);
     topology_levels_set(r->s.topology, r->fresh.topology_levels.items,

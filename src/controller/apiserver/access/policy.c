@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,29 @@ add_user(struct policy_people *people, const char *name, struct error *err)
     people->uids = xrealloc_array(people->uids, people->n_uids + 1, sizeof(*people->uids));
     people->uids[people->n_uids++] = e.id;
     return 0;
+}
+
+/* A reload replaces the policy while the scheduler's thread may check a right. */
+static pthread_rwlock_t replacing = PTHREAD_RWLOCK_INITIALIZER;
+
+void
+policy_replace(struct policy *policy, const struct policy *by)
+{
+    pthread_rwlock_wrlock(&replacing);
+    *policy = *by;
+    pthread_rwlock_unlock(&replacing);
+}
+
+void
+policy_begin_reading(void)
+{
+    pthread_rwlock_rdlock(&replacing);
+}
+
+void
+policy_end_reading(void)
+{
+    pthread_rwlock_unlock(&replacing);
 }
 
 int

@@ -50,6 +50,13 @@ struct policy {
     bool is_conformance; /* one test identity, no rules of Kiln's own */
 };
 
+/* The loop's thread alone replaces a policy and reads it as it likes; another
+ * thread reads it between these two calls.
+ */
+void policy_replace(struct policy *policy, const struct policy *by);
+void policy_begin_reading(void);
+void policy_end_reading(void);
+
 /* Adds the users and groups of a comma-separated list of user names and
  * "@group"s. Returns the error of the first name that failed, -ENOENT for one
  * that the system does not know, after adding all others. Blocks on NSS.

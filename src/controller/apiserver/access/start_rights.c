@@ -177,10 +177,13 @@ find_owner(const struct start_rights *r, const struct pod *pod, uid_t *ret_uid,
            const char **ret_name)
 {
     const struct security_context *who = pod->spec.security_context;
+    bool is_conformance;
 
+    policy_begin_reading();
+    is_conformance = r->settings.policy->is_conformance;
+    policy_end_reading();
     *ret_name = string_map_find(&pod->meta.annotations, ANNOTATION_USER);
-    if (r->settings.policy->is_conformance || *ret_name == NULL || who == NULL
-        || who->run_as_user == NULL)
+    if (is_conformance || *ret_name == NULL || who == NULL || who->run_as_user == NULL)
         return false;
     *ret_uid = (uid_t)*who->run_as_user;
     return true;
@@ -232,9 +235,14 @@ refuse_owner(const struct user *user, const char *name, struct strbuf *why)
 static bool
 is_administrator(const struct start_rights *r, const struct user *user)
 {
-    return user->uid == 0
-           || policy_people_has(&r->settings.policy->administrators, user->uid, user->groups,
-                                user->n_groups);
+    bool is_one;
+
+    policy_begin_reading();
+    is_one = user->uid == 0
+             || policy_people_has(&r->settings.policy->administrators, user->uid, user->groups,
+                                  user->n_groups);
+    policy_end_reading();
+    return is_one;
 }
 
 /* The uid at the place in the list. False: it has none. */
