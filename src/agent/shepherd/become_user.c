@@ -267,8 +267,8 @@ set_login_uid(const struct prepared_job *o)
     return 0;
 }
 
-/* Where the job sees its volumes. After the steps that write to /proc, because there
- * the user decides what is at a path.
+/* Enters the mounts in which the job sees its volumes. This comes after the steps that
+ * write to /proc, because there the user decides what is at a path.
  */
 static int
 enter_namespace(const struct prepared_job *o)

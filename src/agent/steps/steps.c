@@ -185,7 +185,7 @@ let_wait(struct agent_step *e, const char *words)
     timer_start(e->again, TELL_MS);
 }
 
-/* Where the step runs: 0 when it can start now, on that node of the layout; 1 when it has
+/* Finds the place of the step: 0 when it can start now, on that node of the layout; 1 when it has
  * left the queue; -EBUSY when it has to wait.
  */
 static int

@@ -2,7 +2,6 @@
 #include "cli/krun/krun.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,19 +20,6 @@
 #include "lib/base/version/version.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
-
-/* So that no other file gets their numbers. */
-static void
-open_standard_descriptors(void)
-{
-    int fd;
-
-    do {
-        fd = open("/dev/null", O_RDWR);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
 
 /* `usage`: the status of a wrong command line, where it is krun's own. */
 static int
@@ -119,7 +105,7 @@ krun_run(const char *name, int argc, char **argv)
     struct error err = {0};
     int operands = argc, status, r;
 
-    open_standard_descriptors();
+    program_open_descriptors();
     r = krun_options_read(&s, argc, argv, &operands, &err);
     if (r == OPTION_HELP)
         return print_help(name);

@@ -39,8 +39,9 @@ struct krun_settings {
     int64_t signal, signal_before_s;
     const char *prolog, *epilog; /* run by krun itself */
 
-    /* Where a number came from: an option of the command line counts more than the
-     * job's own in the environment. */
+    /* Whether the command line has the number, which counts more than the job's own in the
+     * environment.
+     */
     bool has_tasks, has_nodes, has_tasks_per_node;
 
     const char *notes[KRUN_NOTES_MOST]; /* options that have no effect in a step */

@@ -2,7 +2,7 @@
 /* krun_stream.h - the connections of a krun to the agents and kiln-steps of the nodes of
  * its step, and what goes over them: requests, input, output, signals, ends
  *
- * What krun does about each of these is its own affair: the callbacks' (krun.c). A
+ * The callbacks (krun.c) decide what krun does about each of these. A
  * callback may end the run (krun_stream_stop).
  *
  * Output is kept until the descriptor that it goes to can take it. It is credited to

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in the topology of the cluster the pods of a group go.
+/* Chooses the place of a group's pods in the topology of the cluster.
  *
  * The smallest part of the cluster that holds the group is best: a leaf, or else the
  * smallest domain of the next wider level, and in it the fewest leaves. A group whose

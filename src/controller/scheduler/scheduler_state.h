@@ -241,7 +241,7 @@ bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 bool scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod);
 bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 
-/* Where in the topology the pods go (group_places.c). Find domain: the level whose domain all
+/* The place of pods in the topology (group_places.c). Find domain: the level whose domain all
  * pods of the group must share, and the one that some of them have, or NULL; NULL: they may
  * be anywhere. Limit to domain: the cycle of a pod
  * that is placed by itself chooses from the domain of its group. Place in domains: places

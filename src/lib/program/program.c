@@ -18,8 +18,8 @@
 #include "lib/base/version/version.h"
 #include "lib/program/option.h"
 
-static void
-open_standard_descriptors(void)
+void
+program_open_descriptors(void)
 {
     int fd;
 
@@ -75,7 +75,7 @@ program_begin(const struct option_table *table, int argc, char **argv, void *tar
     int operands = argc;
     int r;
 
-    open_standard_descriptors();
+    program_open_descriptors();
     r = option_parse(table, argc, argv, target, &operands, &err);
     if (r < 0)
         program_refuse(table, "%s", err.text);

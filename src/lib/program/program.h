@@ -23,10 +23,14 @@ struct option_table;
 /* Reads the command line into the target and returns the index of the first
  * operand in argv. It exits after --help, --version or a mistake, which it
  * reports on standard error as "kiln-agent: --topology needs a value; see
- * 'kiln-agent --help'". It also opens /dev/null on closed standard descriptors,
- * so that no other file gets their numbers.
+ * 'kiln-agent --help'". It also opens the descriptors, as below.
  */
 int program_begin(const struct option_table *table, int argc, char **argv, void *target);
+
+/* Opens /dev/null on closed standard descriptors, so that no other file gets their
+ * numbers. For a program that reads its command line itself.
+ */
+void program_open_descriptors(void);
 
 /* Exits with a usage error: "NAME: WORDS; see 'NAME --help'". */
 void program_refuse(const struct option_table *table, const char *format, ...)

@@ -39,7 +39,7 @@ struct step_limit {
     int64_t soft;     /* -1: unlimited */
 };
 
-/* Where a stream of the tasks comes from or goes to, if not to krun. The patterns of
+/* The files of the tasks' streams, where they are not krun's own. The patterns of
  * files are Slurm's (step_output_name.h).
  */
 struct step_streams {
