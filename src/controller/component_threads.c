@@ -277,6 +277,14 @@ is_damaged(const struct kind *kind, const char *namespace, const char *name, con
            || (kind != NULL && store_is_damaged(c->store, kind, namespace, name));
 }
 
+static bool
+is_cut_off(void *context)
+{
+    const struct lifecycle_component *c = context;
+
+    return store_waits(c->store);
+}
+
 static void
 start_loops(void *context)
 {
@@ -302,6 +310,8 @@ start_loops(void *context)
         .maximum_requeues = s->limits.maximum_requeues,
         .is_damaged = is_damaged,
         .damaged_context = c,
+        .is_cut_off = is_cut_off,
+        .cut_off_context = c,
     });
 }
 

@@ -112,6 +112,40 @@ stop controller
 stop proxy
 cluster_store=$postgres_url
 
+# --- a leader that is cut off -----------------------------------------------------------
+api() { # HEAD PATH
+    curl -sS -m 10 --unix-socket "$cluster/$1/socket" -w '\n%{http_code}\n' "http://x$2"
+}
+answers() { [ "$(api "$1" "$2" | tail -1)" = "$3" ]; }
+start proxy python3 "$top_srcdir/testsuite/lib/flaky_proxy.py" "$proxy_port" \
+    "$(postgres_port_of pg1)" 100000000 7
+cluster_store=postgresql://kiln@127.0.0.1:$proxy_port/kiln
+wait_for 10 sh -c "psql -qAtX '$cluster_store' -c 'SELECT 1'"
+cluster_controller
+directory "$cluster/b" 700
+find_free_port
+start b kiln-controller --state-dir "$cluster/b" --store "$postgres_url" --cluster test \
+    --munge-socket "$munge_socket" --listen "127.0.0.1:$free_port"
+wait_for 20 log_says b 'Waiting to lead'
+nodes=/api/v1/nodes
+start watch curl -sSN --unix-socket "$cluster/state/socket" "http://x$nodes?watch=1"
+wait_for 20 test -s "$cluster/log/watch"
+stop proxy KILL
+ok "a leader that is cut off refuses reads" wait_for 30 answers state "$nodes" 503
+like "it says why" "$(api state "$nodes")" 'may no longer lead.*NotLeading'
+ok "but shows old data to those who ask for it" answers state "$nodes?resourceVersion=0" 200
+ok "it begins no watch" answers state "$nodes?resourceVersion=0&watch=1" 503
+ok "a watch of before has ended" wait_for 10 cluster_is_over watch
+like "nothing can be tried against its state" "$(admin create namespace x --dry-run --no-wait 2>&1)" \
+    'nothing was changed: this controller may no longer lead'
+like "kctl status tells how things are" "$(admin status --no-wait)" 'database does not answer'
+ok "another one leads soon" wait_for 30 answers b "$nodes" 200
+ok "the one that is cut off has not changed its mind" answers state "$nodes" 503
+await_end watch
+stop controller KILL
+stop b
+cluster_store=$postgres_url
+
 # --- a standby that is away ---------------------------------------------------------------
 cluster_controller
 ok "a store on one disk is warned of" log_says controller 'no synchronous standby'
@@ -124,8 +158,14 @@ late=$!
 is_waiting() { ! curl -fsS "http://$cluster_address/readyz"; }
 ok "while the standby is away the controller is not ready" wait_for 40 is_waiting
 empty "and acknowledges nothing" "$(cat "$cluster/late.id")"
-ok "what is there can be read" admin get nodes --no-wait
+ok "what is there can be read by those who take old data" \
+    answers state "$nodes?resourceVersion=0" 200
+ok "and by no others" answers state "$nodes" 503
+admin get nodes -o name >"$cluster/nodes" 2>"$cluster/log/nodes" &
+reader=$!
 postgres_serve pg2
+wait "$reader"
+is "kctl waits until it is answered" "$(cat "$cluster/nodes")" node/n1
 wait "$late"
 is "when the standby is back the submission is acknowledged" "$?" 0
 ok "and its job runs" wait_for 40 test -s "$cluster/home/kilntest1/late"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "lib/base/clock.h"
@@ -18,6 +19,7 @@ means_away(int r, bool is_read)
 {
     switch (r) {
     case -ECONNREFUSED:
+    case -EHOSTDOWN:
     case -ENOENT:
         return true;
     case -ECONNRESET:
@@ -53,6 +55,12 @@ static void
 call_is_late(void *context)
 {
     print_notice(context, NULL);
+}
+
+int
+call_retry_of_answer(int64_t code, const char *reason)
+{
+    return code == 503 && reason != NULL && strcmp(reason, "NotLeading") == 0 ? -EHOSTDOWN : 0;
 }
 
 void

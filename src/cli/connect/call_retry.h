@@ -4,7 +4,8 @@
  * A restart of the controller takes seconds, so a command waits for it. After
  * three seconds the user gets one line, and another when it answers again. Only
  * calls that have certainly not been carried out are repeated: those whose
- * connection was refused, and those that change nothing.
+ * connection was refused, those that a controller has refused that may no longer
+ * lead, and those that change nothing.
  *
  * Thread: that of the loop, which is the main one.
  */
@@ -33,3 +34,8 @@ struct call_retry {
  */
 void call_retry_begin(struct call_retry *retry, struct loop *loop);
 bool call_retry_end(struct call_retry *retry, int r, bool is_read, const struct error *err);
+
+/* The result of a call that was answered: -EHOSTDOWN if another controller may
+ * lead, else 0.
+ */
+int call_retry_of_answer(int64_t code, const char *reason);

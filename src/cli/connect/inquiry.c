@@ -22,6 +22,7 @@ struct inquiry {
     int result;
     bool is_answered;
     bool is_refused; /* by an answer of the server */
+    int refusal;     /* of call_retry_of_answer */
 
     inquiry_work_fn *work; /* NULL: all work is done */
     void *context;
@@ -83,6 +84,7 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
     if (answer->status < 300 && i->answer != NULL)
         return;
     message = json_get_text(i->answer, "message");
+    i->refusal = call_retry_of_answer(answer->status, json_get_text(i->answer, "reason"));
     if (message != NULL)
         i->result = error_set(i->failure, code_of(answer->status), "%s", message);
     else
@@ -105,12 +107,12 @@ run(struct connection *connection, const struct http_client_request *request, st
         failure = (struct error){0};
         i->failure = &failure;
         i->is_answered = false;
-        i->result = 0;
+        i->result = i->refusal = 0;
         call_retry_begin(retry, i->loop);
         http_client_call(connection_http(connection), &question);
         loop_run(i->loop);
-        is_again = call_retry_end(retry, i->is_refused ? 0 : i->result, question.method == HTTP_GET,
-                                  &failure);
+        is_again = call_retry_end(retry, i->is_refused ? i->refusal : i->result,
+                                  question.method == HTTP_GET, &failure);
     } while (is_again);
     if (i->result < 0 && i->err != NULL)
         *i->err = failure;

@@ -9,6 +9,7 @@
 #include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/bootstrap.h"
+#include "controller/apiserver/cut_off.h"
 #include "controller/apiserver/discovery/openapi.h"
 #include "controller/apiserver/discovery/request_metrics.h"
 #include "controller/apiserver/http/channel.h"
@@ -99,6 +100,7 @@ apiserver_new(const struct apiserver_settings *settings)
     bootstrap(server);
     scheduling_pause_begin(server, settings->begins_paused);
     server->node_reports = node_reports_new(server, settings->startup_wait_ms);
+    server->cut_off = cut_off_new(server);
     return server;
 }
 
@@ -106,6 +108,8 @@ void
 apiserver_stop(struct apiserver *server)
 {
     node_reports_stop(server->node_reports);
+    cut_off_free(server->cut_off);
+    server->cut_off = NULL;
     watch_end_all(server);
     time_slices_finish(server->time_slices);
     agent_relay_free(server->agent_relay);

@@ -19,6 +19,7 @@
 #include "controller/apiserver/access/token_endpoint.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/conformance.h"
+#include "controller/apiserver/cut_off.h"
 #include "controller/apiserver/discovery/discovery.h"
 #include "controller/apiserver/discovery/request_metrics.h"
 #include "controller/apiserver/discovery/resource_metrics.h"
@@ -276,29 +277,6 @@ serve_api(struct http_exchange *v)
         verbs_start(q, parameters, n_parameters);
 }
 
-/* While the database is silent another controller may lead, which can do at once
- * what would only wait here. Agents report on, so that no node counts as silent
- * when the database is there again.
- */
-static bool
-refuse_change(struct http_exchange *v)
-{
-    enum http_method method = http_request_method(v->http);
-
-    if (method == HTTP_GET || method == HTTP_HEAD || v->principal->type > PRINCIPAL_ADMINISTRATOR
-        || !store_waits(v->server->store))
-        return false;
-    reply_fail(&v->q->reply, &(struct reply_failure){
-                                 .code = 503,
-                                 .reason = "ServiceUnavailable",
-                                 .message = "nothing was changed: the database of the controller "
-                                            "does not answer",
-                                 .retry_after_s = 1,
-                             });
-    answer(v);
-    return true;
-}
-
 static void
 serve(struct http_exchange *v)
 {
@@ -319,8 +297,10 @@ serve(struct http_exchange *v)
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
-    if (refuse_change(v))
+    if (cut_off_refuse(q, v->http)) {
+        answer(v);
         return;
+    }
     if (metrics_token_is_asked(asked.path) && !v->has_metrics_token && !metrics_token_allows(q)) {
         answer(v);
         return;

@@ -73,6 +73,8 @@ lifecycle_new(const struct lifecycle_settings *s)
         .fence_program = s->fence_program,
         .fence_after_ms = s->fence_after_ms,
         .fence_limit_ms = s->fence_limit_ms,
+        .is_cut_off = s->is_cut_off,
+        .cut_off_context = s->cut_off_context,
     });
     l->reservations = reservation_controller_new(s->loop, s->client, l->cache, s->clock);
     l->retention = retention_new(&(struct retention_settings){

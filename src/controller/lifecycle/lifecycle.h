@@ -50,6 +50,9 @@ struct lifecycle_settings {
     bool (*is_damaged)(const struct kind *kind, const char *namespace, const char *name,
                        const char *uid, void *context);
     void *damaged_context;
+
+    bool (*is_cut_off)(void *context); /* see node_health.h; or NULL */
+    void *cut_off_context;
 };
 
 /* Life. The loops start at once and begin to work when all kinds are synced. */

@@ -265,7 +265,7 @@ store_is_in_database(const struct store *s)
 bool
 store_waits(const struct store *s)
 {
-    return s->waits_for_database;
+    return s->engine->ops->check(s->engine, NULL) < 0;
 }
 
 void

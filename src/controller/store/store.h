@@ -105,7 +105,7 @@ const struct run_chain *store_runs(const struct store *store);
 void store_durable(const struct store *store, int64_t *ret_revision, int64_t *ret_job_id);
 int64_t store_oldest_revision(const struct store *store); /* in the log */
 bool store_is_read_only(const struct store *store);       /* the disk is full */
-bool store_waits(const struct store *store);              /* the database is away, writes wait */
+bool store_waits(const struct store *store);              /* the database is silent; any thread */
 
 /* Disks that have what is acknowledged; 0: not known. A store in the state
  * directory has one by its nature.

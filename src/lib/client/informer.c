@@ -284,9 +284,9 @@ watch_lost(struct informer *in, const struct client_event *event)
         in->retry_ms = RETRY_FIRST_MS;
     /* Any other refusal may mean that the server does not know the
      * resourceVersion, as after its state was restored from a backup: a new
-     * list is always right.
+     * list is always right. A 503 says nothing about it: the server is away.
      */
-    if (event->status != NULL)
+    if (event->status != NULL && event->status->code != 503)
         set_text(&in->version, NULL);
     if (is_too_old(event))
         log_debug("The watch of %s is too old, listing again.", in->settings.kind->plural);

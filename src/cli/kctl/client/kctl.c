@@ -133,7 +133,8 @@ static bool
 is_put_off(const struct kctl *kctl, const struct client_request *request,
            const struct sync_call *sync_call)
 {
-    return is_of_new_job(kctl, request) && sync_call->code == 503 && sync_call->retry_after_s > 0;
+    return is_of_new_job(kctl, request) && sync_call->code == 503 && sync_call->retry_after_s > 0
+           && call_retry_of_answer(sync_call->code, sync_call->reason) == 0;
 }
 
 /* Waits for a controller that is away. */
@@ -150,7 +151,10 @@ call_once(struct kctl *kctl, const struct client_request *request, struct sync_c
         failure = (struct error){0};
         call_retry_begin(retry, kctl_client(kctl)->loop);
         r = sync_call_run(kctl_client(kctl), NULL, request, ret_call, &failure);
-        if (!call_retry_end(retry, ret_call->code == 0 ? r : 0, is_read, &failure))
+        if (!call_retry_end(
+                retry,
+                ret_call->code == 0 ? r : call_retry_of_answer(ret_call->code, ret_call->reason),
+                is_read, &failure))
             break;
         sync_call_fini(ret_call);
     }

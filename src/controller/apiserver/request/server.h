@@ -16,6 +16,7 @@ struct audit_log;
 struct auth_server;
 struct barred_tasks;
 struct clock;
+struct cut_off;
 struct dispatch;
 struct http_server;
 struct history;
@@ -77,6 +78,7 @@ struct apiserver {
     struct list watches;                 /* over HTTP */
     struct agent_relay *agent_relay;     /* logs from the agents */
     struct node_reports *node_reports;   /* awaited after a start */
+    struct cut_off *cut_off;             /* until the stop */
     struct lost_pods *lost_pods;         /* that nodes have */
     struct responders *responders;       /* the scheduler, which answers questions */
     struct responders *quota_responders; /* the lifecycle component, likewise */

@@ -48,6 +48,9 @@ struct node_health {
     struct object_cache *cache;
     struct clock *clock;
     int64_t grace_us;
+    bool (*is_cut_off)(void *context); /* or NULL */
+    void *cut_off_context;
+    int64_t cut_off_us;      /* monotonic: when it was cut off last */
     struct map *heard;       /* by node name */
     struct heap *by_time;    /* nodes that are not silent, oldest heartbeat
                            * first */
@@ -260,9 +263,14 @@ static void
 check(void *context)
 {
     struct node_health *h = context;
-    int64_t limit = clock_monotonic_us(h->clock) - h->grace_us;
+    int64_t now_us = clock_monotonic_us(h->clock);
+    int64_t limit = now_us - h->grace_us;
     struct heard *n;
 
+    if (h->is_cut_off != NULL && h->is_cut_off(h->cut_off_context))
+        h->cut_off_us = now_us;
+    if (h->cut_off_us > limit)
+        return;
     while ((n = heap_top(h->by_time)) != NULL && n->at_us < limit) {
         heap_pop(h->by_time);
         set_silent(h, n, true);
@@ -308,13 +316,19 @@ write_node(struct health_pass *pass, const struct object *object, bool silent)
     write_wanted(pass, object, NULL, arena, silent ? NULL : node_verdict_hardware(arena, node));
 }
 
-/* Time since the last heartbeat; 0 for a node that is not silent. */
+/* Time since the last heartbeat, or since one could have come; 0 for a node that
+ * is not silent.
+ */
 static int64_t
 silence_us(const struct node_health *h, const char *node)
 {
     const struct heard *n = map_find(h->heard, node);
+    int64_t since_us;
 
-    return n != NULL && n->silent ? clock_monotonic_us(h->clock) - n->at_us : 0;
+    if (n == NULL || !n->silent)
+        return 0;
+    since_us = clock_monotonic_us(h->clock) - (n->at_us > h->cut_off_us ? n->at_us : h->cut_off_us);
+    return since_us > 0 ? since_us : 1;
 }
 
 /* Tells the owner of the pod's Job, or of a pod without one. */
@@ -488,6 +502,9 @@ node_health_new(const struct node_health_settings *settings)
     h->clock = settings->clock;
     grace_ms = settings->grace_ms ? settings->grace_ms : DEFAULT_GRACE_MS;
     h->grace_us = grace_ms * 1000;
+    h->is_cut_off = settings->is_cut_off;
+    h->cut_off_context = settings->cut_off_context;
+    h->cut_off_us = INT64_MIN;
     h->check_ms = settings->check_ms ? settings->check_ms
                                      : shorter(grace_ms / CHECKS_PER_GRACE, LONGEST_CHECK_MS);
     h->heard = map_new();

@@ -13,7 +13,9 @@
  * boot id reports the end of its pods itself.
  *
  * Silence is measured on this controller's monotonic clock, from the time at
- * which it became ready; times of two machines are never compared. When more
+ * which it became ready; times of two machines are never compared. While the
+ * controller is cut off from its database it refuses heartbeats, so silence is
+ * measured anew when it no longer is. When more
  * than half of at least four nodes are silent at the same time, the loop
  * assumes that the controller is cut off: it marks the nodes and logs a
  * warning, but does not take any pod to have ended by fenceAfterSeconds, and
@@ -24,6 +26,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -44,6 +47,8 @@ struct node_health_settings {
     const char *fence_program; /* NULL: silent nodes are not switched off */
     int64_t fence_after_ms;    /* of silence */
     int64_t fence_limit_ms;
+    bool (*is_cut_off)(void *context); /* or NULL */
+    void *cut_off_context;
 };
 
 void node_health_free(struct node_health *health);

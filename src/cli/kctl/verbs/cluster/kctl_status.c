@@ -206,7 +206,7 @@ status_run(struct kctl *kctl, const void *options, int n_operands, char **operan
     if (r == 0)
         r = kctl_ask(kctl, "/kiln/v1/status", arena, &status, err);
     if (r == 0)
-        r = kctl_ask(kctl, "/kiln/v1/nodes", arena, &nodes, err);
+        r = kctl_ask(kctl, "/kiln/v1/nodes?resourceVersion=0", arena, &nodes, err);
     if (r < 0)
         return r;
     if (o->form != NULL) {

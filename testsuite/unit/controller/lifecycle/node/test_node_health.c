@@ -29,6 +29,7 @@ static struct object_cache *cache;
 static struct node_health *health;
 static int renewals;
 static const char *fence_program; /* NULL: none */
+static bool cut_off;
 
 static void
 stop(void *context)
@@ -142,10 +143,16 @@ is_tainted(const char *name, const char *key)
     return false;
 }
 
+static bool
+is_cut_off(UNUSED void *context)
+{
+    return cut_off;
+}
+
 static void
 begin(void)
 {
-    struct node_health_settings settings = {.check_ms = 1};
+    struct node_health_settings settings = {.check_ms = 1, .is_cut_off = is_cut_off};
 
     now = (struct fake_clock)FAKE_CLOCK;
     renewals = 0;
@@ -234,6 +241,36 @@ START_TEST(clocks_begin_when_this_controller_is_ready)
     ck_assert_str_eq(ready("n1"), "True");
     pass_time(GRACE + FAKE_SECOND);
     ck_assert_str_eq(ready("n1"), "Unknown");
+    end();
+}
+END_TEST
+
+/* Meanwhile it refuses heartbeats. */
+START_TEST(silence_counts_anew_after_this_controller_was_cut_off)
+{
+    begin();
+    put_node("n1", "");
+    put_node("n2", "");
+    put_pod("p", "n1", "\"execution\":{\"fenceAfterSeconds\":120},");
+    renew("n2");
+    settle();
+    cut_off = true;
+    pass_time(1000 * GRACE);
+    ck_assert_str_eq(ready("n1"), "True");
+    cut_off = false;
+    pass_time(GRACE - FAKE_SECOND);
+    ck_assert_str_eq(ready("n1"), "True");
+    renew("n2");
+    pass_time(2 * FAKE_SECOND);
+    ck_assert_str_eq(ready("n1"), "Unknown");
+    ck_assert_str_eq(ready("n2"), "True");
+
+    cut_off = true;
+    pass_time(1000 * GRACE);
+    put_pod("q", "n1", ""); /* a reason to look at the node's pods */
+    settle();
+    ck_assert_str_eq(phase("p"), "Unknown");
+    cut_off = false;
     end();
 }
 END_TEST
@@ -477,7 +514,9 @@ END_TEST
 
 SUITE("node_health", a_silent_nodes_pods_are_unknown_and_keep_what_they_have,
       a_node_is_heard_of_when_its_lease_is_renewed_and_only_then,
-      clocks_begin_when_this_controller_is_ready, pods_are_given_up_when_their_node_is_fenced,
+      clocks_begin_when_this_controller_is_ready,
+      silence_counts_anew_after_this_controller_was_cut_off,
+      pods_are_given_up_when_their_node_is_fenced,
       a_pod_that_fences_itself_is_given_up_some_time_after_that,
       while_most_nodes_are_silent_nothing_is_given_up, silent_nodes_of_users_hold_nothing_up,
       a_silent_node_is_fenced_when_the_program_has_switched_it_off,
