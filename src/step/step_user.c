@@ -152,15 +152,16 @@ static int
 enter_cgroup(const struct order *o, struct prepared_job *prepared, struct error *err)
 {
     CLEANUP(cgroup_freep) struct cgroup *c = NULL;
+    const bool is_there = getenv(STEP_IN_CGROUP) != NULL;
     int r;
 
     if (o->job_cgroup == NULL)
         return 0;
     r = cgroup_parse(o->job_cgroup, &c, err);
-    if (r == 0)
+    if (r == 0 && !is_there)
         r = cgroup_make_inner(c, err);
     if (r == 0)
-        r = cgroup_open_join_files(c, true, prepared->join_fds, err);
+        r = cgroup_open_join_files(c, !is_there, prepared->join_fds, err);
     if (r < 0)
         return r;
     prepared->n_join_fds = r;

@@ -123,6 +123,13 @@ bind_cpus(const struct prepared_job *o)
 /* A kernel that cannot prefer several nodes prefers the node that each thread
  * runs on, and then the nearest: mostly that is one of the nodes.
  */
+/* Not libnuma's: what that library does when it is loaded takes longer than a step's start. */
+static long
+set_policy(int mode, const unsigned long *nodes, unsigned long n)
+{
+    return syscall(SYS_set_mempolicy, mode, nodes, n);
+}
+
 static int
 set_memory_policy(const struct prepared_job *o)
 {
@@ -130,9 +137,9 @@ set_memory_policy(const struct prepared_job *o)
 
     if (o->memory_mode < 0)
         return 0;
-    r = set_mempolicy(o->memory_mode, o->memory_nodes, sizeof(o->memory_nodes) * 8);
+    r = set_policy(o->memory_mode, o->memory_nodes, sizeof(o->memory_nodes) * 8);
     if (r < 0 && errno == EINVAL && o->memory_mode == MPOL_PREFERRED_MANY)
-        r = set_mempolicy(MPOL_PREFERRED, NULL, 0);
+        r = set_policy(MPOL_PREFERRED, NULL, 0);
     return r < 0 ? -errno : 0;
 }
 

@@ -3,17 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
-#include "agent/cgroup/vfork_call.h"
+#include "agent/cgroup/spawn_into.h"
 #include "agent/shepherd/files/order.h"
 #include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/handover.h"
@@ -43,98 +41,6 @@ write_order(const struct order *order, struct error *err)
     return fd;
 }
 
-/* Moves a descriptor above the final numbers of both, so that one dup2 cannot
- * overwrite the other's source.
- */
-static int
-lift(int fd)
-{
-    int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 16);
-
-    return lifted < 0 ? -errno : lifted;
-}
-
-/* Arguments of the child that becomes a shepherd. */
-struct new_process {
-    const char *program;
-    int order_fd;
-    int script_fd; /* or -1 */
-    int report_fd;
-};
-
-/* The child is created in the shepherds' cgroup, because moving there by itself
- * would make it wait for an RCU grace period of the kernel, ten milliseconds or
- * more. posix_spawn of this C library cannot do that, so this forks, and
- * reports a failed exec as posix_spawn does.
- */
-static void
-exec_program(const void *argument)
-{
-    const struct new_process *n = argument;
-    char name[] = "kiln-shepherd";
-    char *const arguments[] = {name, NULL};
-    char *const environment[] = {NULL};
-    int code = 0;
-
-    if (dup2(n->order_fd, HANDOVER_ORDER_FD) >= 0
-        && (n->script_fd < 0 || dup2(n->script_fd, HANDOVER_SCRIPT_FD) >= 0))
-        execve(n->program, arguments, environment);
-    code = errno;
-    if (write(n->report_fd, &code, sizeof(code)) < 0)
-        _exit(126);
-}
-
-static int
-wait_for_exec(int report_fd, pid_t pid)
-{
-    int code = 0;
-    ssize_t n;
-
-    do
-        n = read(report_fd, &code, sizeof(code));
-    while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)sizeof(code))
-        return 0;
-    waitpid(pid, NULL, 0);
-    return -code;
-}
-
-/* Returns -EOPNOTSUPP and the like when the kernel cannot do it; then nothing
- * has happened.
- */
-static int
-spawn_into(int cgroup_fd, const char *program, int order_fd, int script_fd, pid_t *ret_pid,
-           bool *ret_forked)
-{
-    sigset_t all, before;
-    int ends[2];
-    pid_t pid;
-    int r;
-
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    CLEANUP_FD int report = ends[0];
-    CLEANUP_FD int low = ends[1];
-    int lifted = lift(low);
-    if (lifted < 0)
-        return lifted;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = vfork_call(0, cgroup_fd, exec_program,
-                   &(struct new_process){program, order_fd, script_fd, lifted}, &pid);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close(lifted);
-    close(low);
-    low = -1;
-    if (r < 0)
-        return r;
-    *ret_forked = true;
-    r = wait_for_exec(report, pid);
-    if (r == 0)
-        *ret_pid = pid;
-    return r;
-}
-
 /* Opens the v2 directory of the shepherds, if that is the only one to join. */
 static int
 open_home(const struct order *order)
@@ -155,6 +61,7 @@ static int
 start(const struct launch *l, int home_fd, pid_t *ret_pid, struct error *err)
 {
     struct order order = *l->order;
+    char name[] = "kiln-shepherd";
     bool forked = false;
     int r;
 
@@ -163,14 +70,22 @@ start(const struct launch *l, int home_fd, pid_t *ret_pid, struct error *err)
     CLEANUP_FD int order_fd = write_order(&order, err);
     if (order_fd < 0)
         return order_fd;
-    CLEANUP_FD int lifted = lift(order_fd);
-    CLEANUP_FD int script = l->script_fd < 0 ? -1 : lift(l->script_fd);
+    CLEANUP_FD int lifted = spawn_lift(order_fd);
+    CLEANUP_FD int script = l->script_fd < 0 ? -1 : spawn_lift(l->script_fd);
     if (lifted < 0 || (l->script_fd >= 0 && script < 0))
         return error_set(err, -EMFILE, "no free descriptor for a shepherd");
     if (home_fd < 0)
         r = handover_spawn(l->program, lifted, script, ret_pid);
     else
-        r = spawn_into(home_fd, l->program, lifted, script, ret_pid, &forked);
+        r = spawn_into(home_fd,
+                       &(struct spawn_program){
+                           .path = l->program,
+                           .arguments = (char *[]){name, NULL},
+                           .environment = (char *[]){NULL},
+                           .fds = {{lifted, HANDOVER_ORDER_FD}, {script, HANDOVER_SCRIPT_FD}},
+                           .n_fds = 2,
+                       },
+                       ret_pid, &forked);
     if (r < 0 && home_fd >= 0 && !forked)
         return start(l, -1, ret_pid, err);
     if (r < 0)

@@ -5,6 +5,7 @@
  * by itself: the agent only creates a process.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/spawn_into.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run.h"
 #include "agent/shepherd/files/live_record.h"
@@ -125,15 +127,60 @@ make_input(struct agent_step *e, const struct running_pod *running,
     return error_set(err, r, "writing the step's order: %s", strerror(-r));
 }
 
+/* The step's cgroup, if kiln-step can be created there: moving there by itself would take
+ * it an RCU grace period. A descriptor, or -1: kiln-step makes the cgroup and goes there.
+ */
+static int
+open_cgroup(const struct agent_step *e)
+{
+    int fd;
+
+    if (e->cgroup == NULL || cgroup_make_inner(e->cgroup, NULL) < 0)
+        return -1;
+    fd = cgroup_open_clone(e->cgroup);
+    if (fd < 0)
+        (void)cgroup_remove_inner(e->cgroup, NULL);
+    return fd < 0 ? -1 : fd;
+}
+
+/* 1: the kernel cannot do it, and nothing has happened. */
+static int
+spawn_in_cgroup(struct agent_step *e, int input, char *const envp[], struct error *err)
+{
+    struct steps *s = e->job->steps;
+    CLEANUP_FD int cgroup_fd = open_cgroup(e);
+    CLEANUP_FD int null = cgroup_fd < 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+    char name[] = "kiln-step";
+    bool forked = false;
+    pid_t pid = 0;
+    int r;
+
+    if (cgroup_fd < 0)
+        return 1;
+    r = spawn_into(cgroup_fd,
+                   &(struct spawn_program){
+                       .path = s->program,
+                       .arguments = (char *[]){name, NULL},
+                       .environment = envp,
+                       .fds = {{e->connection->fd, 0}, {input, 1}, {null, 2}},
+                       .n_fds = 3,
+                   },
+                   &pid, &forked);
+    if (r == 0)
+        return child_watch(s->s.agent->loop, pid, step_end_of_child, e, &e->child, err);
+    (void)cgroup_remove_inner(e->cgroup, NULL);
+    return forked ? error_set(err, r, "starting '%s': %s", s->program, strerror(-r)) : 1;
+}
+
 static int
 spawn(struct agent_step *e, int input, struct error *err)
 {
     struct steps *s = e->job->steps;
     CLEANUP_FREE char *pod = xasprintf("KILN_POD_UID=%s", e->job->uid);
     CLEANUP_FREE char *id = xasprintf("KILN_STEP_ID=%" PRId64, e->id);
-    char name[] = "kiln-step";
+    char name[] = "kiln-step", in_cgroup[] = STEP_IN_CGROUP "=yes";
     char *argv[] = {name, NULL};
-    char *envp[] = {pod, id, NULL};
+    char *envp[] = {pod, id, in_cgroup, NULL};
     struct step_log_entry entry = {.id = e->id};
     struct child_plan plan = {
         .path = s->program,
@@ -141,8 +188,12 @@ spawn(struct agent_step *e, int input, struct error *err)
         .envp = envp,
         .fds = {e->connection->fd, input, -1},
     };
-    int r = child_spawn(s->s.agent->loop, &plan, step_end_of_child, e, &e->child, err);
+    int r = spawn_in_cgroup(e, input, envp, err);
 
+    if (r > 0) {
+        envp[2] = NULL;
+        r = child_spawn(s->s.agent->loop, &plan, step_end_of_child, e, &e->child, err);
+    }
     if (r < 0)
         return r;
     entry.pid = child_pid(e->child);

@@ -55,15 +55,20 @@ child_free(struct child *c)
     free(c);
 }
 
-static int
-watch(struct loop *loop, pid_t pid, child_fn fn, void *arg, struct child **ret_child,
-      struct error *err)
+int
+child_watch(struct loop *loop, pid_t pid, child_fn fn, void *arg, struct child **ret_child,
+            struct error *err)
 {
     int fd = pidfd_of(pid);
     struct child *c;
 
-    if (fd < 0)
-        return error_wrap(err, -errno, "watching process %d", (int)pid);
+    if (fd < 0) {
+        const int code = errno;
+
+        kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, WNOHANG);
+        return error_wrap(err, -code, "watching process %d", (int)pid);
+    }
     c = xnew(struct child);
     c->fd = fd;
     c->pid = pid;
@@ -134,12 +139,7 @@ child_spawn(struct loop *loop, const struct child_plan *plan, child_fn fn, void 
         close(reserved);
     if (r < 0)
         return error_wrap(err, r, "starting '%s'", plan->path);
-    r = watch(loop, pid, fn, arg, ret_child, err);
-    if (r < 0) {
-        kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, WNOHANG);
-    }
-    return r;
+    return child_watch(loop, pid, fn, arg, ret_child, err);
 }
 
 int

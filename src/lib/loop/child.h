@@ -43,7 +43,8 @@ struct child_plan {
 };
 
 /* Life. Spawn starts a process (posix_spawn, whose cost does not depend on the
- * size of this process) and watches it; 0 or a negative errno. Free does not
+ * size of this process) and watches it; 0 or a negative errno. Watch does so for a
+ * child that was started otherwise, which is killed if that fails. Free does not
  * kill the process; when it ends later, it stays a zombie. So kill a process
  * that is no longer wanted, and free at its callback: nothing else waits for it,
  * and it may take long to die. The callback may free.
@@ -51,6 +52,8 @@ struct child_plan {
 void child_free(struct child *c);
 int child_spawn(struct loop *loop, const struct child_plan *plan, child_fn fn, void *arg,
                 struct child **ret_child, struct error *err);
+int child_watch(struct loop *loop, pid_t pid, child_fn fn, void *arg, struct child **ret_child,
+                struct error *err);
 DEFINE_CLEANUP(struct child, child_free)
 
 /* Change. Kill never signals another process that got the same pid: 0, or

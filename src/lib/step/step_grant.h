@@ -19,6 +19,9 @@ struct arena;
 struct error;
 struct strbuf;
 
+/* A variable of kiln-step: the agent has created it in the step's cgroup. */
+#define STEP_IN_CGROUP "KILN_STEP_IN_CGROUP"
+
 struct step_grant {
     int64_t step_id;
     unsigned node;           /* the index of this node in the layout */
