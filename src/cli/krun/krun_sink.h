@@ -16,6 +16,7 @@
 struct krun_sink {
     int fd;
     bool may_block; /* a write of many bytes */
+    bool takes_nowait;
     bool is_broken; /* nobody reads it any more */
     struct strbuf out;
     size_t written;

@@ -10,7 +10,8 @@
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 
-#define IN_SIZE (SEALED_TEXT_MOST + SEALED_OVERHEAD)
+#define RECORD_MOST (SEALED_TEXT_MOST + SEALED_OVERHEAD)
+#define IN_SIZE     (2 * RECORD_MOST)
 
 void
 step_channel_init(struct step_channel *c, int fd, const struct step_keys *keys)
@@ -75,10 +76,14 @@ send_raw(const struct step_channel *c, const void *from, size_t length)
     return n < 0 ? -errno : n;
 }
 
-/* The record that was open is used up; the bytes behind it move to the front. */
+/* Room for a whole record. What is here is less than one, and moves to the front only
+ * when there is no room behind it: small records would otherwise move each byte often.
+ */
 static void
-forget_record(struct step_channel *c)
+make_room(struct step_channel *c)
 {
+    if (IN_SIZE - c->in_length >= RECORD_MOST)
+        return;
     memmove(c->in, c->in + c->record_end, c->in_length - c->record_end);
     c->in_length -= c->record_end;
     c->record_end = 0;
@@ -92,20 +97,21 @@ open_record(struct step_channel *c)
 {
     if (c->in == NULL)
         c->in = xmalloc(IN_SIZE);
-    forget_record(c);
     for (;;) {
         unsigned char *text;
-        ssize_t n = sealed_open(c->in_keys, c->in, c->in_length, &text, &c->text_length, NULL);
+        ssize_t n = sealed_open(c->in_keys, c->in + c->record_end, c->in_length - c->record_end,
+                                &text, &c->text_length, NULL);
 
         if (n > 0) {
             c->text_at = (size_t)(text - c->in);
-            c->record_end = (size_t)n;
+            c->record_end += (size_t)n;
             return 1;
         }
         if (n < 0)
             return n;
+        make_room(c);
         n = receive_raw(c, c->in + c->in_length, IN_SIZE - c->in_length);
-        if (n == 0 && c->in_length > 0)
+        if (n == 0 && c->in_length > c->record_end)
             return -ECONNRESET;
         if (n <= 0)
             return n;

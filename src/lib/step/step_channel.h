@@ -25,7 +25,10 @@ struct step_channel {
     struct sealed_direction *out_keys, *in_keys; /* NULL: plain */
     struct strbuf out;                           /* sealed bytes, and how many were sent */
     size_t sent;
-    unsigned char *in; /* bytes of the socket, the text of a record in them */
+    /* Bytes of the socket: the text of the open record, and from record_end on what
+     * follows it.
+     */
+    unsigned char *in;
     size_t in_length, text_at, text_length, record_end;
 };
 
