@@ -76,7 +76,7 @@ send_raw(const struct step_channel *c, const void *from, size_t length)
     return n < 0 ? -errno : n;
 }
 
-/* Room for a whole record. What is here is less than one, and moves to the front only
+/* Room for a whole record. The bytes here are less than one, and move to the front only
  * when there is no room behind it: small records would otherwise move each byte often.
  */
 static void
