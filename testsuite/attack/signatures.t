@@ -40,7 +40,7 @@ is "the server writes the user's name into the annotation" \
     "$(annotation "$jobs/a" kiln.hpc/cancel)" \
     kilntest1
 forged=
-for name in cancel held-by deleted-by suspended-by requeued-by user uid; do
+for name in cancel held-by deleted-by suspended-by requeued-by tasks-cancelled-by user uid; do
     forged="$forged${forged:+,}\"kiln.hpc/$name\":\"root\""
 done
 like "a user can submit a job with root's name in such annotations" \
@@ -63,6 +63,18 @@ api kilntest1 PATCH "$jobs/c" '{"metadata":{"annotations":{
 "kiln.hpc/cancel":null}}}' $merge >/dev/null
 is "...nor removed by the owner of the job" \
     "$(annotation "$jobs/c" kiln.hpc/cancel)" root
+
+api kilntest1 POST "$jobs" "$(job_json arr '"array":{"tasks":"1-5"},"suspend":true,')" >/dev/null
+id=$(field root "$jobs/arr" .status.id)
+root cancel "${id}_2" >/dev/null
+is "who cancelled a task of an array is written" \
+    "$(annotation "$jobs/arr" kiln.hpc/tasks-cancelled-by)" root
+api kilntest1 PATCH "$jobs/arr" "$(annotate kiln.hpc/tasks-cancelled-by kilntest2)" $merge >/dev/null
+is "... and is not changed without a task" \
+    "$(annotation "$jobs/arr" kiln.hpc/tasks-cancelled-by)" root
+as kilntest1 kctl cancel "${id}_3" >/dev/null
+is "... but by the next who cancels one" \
+    "$(annotation "$jobs/arr" kiln.hpc/tasks-cancelled-by)" kilntest1
 
 # --- every annotation and label that the source knows -------------------------
 

@@ -178,6 +178,15 @@ like "--mem cannot be more than the job has" "$said" \
     'Memory required by task is not available: --mem asks for 2048 MiB, and the job has 100 MiB on n1'
 is "--overcommit lets tasks share CPUs" "$(said_line ' 9 many')" 1
 
+job -n 1 <<'E'
+#!/bin/bash
+srun --mem=999T -n 1 true; echo "too much $?"
+srun --mem=10M -n 1 echo "a little"
+E
+like "a step of a job without --mem cannot have more than the node" "$said" \
+    'Memory required by task is not available: --mem asks for 1047527424 MiB'
+is "... and has what there is" "$(said_line 'too much 1')$(said_line 'a little')" 11
+
 # --- MPI -------------------------------------------------------------------------
 
 # MPICH's library, which finds the other ranks by PMI-1.

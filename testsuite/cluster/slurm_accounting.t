@@ -83,7 +83,32 @@ is "one task" "$(a -X -P -n -j "${array}_2" -o jobid)" "${array}_2"
 is "several tasks" "$(a -X -P -n -j "${array}_[1-2]" -o jobid | tr '\n' ' ')" "${array}_1 ${array}_2 "
 is "only mine without -a" "$(a -X -P -n -o user | sort -u)" kilntest1
 is "one's own by name" "$(as kilntest2 sacct -X -P -n -u kilntest2 -o jobid,jobname)" "$other|other"
-is "by state" "$(a -X -P -n -s F -S now-1hour -o jobid | sort -n | tr '\n' ' ')" "$fail $killed "
+is "a waiting task" "$(a -X -P -n -j "${array}_5" -o jobid,state)" "${array}_5|PENDING"
+is "a list of tasks has those that were asked for" \
+    "$(a -X -P -n -j "${array}_[4-9]" -o jobid,state | tr '\n' ' ')" "${array}_4|RUNNING ${array}_5|PENDING "
+holds=$(as kilntest1 sbatch --parsable -J holds -a 1-6 -H -t 10 --wrap true)
+is "a task of a held array, none of the ends of the list" \
+    "$(a -X -P -n -j "${holds}_3" -o jobid,state)" "${holds}_3|PENDING"
+as kilntest1 scancel "$holds"
+holds=$(as kilntest1 sbatch --parsable -J holds -c 8 -a 1-6 -t 10 --wrap true)
+as kilntest1 scontrol hold "${holds}_4" >/dev/null
+is "a held task of an array" "$(a -X -P -n -j "${holds}_4" -o jobid,state,reason)" \
+    "${holds}_4|PENDING|JobHeldUser"
+is "... is beside the others" "$(a -X -P -n -j "$holds" -o jobid | tr '\n' ' ')" \
+    "${holds}_4 ${holds}_[1-3,5-6] "
+is "... in squeue of all states, too" \
+    "$(as kilntest1 squeue -h -t all -j "$holds" -o %i | sort | tr '\n' ' ')" \
+    "${holds}_4 ${holds}_[1-3,5-6] "
+as kilntest1 scancel --name holds
+is "by state" "$(a -X -P -n -s F -S now-1hour -E now -o jobid | sort -n | tr '\n' ' ')" "$fail $killed "
+is "... with --starttime alone, at that moment" "$(a -X -P -n -s F,R,CD -S now-1hour -o jobid)" ""
+is "... running at any time, as it is now" \
+    "$(a -X -P -n -s R --name 'a b|c,run' -S now-1hour -E now -o jobid,state | sort -n | tr '\n' ' ')" \
+    "$fail|FAILED $run|RUNNING "
+is "... waiting at any time" \
+    "$(a -X -P -n -s PD --name 'a b|c,run' -S now-1hour -E now -o jobid,state | sort -n | tr '\n' ' ')" \
+    "$fail|FAILED $run|RUNNING "
+is "... of a named job, ever" "$(a -X -P -n -s F,CA -j "$fail,$run" -o jobid)" "$fail"
 is "running now" "$(a -X -P -n -s R -o jobname | sort -u | tr '\n' ' ')" "arr run "
 is "by name" "$(a -X -P -n --name 'a b|c,nosuch' -o jobid)" "$fail"
 is "by node and partition" "$(a -X -P -n -N n1 -r all --name run -o jobid)" "$run"
@@ -142,6 +167,7 @@ is "who cancelled it" "$(a -P -n -j "$run" -o jobid,state,exitcode | head -n 2)"
 $run.batch|CANCELLED|0:15"
 is_ended() { [ "$(a -X -P -n -j "${array}_5" -o state)" = "CANCELLED by 0" ]; }
 wait_for 20 is_ended
+is "who cancelled one that ran" "$(a -X -P -n -j "${array}_3" -o state,exitcode)" "CANCELLED by 0|0:0"
 is "tasks that never started" "$(a -X -P -n -j "${array}_5" -o jobid,state,start,elapsed |
     sed 's/|20[0-9T:-]*|/|T|/')" "${array}_[5]|CANCELLED by 0|T|00:00:00"
 
@@ -244,6 +270,17 @@ hold_history &
 wait_for 20 test -e "$cluster/held"
 id=$(as kilntest1 sbatch --parsable -J late -t 10 --wait --wrap 'exit 4')
 array=$(as kilntest1 sbatch --parsable -J late -a 3,5 -t 10 --wait --wrap true)
+killed=$(as kilntest1 sbatch --parsable -J ended -t 10 --wrap 'sleep 300')
+tasks=$(as kilntest1 sbatch --parsable -J ended -a 1-3 -t 10 --wrap 'sleep 300')
+wait_for 20 is_in_state "$killed" RUNNING
+wait_for 20 is_in_state "$tasks" RUNNING
+as kilntest1 scancel "$killed" "${tasks}_2"
+wait_for 20 is_in_state "$killed" "CANCELLED by 1001"
+is "the script of a job that was cancelled has a signal, before history has it, too" \
+    "$(a -P -n -j "$killed.batch" -o state,exitcode)" "CANCELLED|0:15"
+ok "... and who cancelled a task is known" \
+    wait_for 20 is_in_state "${tasks}_2" "CANCELLED by 1001"
+as kilntest1 scancel "$tasks"
 is "history has no row of the job yet" "$(as kilntest1 kctl history -j "$id" -o json | jq '.items | length')" 0
 is "sacct shows a job that has just ended, and the tasks of an array, by their name" \
     "$(a -X -P -n --name late -S now-1hour -o jobid,state,exitcode)" "$id|FAILED|4:0

@@ -40,13 +40,19 @@ count_gpus(const struct topology *t, const struct allocation *a)
     return count;
 }
 
+/* A pod that asked for none has no limit but what the node has. */
 static int64_t
-find_memory(const struct pod *pod)
+find_memory(const struct pod *pod, const struct topology *t)
 {
     const char *asked =
         string_map_find(&pod->spec.containers.items[0].resources.requests, "memory");
+    uint64_t sum = 0;
 
-    return asked != NULL ? quantity_text_value(asked) : 0;
+    if (asked != NULL)
+        return quantity_text_value(asked);
+    for (unsigned i = 0; t != NULL && i < t->n_numa; i++)
+        sum += t->numa[i].memory_bytes;
+    return (int64_t)sum;
 }
 
 void
@@ -56,7 +62,7 @@ steps_fill_place(const struct step_job *job, const struct running_pod *running,
     p->name = job->steps->s.agent->node;
     fill_cpus(pod_of(running->pod), &p->cpus);
     p->gpus = count_gpus(job->steps->s.agent->topology, pod_of(running->pod)->status.allocation);
-    p->memory_bytes = find_memory(pod_of(running->pod));
+    p->memory_bytes = find_memory(pod_of(running->pod), job->steps->s.agent->topology);
     list_foreach(at, &job->running)
     {
         const struct agent_step *e = container_of(at, struct agent_step, link);

@@ -11,6 +11,7 @@
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm_tables/queue_fetch.h"
 #include "lib/api/value/hostlist.h"
+#include "lib/api/value/task_sets.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -61,22 +62,36 @@ is_on_node(const struct account_query *q, const char *nodes, struct arena *arena
     return false;
 }
 
-/* A list of waiting tasks is chosen if one of them is. */
+/* Of a list of waiting tasks those are left that were asked for. */
 static bool
-is_chosen(const struct account_query *q, const struct account_row *row, struct arena *arena)
+narrow(const struct account_query *q, struct account_row *row, struct arena *arena)
 {
-    struct task_list list;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct task_list all, chosen = {0}, both;
 
-    if (q->jobs.count == 0 || job_choices_have(&q->jobs, row->id, row->task))
-        return true;
-    if (row->tasks == NULL || task_list_parse(arena, row->tasks, &list, NULL) < 0)
+    if (task_list_parse(arena, row->tasks, &all, NULL) < 0)
         return false;
     for (size_t i = 0; i < q->jobs.count; i++)
-        for (size_t k = 0; q->jobs.items[i].id == row->id && k < list.count; k++)
-            if (task_list_index(&q->jobs.items[i].tasks, list.ranges[k].first) >= 0
-                || task_list_index(&q->jobs.items[i].tasks, list.ranges[k].last) >= 0)
-                return true;
-    return false;
+        if (q->jobs.items[i].id == row->id
+            && (task_sets_intersect(arena, &all, &q->jobs.items[i].tasks, &both, NULL) < 0
+                || task_sets_unite(arena, &chosen, &both, &chosen, NULL) < 0))
+            return true; /* too many ranges: it is shown as it is */
+    if (chosen.total == 0)
+        return false;
+    task_list_format(&chosen, &text);
+    row->tasks = arena_strdup(arena, text.text);
+    if (chosen.total == 1 && !job_state_is_ended(row->state)) {
+        row->task = task_list_at(&chosen, 0);
+        row->tasks = NULL;
+    }
+    return true;
+}
+
+static bool
+is_chosen(const struct account_query *q, struct account_row *row, struct arena *arena)
+{
+    return q->jobs.count == 0 || job_choices_have(&q->jobs, row->id, row->task)
+           || (row->tasks != NULL && narrow(q, row, arena));
 }
 
 /* Slurm shows jobs that wait for something else than room only by their id. */
@@ -105,22 +120,52 @@ has_wanted_size(const struct account_query *q, const struct account_row *row)
                || (row->live != NULL && name_list_has(q->qos, queue_row_qos(row->live))));
 }
 
+/* As Slurm's database selects: a job waited from when it was eligible until it started, ran from
+ * then until it ended, and has its last state from then on.
+ */
 static bool
-is_wanted(const struct account_fetching *f, const struct account_row *row)
+was_in_state(const struct account_query *q, const struct account_row *row)
 {
-    const struct account_query *q = f->query;
+    const bool has_ended = job_state_is_ended(row->state) || row->end_us != 0;
+    /* A task of an array that has just ended has no time of its end yet. */
+    const int64_t end_us = row->end_us != 0 ? row->end_us : q->until_us;
+    const int64_t eligible_us = row->eligible_us != 0 ? row->eligible_us : row->submit_us;
+    const bool ran =
+        row->start_us != 0 && row->start_us <= q->until_us && (!has_ended || end_us >= q->since_us);
+
+    if ((q->states & JOB_STATE_BIT(row->state)) != 0
+        && (has_ended                ? end_us >= q->since_us && end_us <= q->until_us
+            : account_row_waits(row) ? may_start(row) && row->submit_us <= q->until_us
+                                     : row->start_us <= q->until_us))
+        return true;
+    if ((q->states & JOB_STATE_BIT(JOB_STATE_RUNNING)) != 0 && ran)
+        return true;
+    if ((q->states & JOB_STATE_BIT(JOB_STATE_FROZEN)) != 0 && ran && row->suspended_us > 0)
+        return true;
+    return (q->states & JOB_STATE_BIT(JOB_STATE_PENDING)) != 0 && row->start_us != 0
+           && eligible_us <= q->until_us && row->start_us >= q->since_us;
+}
+
+static bool
+is_in_window(const struct account_query *q, const struct account_row *row)
+{
     const int64_t began = row->start_us != 0 ? row->start_us : row->submit_us;
 
-    if (q->states != 0 && (q->states & JOB_STATE_BIT(row->state)) == 0)
-        return false;
+    if (q->states != 0)
+        return was_in_state(q, row);
     if (q->jobs.count == 0 && account_row_waits(row) && !may_start(row))
         return false;
-    if (q->until_us != 0 && began > q->until_us)
-        return false;
-    if (job_state_is_ended(row->state) && row->end_us < q->since_us
-        && (row->live == NULL || row->end_us != 0))
-        return false;
-    return has_wanted_size(q, row) && name_list_has(q->users, row->user)
+    return (q->until_us == 0 || began <= q->until_us)
+           && (!job_state_is_ended(row->state) || row->end_us >= q->since_us
+               || (row->live != NULL && row->end_us == 0));
+}
+
+static bool
+is_wanted(const struct account_fetching *f, struct account_row *row)
+{
+    const struct account_query *q = f->query;
+
+    return is_in_window(q, row) && has_wanted_size(q, row) && name_list_has(q->users, row->user)
            && name_list_has(f->accounts, row->account)
            && name_list_has(q->partitions, row->partition) && name_list_has(q->names, row->name)
            && is_on_node(q, row->node, f->arena) && is_chosen(q, row, f->arena);
@@ -374,7 +419,7 @@ drop_unstarted(struct account_rows *rows)
     }
 }
 
-/* Of the attempts of a job only the last is left, unless all are wanted. History replaces the
+/* Of the wanted attempts of a job only the last is left, unless all are to be shown. History replaces the
  * row of the job itself.
  */
 static void
@@ -395,16 +440,19 @@ choose(struct account_fetching *f)
             before->live = live;
             continue;
         }
-        if (before != NULL && is_of_same(before, row) && !f->query->has_all_attempts)
-            kept--;
         rows->items[kept++] = *row;
     }
     rows->count = kept;
     drop_unstarted(rows);
     kept = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        if (rows->items[i].state != JOB_STATE_NONE && is_wanted(f, &rows->items[i]))
-            rows->items[kept++] = rows->items[i];
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->items[i].state == JOB_STATE_NONE || !is_wanted(f, &rows->items[i]))
+            continue;
+        if (kept > 0 && is_of_same(&rows->items[kept - 1], &rows->items[i])
+            && !f->query->has_all_attempts)
+            kept--;
+        rows->items[kept++] = rows->items[i];
+    }
     rows->count = kept;
 }
 

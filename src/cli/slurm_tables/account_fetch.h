@@ -28,7 +28,7 @@ struct account_query {
     struct account_range node_range, cpu_range, limit_range; /* the last in seconds */
     const char **nodes;                                      /* the job ran on one of these */
     size_t n_nodes;
-    uint32_t states;            /* bits of JOB_STATE_BIT; 0: all */
+    uint32_t states;            /* bits of JOB_STATE_BIT; 0: all; else until_us is given */
     int64_t since_us, until_us; /* the job ran or waited within; 0: not limited */
     bool has_all_attempts;      /* also those after which the job was started again */
     bool needs_jobs;            /* also the Jobs of attempts, as far as they still exist */

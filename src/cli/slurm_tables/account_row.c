@@ -5,6 +5,7 @@
 
 #include "cli/slurm_tables/queue_row.h"
 #include "cli/slurm_tables/slurm_words.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -111,7 +112,8 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
         .start_us = queue_row_is_waiting(row) ? 0 : row->start_us, /* else of an earlier run */
         .end_us = queue_row_is_waiting(row) ? 0 : row->end_us,
         .attempt = row->attempts,
-        .exit_code = row->exit_code,
+        .exit_code = row->signal != 0 ? 0 : row->exit_code,
+        .signal = row->signal,
         .cpu_us = -1,
         .rss = -1,
         .read = -1,
@@ -119,6 +121,10 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
         .live = row,
     };
 
+    if (a.state == JOB_STATE_CANCELLED)
+        a.ender = queue_row_annotation(row, ANNOTATION_CANCEL);
+    if (a.ender == NULL && a.state == JOB_STATE_CANCELLED && a.task >= 0)
+        a.ender = queue_row_annotation(row, ANNOTATION_TASKS_CANCELLED);
     if (a.start_us != 0 && a.end_us == 0)
         a.suspended_us = now_us - a.start_us - row->elapsed_s * SECOND_US;
     if (a.suspended_us < SECOND_US)

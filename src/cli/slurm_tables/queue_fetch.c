@@ -13,6 +13,7 @@
 #include "cli/kctl/input/job_selection.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/slurm/slurm_client.h"
+#include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -128,27 +129,6 @@ time_at(const struct fetching *f, const struct json *cells, enum queue_cell cell
     return text[0] != '\0' && time_parse(text, &us) == 0 ? us : 0;
 }
 
-/* "0:03", "1-02:03:04" */
-static int64_t
-seconds_of(const char *text)
-{
-    int64_t days = 0, n = 0, total = 0;
-
-    for (; *text != '\0'; text++) {
-        if (*text >= '0' && *text <= '9')
-            n = n * 10 + (*text - '0');
-        else if (*text == '-') {
-            days = n;
-            n = 0;
-        } else if (*text == ':') {
-            total = (total + n) * 60;
-            n = 0;
-        } else
-            return 0;
-    }
-    return days * 86400 + total + n;
-}
-
 /* "4", "500m", "shared": whole CPUs, at least one. */
 static int64_t
 cpus_of(const char *text)
@@ -258,8 +238,8 @@ read_row(struct fetching *f, const struct json *cells, const struct json *object
         .start_us = time_at(f, cells, CELL_STARTED),
         .end_us = time_at(f, cells, CELL_ENDED),
         .expected_us = time_at(f, cells, CELL_START),
-        .elapsed_s = seconds_of(text_at(f, cells, CELL_TIME)),
-        .limit_s = seconds_of(text_at(f, cells, CELL_LIMIT)),
+        .elapsed_s = slurm_time_parse_elapsed(text_at(f, cells, CELL_TIME)),
+        .limit_s = slurm_time_parse_elapsed(text_at(f, cells, CELL_LIMIT)),
         .attempts = number_at(f, cells, CELL_ATTEMPTS),
         .exit_code = strtoll(exit, NULL, 10),
         .keeps_units = f->query->keeps_units,
@@ -277,6 +257,8 @@ read_row(struct fetching *f, const struct json *cells, const struct json *object
         row.task = strtoll(underscore + 1, NULL, 10);
     if (!job_state_is_ended(row.state)) /* that of an earlier run */
         row.exit_code = 0;
+    else if (row.task < 0)
+        row.signal = json_get_int(json_get_path(object, "status.lastRun"), "signal", 0);
     if (row.nodes < 1)
         row.nodes = 1;
     if (is_cut(row.node)) {
@@ -343,6 +325,7 @@ add_element(struct fetching *f, const struct queue_row *like, const struct json 
     if (row.start_us != 0)
         row.elapsed_s = ((row.end_us != 0 ? row.end_us : f->now_us) - row.start_us) / SECOND_US;
     row.exit_code = json_get_int(element, "exitCode", 0);
+    row.signal = json_get_int(element, "signal", 0);
     row.attempts = json_get_int(element, "attempt", 0);
     row.reason = row.state == JOB_STATE_FROZEN
                      ? "None"
@@ -408,6 +391,29 @@ is_own(const struct queue_row *row)
     return self != NULL && strcmp(self->pw_name, row->user) == 0;
 }
 
+/* The tasks that the table has. Waiting ones are not among the elements: those that are held
+ * differ from the others.
+ */
+static void
+add_tasks(struct fetching *f, const struct json *tasks, const struct json *object, bool is_held)
+{
+    for (uint32_t t = 0; t < json_count(tasks); t++) {
+        struct queue_row part = read_row(f, json_get(json_at(tasks, t), "cells"), object);
+
+        if (is_held && part.state != JOB_STATE_HELD)
+            continue;
+        if (part.state == JOB_STATE_HELD && part.tasks != NULL
+            && strspn(part.tasks, "0123456789") == strlen(part.tasks)) {
+            part.task = strtoll(part.tasks, NULL, 10);
+            part.tasks = NULL;
+        }
+        if (part.tasks != NULL)
+            add_waiting(f, part);
+        else
+            add_row(f, &part);
+    }
+}
+
 /* Returns -E2BIG if the rest of the array must be asked for, and that were too many requests. */
 static int
 add_array(struct fetching *f, const struct json *table_row, const struct queue_row *row,
@@ -428,6 +434,7 @@ add_array(struct fetching *f, const struct json *table_row, const struct queue_r
         }
         if (row->tasks != NULL)
             add_waiting(f, *row);
+        add_tasks(f, tasks, object, true);
         r = add_elements(f, row, object, err);
         if (r != -EACCES && r != -EPERM)
             return r;
@@ -438,14 +445,7 @@ add_array(struct fetching *f, const struct json *table_row, const struct queue_r
         add_row(f, row);
     if (row->tasks != NULL)
         add_waiting(f, *row);
-    for (uint32_t t = 0; t < json_count(tasks); t++) {
-        struct queue_row part = read_row(f, json_get(json_at(tasks, t), "cells"), object);
-
-        if (part.tasks != NULL)
-            add_waiting(f, part);
-        else
-            add_row(f, &part);
-    }
+    add_tasks(f, tasks, object, false);
     return 0;
 }
 

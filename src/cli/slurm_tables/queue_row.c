@@ -260,11 +260,9 @@ queue_row_restarts(const struct queue_row *row)
 int64_t
 queue_row_wait_status(const struct queue_row *row)
 {
-    const int64_t signal = json_get_int(json_get_path(row->object, "status.lastRun"), "signal", 0);
-
     if (!queue_row_is_ended(row))
         return 0;
-    return signal > 0 && row->task < 0 ? signal : (row->exit_code & 0xff) << 8;
+    return row->signal > 0 ? row->signal : (row->exit_code & 0xff) << 8;
 }
 
 int64_t

@@ -29,9 +29,9 @@ struct queue_row {
     int64_t submit_us, start_us, end_us; /* 0: unknown or not yet */
     int64_t expected_us;                 /* start of a waiting job; 0: unknown */
     int64_t elapsed_s;
-    int64_t limit_s;  /* 0: unlimited */
-    int64_t attempts; /* how often it was started */
-    int64_t exit_code;
+    int64_t limit_s;           /* 0: unlimited */
+    int64_t attempts;          /* how often it was started */
+    int64_t exit_code, signal; /* of an end; the code is 128 + signal then */
     bool keeps_units;          /* --noconvert */
     const struct json *object; /* of the Job, as far as it was asked for; or NULL */
     const char *steps;         /* of squeue -s: "batch"; or NULL */

@@ -80,7 +80,8 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT, PLACE(delimiter)},
     {.name = "duplicates", .letter = 'D', .help = "also attempts after which a job was started again",
      .type = OPTION_FLAG, PLACE(has_duplicates)},
-    {.name = "endtime", .letter = 'E', .argument = "TIME", .help = "only jobs that began before",
+    {.name = "endtime", .letter = 'E', .argument = "TIME",
+     .help = "only jobs that began before (now; with --state: the time of -S)",
      .type = OPTION_TEXT, PLACE(end)},
     {.name = "federation", .help = "there is one cluster: no effect",
      .type = OPTION_FLAG, PLACE(ignored)},
@@ -121,9 +122,11 @@ static const struct option_spec rows[] = {
     {.name = "partition", .letter = 'r', .argument = "LIST", .help = "only jobs of these partitions",
      .type = OPTION_TEXT, PLACE(partitions)},
     {.name = "starttime", .letter = 'S', .argument = "TIME",
-     .help = "only jobs that ended since (today; with --jobs: ever)", .type = OPTION_TEXT,
+     .help = "only jobs that ended since (today; with --jobs: ever; with --state: now)",
+     .type = OPTION_TEXT,
      PLACE(start)},
-    {.name = "state", .letter = 's', .argument = "LIST", .help = "only jobs in these states",
+    {.name = "state", .letter = 's', .argument = "LIST",
+     .help = "only jobs in these states between -S and -E",
      .type = OPTION_TEXT, PLACE(states)},
     {.name = "truncate", .letter = 'T', .help = "cut times to those of -S and -E",
      .type = OPTION_FLAG, PLACE(is_truncated)},
@@ -236,6 +239,9 @@ find_times(struct sacct *s)
         s->query.since_us = s->o.states != NULL ? now_us : midnight_us(now_us);
     if (s->o.start != NULL)
         r = slurm_time_parse(s->o.start, now_us, &s->query.since_us, &err);
+    /* With states, a time alone is a moment. */
+    if (s->o.states != NULL)
+        s->query.until_us = s->o.start != NULL ? s->query.since_us : now_us;
     if (r == 0 && s->o.end != NULL)
         r = slurm_time_parse(s->o.end, now_us, &s->query.until_us, &err);
     if (r < 0) {

@@ -209,3 +209,23 @@ slurm_time_parse(const char *text, int64_t now_us, int64_t *ret_us, struct error
         return 0;
     return error_set(err, -EINVAL, "Invalid time specification (pos=0): %s", text);
 }
+
+int64_t
+slurm_time_parse_elapsed(const char *text)
+{
+    int64_t days = 0, n = 0, total = 0;
+
+    for (; *text != '\0'; text++) {
+        if (*text >= '0' && *text <= '9')
+            n = n * 10 + (*text - '0');
+        else if (*text == '-') {
+            days = n;
+            n = 0;
+        } else if (*text == ':') {
+            total = (total + n) * 60;
+            n = 0;
+        } else
+            return 0;
+    }
+    return days * 86400 + total + n;
+}

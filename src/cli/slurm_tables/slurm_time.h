@@ -31,3 +31,6 @@ int slurm_time_parse(const char *text, int64_t now_us, int64_t *ret_us, struct e
 
 /* Prints "Sun Nov 29 15:23:20 2026" as a line, above a long list. */
 void slurm_time_print_date(void);
+
+/* "0:03", "1-02:03:04": seconds; 0 for anything else. */
+int64_t slurm_time_parse_elapsed(const char *text);

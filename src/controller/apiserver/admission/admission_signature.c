@@ -7,6 +7,7 @@
  *   kiln.hpc/tainted-by, -at    a Node with other taints
  *   kiln.hpc/suspended-by, -at  a Job that is held
  *   kiln.hpc/requeued-by, -at   a Job, or tasks of it, that were requeued
+ *   kiln.hpc/tasks-cancelled-by, -at   an array of which tasks were cancelled
  *   kiln.hpc/cancel             a Job that is cancelled; also cancels it
  *   kiln.hpc/deleted-by         an object with a deletionTimestamp
  *
@@ -66,6 +67,17 @@ requeued(const struct json *tree, struct arena *arena)
     return both;
 }
 
+/* The tasks of an array that are cancelled. */
+static const struct json *
+cancelled(const struct json *tree, struct arena *arena)
+{
+    struct json *value = json_get_path(tree, "spec.array.cancelled");
+    const char *tasks = json_text(value);
+
+    (void)arena;
+    return tasks != NULL && tasks[0] != '\0' ? value : NULL;
+}
+
 /* The node's taints of a fence, or all others; NULL: none. */
 static const struct json *
 pick_taints(const struct json *tree, bool is_fence, struct arena *arena)
@@ -107,6 +119,7 @@ static const struct signature {
     {&node_kind, PREFIX "tainted-by", PREFIX "tainted-at", tainted},
     {&job_kind, PREFIX "suspended-by", PREFIX "suspended-at", suspended},
     {&job_kind, ANNOTATION_REQUEUED_BY, PREFIX "requeued-at", requeued},
+    {&job_kind, ANNOTATION_TASKS_CANCELLED, PREFIX "tasks-cancelled-at", cancelled},
 };
 
 /* Sets the value, whatever the request has; NULL removes the annotation. */

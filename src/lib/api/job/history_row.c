@@ -311,7 +311,7 @@ state_of_deleted(const struct pod *pod, const struct job *job, enum job_reason *
     return JOB_STATE_CANCELLED;
 }
 
-/* The user who deleted the pod or its Job. */
+/* The user who deleted the pod or its Job, or cancelled its task; of several the last. */
 static const char *
 find_deleter(const struct pod *pod, const struct job *job, const char *deleted_by)
 {
@@ -319,6 +319,8 @@ find_deleter(const struct pod *pod, const struct job *job, const char *deleted_b
 
     if (by == NULL && job != NULL)
         by = annotation(&job->meta, ANNOTATION_DELETED_BY);
+    if (by == NULL && job != NULL)
+        by = annotation(&job->meta, ANNOTATION_TASKS_CANCELLED);
     return by != NULL ? by : deleted_by;
 }
 
@@ -576,6 +578,8 @@ history_row_of_job(struct history_row *row, struct arena *arena, const struct ob
     row->ended_by = job->status.cancelled_by;
     if (row->ended_by == NULL && row->tasks != NULL && job_has_failed_fast(job))
         row->ended_by = FAIL_FAST;
+    if (row->ended_by == NULL && row->tasks != NULL && reason == JOB_REASON_CANCELLED)
+        row->ended_by = annotation(&job->meta, ANNOTATION_TASKS_CANCELLED);
     if (reason != JOB_REASON_NONE)
         row->reason = job_reason_name(reason);
     if (words.length > 0)

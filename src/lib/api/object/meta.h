@@ -117,6 +117,7 @@ void meta_remove_reserved(struct json *map);
 #define ANNOTATION_SUBMITTER       "kiln.hpc/submitter-uid"
 #define ANNOTATION_CANCEL          "kiln.hpc/cancel" /* by whom; ends a Job */
 #define ANNOTATION_DELETED_BY      "kiln.hpc/deleted-by"
+#define ANNOTATION_TASKS_CANCELLED "kiln.hpc/tasks-cancelled-by" /* the last who did */
 #define ANNOTATION_REQUEUED_BY     "kiln.hpc/requeued-by"
 /* On Jobs: who holds the Job; with hold-at, since when. No new pods are
  * created. On pods: the pod must not be scheduled, because its Job is held.
