@@ -52,6 +52,7 @@
 struct controller {
     const struct controller_settings *settings;
     struct loop *loop;
+    struct standby standby;
     struct metric_registry *metrics;
     struct sigwatch *signals[4];
     struct reload *reload;
@@ -178,6 +179,7 @@ start_loop(struct controller *c, struct error *err)
 {
     (void)err;
     c->loop = loop_new();
+    standby_init(&c->standby, c->settings, c->loop, &c->is_stopping);
     c->metrics = metric_registry_new();
     process_metrics_add(c->metrics, c->settings->state_dir);
     c->signals[0] = sigwatch_new(c->loop, SIGTERM, asked_to_stop, c);
@@ -191,6 +193,7 @@ start_loop(struct controller *c, struct error *err)
 static void
 free_loop(struct controller *c)
 {
+    standby_fini(&c->standby);
     timer_free(c->flush);
     for (unsigned i = 0; i < ARRAY_SIZE(c->signals); i++)
         sigwatch_free(c->signals[i]);
@@ -338,8 +341,7 @@ static int
 start_store(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
-    struct standby standby = {.loop = c->loop, .is_stopping = &c->is_stopping};
-    struct engine_waits waits = standby_waits(&standby);
+    struct engine_waits waits = standby_waits(&c->standby);
     int r;
 
     c->counts = user_counts_new(&clock_system);
@@ -526,7 +528,7 @@ start_listeners(struct controller *c, struct error *err)
 
     health_metrics_add(c->metrics, s->state_dir, &c->is_munge_dead,
                        serving_keys_tls(c->serving_keys));
-    r = listeners_open(s, c->api, c->serving_keys, err);
+    r = listeners_open(s, c->api, c->serving_keys, &c->standby, err);
     if (r == 0 && s->listen.count > 0 && !s->is_conformance)
         c->munge_check =
             munge_check_new(c->loop, c->workers, c->credential_backend, &c->is_munge_dead);
@@ -583,15 +585,6 @@ controller_free(struct controller *c)
 int
 controller_run(struct controller *c, struct error *err)
 {
-    const struct controller_settings *s = c->settings;
-
-    log_info("cluster '%s' is served on '%s'%s%s", s->cluster, s->socket,
-             s->listen.count > 0 ? " and port " : "",
-             s->listen.count > 0 ? s->listen.items[0] : "");
-    if (s->is_conformance)
-        log_warning("--conformance: EVERYBODY WHO REACHES THIS CONTROLLER IS AN "
-                    "ADMINISTRATOR, and nothing is scheduled; use it only for tests "
-                    "of the API, never for a cluster");
     readiness_ready();
     loop_run(c->loop);
     if (c->failure.code < 0)

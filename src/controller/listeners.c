@@ -6,8 +6,10 @@
 #include "controller/apiserver/apiserver.h"
 #include "controller/serving_keys.h"
 #include "controller/settings.h"
+#include "controller/standby.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/http/http_server.h"
 
 /* Everybody may connect: the kernel tells the peer's uid, and rights are
@@ -32,11 +34,26 @@ listen_tls(const struct controller_settings *s, struct apiserver *api, struct se
     return 0;
 }
 
+static void
+say(const struct controller_settings *s)
+{
+    log_info("cluster '%s' is served on '%s'%s%s", s->cluster, s->socket,
+             s->listen.count > 0 ? " and port " : "",
+             s->listen.count > 0 ? s->listen.items[0] : "");
+    if (s->is_conformance)
+        log_warning("--conformance: EVERYBODY WHO REACHES THIS CONTROLLER IS AN "
+                    "ADMINISTRATOR, and nothing is scheduled; use it only for tests "
+                    "of the API, never for a cluster");
+}
+
 int
 listeners_open(const struct controller_settings *s, struct apiserver *api,
-               struct serving_keys *keys, struct error *err)
+               struct serving_keys *keys, struct standby *standby, struct error *err)
 {
-    int r = apiserver_listen_unix(api, s->socket, SOCKET_MODE, err);
+    int r;
+
+    standby_end(standby, api);
+    r = apiserver_listen_unix(api, s->socket, SOCKET_MODE, err);
 
     if (r < 0)
         return error_wrap(err, r, "listening on '%s'", s->socket);
@@ -45,5 +62,8 @@ listeners_open(const struct controller_settings *s, struct apiserver *api,
         if (r < 0)
             return error_wrap(err, r, "listening on '%s'", s->listen.items[i]);
     }
-    return keys != NULL ? listen_tls(s, api, keys, err) : 0;
+    r = keys != NULL ? listen_tls(s, api, keys, err) : 0;
+    if (r == 0)
+        say(s);
+    return r;
 }

@@ -10,7 +10,10 @@ struct apiserver;
 struct controller_settings;
 struct error;
 struct serving_keys;
+struct standby;
 
-/* `keys` is for TLS, or NULL. The error names the address. */
+/* Ends what `standby` did with the ports. `keys` is for TLS, or NULL. The error names
+ * the address. Says in the log what is served.
+ */
 int listeners_open(const struct controller_settings *settings, struct apiserver *api,
-                   struct serving_keys *keys, struct error *err);
+                   struct serving_keys *keys, struct standby *standby, struct error *err);

@@ -120,6 +120,11 @@ static const struct setting settings[] = {
      .argument = "ADDR:PORT",
      .help = "Addresses where nodes and users on other machines reach the "
              "API: \"0.0.0.0:6820\", \"[::]:6820\". Several may be given."},
+    {"advertiseHost", SETTING_TEXT, AT(advertise_host), .option = "advertise-host",
+     .argument = "HOST",
+     .help = "Name or address of this machine for controllers that wait to lead (kiln-ha(7)), "
+             "which relay connections to the ports of listen and tls.listen; the default is "
+             "the host of listen, or the name of the machine if that stands for all addresses."},
     {"socket", SETTING_TEXT, AT(socket), .option = "socket", .argument = "PATH",
      .help = "The socket for users of this machine: " CONTROLLER_SOCKET
              ", or \"socket\" in a state directory of your own."},

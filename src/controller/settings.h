@@ -29,6 +29,7 @@ struct controller_settings {
     int64_t reserve_bytes;
     struct setting_texts listen; /* "ADDR:PORT" */
     struct setting_texts tls_listen;
+    const char *advertise_host;  /* for the other heads; NULL: that of listen, or of the machine */
     const char *tls_certificate; /* paths of both, or both NULL */
     const char *tls_key;
     struct setting_texts tls_names;

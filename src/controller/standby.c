@@ -1,13 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/standby.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller/apiserver/apiserver.h"
+#include "controller/relay/proxy_header.h"
+#include "controller/relay/relay.h"
+#include "controller/settings.h"
+#include "lib/auth/digest.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/http/http_server.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "lib/program/readiness.h"
 
 #define WAIT_MS 400
+
+/* --- this controller as others reach it -------------------------------------------- */
+
+static bool
+is_any(const char *host, size_t length)
+{
+    static const char *const any[] = {"*", "0.0.0.0", "[::]"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(any); i++)
+        if (strlen(any[i]) == length && strncmp(any[i], host, length) == 0)
+            return true;
+    return false;
+}
+
+/* An address that stands for all of this machine is replaced by the machine's name. */
+static void
+find_address(const struct controller_settings *s, const struct setting_texts *listen,
+             char ret_address[ENGINE_ADDRESS_SIZE])
+{
+    const char *first = listen->count > 0 ? listen->items[0] : ":0";
+    const char *port = strrchr(first, ':');
+    size_t length = (size_t)(port - first);
+    char name[256] = "";
+
+    if (strcmp(port, ":0") == 0)
+        return;
+    (void)gethostname(name, sizeof(name) - 1);
+    if (s->advertise_host != NULL)
+        snprintf(ret_address, ENGINE_ADDRESS_SIZE, "%s%s", s->advertise_host, port);
+    else if (is_any(first, length))
+        snprintf(ret_address, ENGINE_ADDRESS_SIZE, "%s%s", name, port);
+    else
+        snprintf(ret_address, ENGINE_ADDRESS_SIZE, "%s", first);
+}
+
+void
+standby_init(struct standby *standby, const struct controller_settings *settings, struct loop *loop,
+             const bool *is_stopping)
+{
+    struct digest key;
+
+    *standby = (struct standby){.settings = settings, .loop = loop, .is_stopping = is_stopping};
+    random_bytes(key.bytes, sizeof(key.bytes));
+    digest_format(&key, standby->self.key);
+    find_address(settings, &settings->listen, standby->self.address);
+    find_address(settings, &settings->tls_listen, standby->self.tls_address);
+}
+
+void
+standby_fini(struct standby *standby)
+{
+    relay_free(standby->relay);
+    proxy_receiver_free(standby->receiver);
+    standby->relay = NULL;
+    standby->receiver = NULL;
+}
+
+/* --- waiting ------------------------------------------------------------------------- */
 
 static void
 stop_loop(void *arg)
@@ -17,15 +86,61 @@ stop_loop(void *arg)
     loop_stop(standby->loop);
 }
 
+/* A port that is in use is not worth an end: this controller can still lead, and
+ * will say so then.
+ */
+static void
+begin_relay(struct standby *standby)
+{
+    const struct relay_settings settings = {
+        .listen = &standby->settings->listen,
+        .tls_listen = &standby->settings->tls_listen,
+        .state_dir = standby->settings->state_dir,
+    };
+    struct error err = {0};
+
+    if (settings.listen->count + settings.tls_listen->count == 0)
+        return;
+    if (relay_new(&settings, &standby->relay, &err) < 0)
+        log_warning("While it waits, this controller relays nothing: %s", err.text);
+}
+
+static void
+tell_relay(struct standby *standby)
+{
+    struct error err = {0};
+    bool is_known = standby->leader.key[0] != '\0';
+
+    if (standby->relay == NULL || !standby->must_tell)
+        return;
+    if (relay_set_leader(standby->relay, is_known ? &standby->leader : NULL, &err) < 0)
+        log_debug("nothing can be relayed: %s", err.text);
+    else
+        standby->must_tell = false;
+}
+
+static void
+leader_changed(const struct engine_leader *leader, void *context)
+{
+    struct standby *standby = context;
+    bool was_known = standby->leader.key[0] != '\0';
+
+    standby->must_tell |= leader != NULL || was_known;
+    standby->leader = leader != NULL ? *leader : (struct engine_leader){0};
+}
+
 static bool
 wait_once(const struct error *why, void *context)
 {
     struct standby *standby = context;
     struct timer *timer = timer_new(standby->loop, stop_loop, standby);
 
-    if (!standby->has_waited)
+    if (!standby->has_waited) {
         log_info("Waiting to lead: %s", why->text);
+        begin_relay(standby);
+    }
     standby->has_waited = true;
+    tell_relay(standby);
     readiness_ready();
     readiness_status("waiting to lead: %s", why->text);
     timer_start(timer, WAIT_MS);
@@ -37,5 +152,40 @@ wait_once(const struct error *why, void *context)
 struct engine_waits
 standby_waits(struct standby *standby)
 {
-    return (struct engine_waits){wait_once, standby};
+    return (struct engine_waits){
+        .waits = wait_once,
+        .leader = leader_changed,
+        .self = &standby->self,
+        .context = standby,
+    };
+}
+
+/* --- leading ------------------------------------------------------------------------- */
+
+static bool
+check_header(const unsigned char *bytes, char ret_address[64], void *arg)
+{
+    struct standby *standby = arg;
+
+    if (proxy_receiver_accept(standby->receiver, bytes, ret_address))
+        return true;
+    log_debug("a connection was refused that says falsely that a standby relays it");
+    return false;
+}
+
+void
+standby_end(struct standby *standby, struct apiserver *api)
+{
+    relay_free(standby->relay);
+    standby->relay = NULL;
+    if (standby->settings->database == NULL)
+        return;
+    standby->receiver = proxy_receiver_new(standby->self.key);
+    apiserver_set_preface(api, &(struct http_preface){
+                                   .signature = proxy_signature,
+                                   .signature_length = PROXY_SIGNATURE_LENGTH,
+                                   .length = PROXY_HEADER_SIZE,
+                                   .check = check_header,
+                                   .arg = standby,
+                               });
 }

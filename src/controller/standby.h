@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* standby.h - a controller that waits while another one leads
  *
- * Meanwhile its unit counts as started, and signals are handled.
+ * Meanwhile its unit counts as started, signals are handled, and its ports are
+ * relayed to the leader (relay.h). When it leads itself, it publishes where it
+ * can be reached, and takes what others relay to it.
  *
- * Called by:  controller.c, while the store is opened.
+ * Called by:  controller.c, while the store is opened, and when it listens.
  * Thread:     the loop's, which is not running yet.
  */
 #pragma once
@@ -12,12 +14,29 @@
 
 #include "controller/store/engine/engine.h"
 
+struct apiserver;
+struct controller_settings;
 struct loop;
+struct proxy_receiver;
+struct relay;
 
 struct standby {
+    const struct controller_settings *settings;
     struct loop *loop;
     const bool *is_stopping; /* set by a signal */
     bool has_waited;
+    struct engine_leader self, leader;
+    struct relay *relay;             /* while it waits, or NULL */
+    bool must_tell;                  /* the relay does not know the leader yet */
+    struct proxy_receiver *receiver; /* while it leads, or NULL */
 };
 
+/* Life. A zeroed struct has nothing to free. */
+void standby_init(struct standby *standby, const struct controller_settings *settings,
+                  struct loop *loop, const bool *is_stopping);
+void standby_fini(struct standby *standby);
+
 struct engine_waits standby_waits(struct standby *standby);
+
+/* Closes the ports, before the API server listens there, and lets it take what is relayed. */
+void standby_end(struct standby *standby, struct apiserver *api);

@@ -162,6 +162,12 @@ apiserver_is_loopback(const char *address)
     return http_server_is_loopback(address);
 }
 
+void
+apiserver_set_preface(struct apiserver *server, const struct http_preface *preface)
+{
+    http_server_set_preface(server->http, preface);
+}
+
 int
 apiserver_listen(struct apiserver *server, const char *address, struct error *err)
 {

@@ -27,6 +27,7 @@ struct digest;
 struct error;
 struct history;
 struct http_layer;
+struct http_preface;
 struct http_limits;
 struct job_counts;
 struct loop;
@@ -100,6 +101,7 @@ int apiserver_listen_unix(struct apiserver *server, const char *path, mode_t mod
                           struct error *err);
 int apiserver_listen_tls(struct apiserver *server, const char *address,
                          const struct http_layer *layer, struct error *err);
+void apiserver_set_preface(struct apiserver *server, const struct http_preface *preface);
 void apiserver_close(struct apiserver *server);
 
 /* For the scheduler, which asks before it starts a pod. */

@@ -17,6 +17,7 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/http/http_preface.h"
 #include "lib/http/http_refusal.h"
 #include "lib/loop/loop.h"
 
@@ -289,6 +290,16 @@ adopt(struct http_connection *c)
     evbuffer_add_cb(bufferevent_get_output(c->bev), http_connection_on_output, c);
     http_connection_limit_input(c);
     bufferevent_set_max_single_write(c->bev, WRITTEN_AT_ONCE);
+    http_preface_await(c);
+    keep_limits(c);
+}
+
+void
+http_connection_set_peer(struct http_connection *c, const char *address)
+{
+    uncount_peer(c);
+    snprintf(c->peer.address, sizeof(c->peer.address), "%s", address);
+    count_peer(c);
     keep_limits(c);
 }
 
@@ -395,6 +406,7 @@ http_connection_close(struct http_connection *c)
         evhttp_request_own(c->request->ev);
     if (c->stream != NULL)
         evhttp_request_own(c->stream->ev);
+    http_preface_stop(c);
     c->references++;
     c->is_being_cut = true;
     evhttp_connection_free(c->ev);

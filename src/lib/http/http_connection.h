@@ -73,6 +73,8 @@ struct http_connection {
     enum http_phase phase;
     enum http_close_cause close_cause;
     int64_t since_ms; /* entered this phase, or last read some of its answer */
+    struct http_preface_wait *preface_wait; /* until its first bytes are there; or NULL */
+    size_t preface_seen;
     struct http_syntax syntax;
     size_t received; /* bytes of the current request, counted in inflight */
     struct http_peer peer;
@@ -112,6 +114,7 @@ struct http_stream {
 };
 
 struct http_listener;
+struct http_preface_wait;
 
 struct http_server_counts {
     size_t connections;
@@ -132,8 +135,9 @@ struct http_server {
     http_server_fn handler;
     void *arg;
     http_refusal_fn refusal;
-    struct evbuffer *scratch; /* the answer being composed; otherwise empty */
-    struct event deferred;    /* activated to adopt fresh connections, and so
+    struct http_preface preface; /* length 0: none */
+    struct evbuffer *scratch;    /* the answer being composed; otherwise empty */
+    struct event deferred;       /* activated to adopt fresh connections, and so
                                * on */
     struct event sweep;
     struct list fresh; /* accepted, not yet adopted */
@@ -155,12 +159,13 @@ struct http_server {
 };
 
 /* In http_connection.c. Adopt takes over fresh connections and refuses those
- * above a limit. Close closes at once; inside evhttp's callbacks call
+ * above a limit. Set_peer: it comes from that address, by a relay. Close closes at once; inside evhttp's callbacks call
  * close_later instead.
  */
 struct bufferevent *http_connection_make(struct event_base *base, void *server);
 struct bufferevent *http_connection_make_layered(struct event_base *base, void *server);
 void http_connection_adopt_all(struct http_server *server);
+void http_connection_set_peer(struct http_connection *c, const char *address);
 void http_connection_set_data(struct http_connection *c, void *data, void (*free_data)(void *data));
 bool http_connection_charge(struct http_connection *c, const char *account, unsigned most);
 void http_connection_enter(struct http_connection *c, enum http_phase phase);

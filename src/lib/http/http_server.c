@@ -156,6 +156,12 @@ http_server_set_refusal_text(struct http_server *server, http_refusal_fn fn)
 }
 
 void
+http_server_set_preface(struct http_server *server, const struct http_preface *preface)
+{
+    server->preface = *preface;
+}
+
+void
 http_server_free(struct http_server *server)
 {
     if (server == NULL)

@@ -63,6 +63,20 @@ DEFINE_CLEANUP(struct http_server, http_server_free)
 typedef const char *(*http_refusal_fn)(int status, const char *why, struct strbuf *body, void *arg);
 void http_server_set_refusal_text(struct http_server *server, http_refusal_fn fn);
 
+/* A connection to a TCP listener may begin with a preface of `length` bytes (256
+ * at most), by which a relay tells for whom it connects. Check writes the address of that
+ * client, in the form of http_peer, or returns false: the connection is closed.
+ * Set it before listening.
+ */
+struct http_preface {
+    const void *signature; /* no request and no TLS begins like it */
+    size_t signature_length;
+    size_t length;
+    bool (*check)(const unsigned char *bytes, char ret_address[64], void *arg);
+    void *arg;
+};
+void http_server_set_preface(struct http_server *server, const struct http_preface *preface);
+
 /* Change. Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
  * port 0 for any free one; or on a Unix socket with the given mode, which
  * replaces a socket file that nobody listens on. Several may be open. 0 or a

@@ -199,11 +199,24 @@ struct engine_sqlite_settings {
 int engine_sqlite_open(const struct engine_sqlite_settings *settings, struct engine **ret_engine,
                        struct engine_counters *ret_counters, struct error *err);
 
-/* Called about once a second while another controller leads, or the database is
- * away: true to go on waiting.
+/* How others reach the controller that leads. It is published for them, with a
+ * key of this lead that proves who relays a connection.
+ */
+#define ENGINE_ADDRESS_SIZE 300
+struct engine_leader {
+    char address[ENGINE_ADDRESS_SIZE]; /* "HOST:PORT"; "": none */
+    char tls_address[ENGINE_ADDRESS_SIZE];
+    char key[65]; /* hexadecimal */
+};
+
+/* Waits: called about once a second while another controller leads, or the database
+ * is away: true to go on waiting. Leader: another one leads than before; NULL: nobody
+ * knows how to reach it. May be NULL, as may `self`.
  */
 struct engine_waits {
     bool (*waits)(const struct error *why, void *context);
+    void (*leader)(const struct engine_leader *leader, void *context);
+    const struct engine_leader *self;
     void *context;
 };
 

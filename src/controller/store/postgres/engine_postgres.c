@@ -393,6 +393,8 @@ take_lead(struct engine_postgres *e, const struct engine_waits *waits,
         r = take_counters(e, ret_counters, err);
     if (r == 0)
         r = engine_postgres_prepare(e->writer, err);
+    if (r == 0 && waits != NULL && waits->self != NULL)
+        r = engine_postgres_publish(e, waits->self, err);
     return r;
 }
 

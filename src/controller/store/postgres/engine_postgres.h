@@ -61,6 +61,14 @@ int engine_postgres_await_lead(struct engine_postgres *e, const struct engine_wa
 int engine_postgres_start_beat(struct engine_postgres *e, struct error *err);
 void engine_postgres_stop_beat(struct engine_postgres *e);
 
+/* engine_postgres_address.c: how others reach this controller, which leads; and
+ * who waits reads it. Read: -ENOENT, that holder has published nothing.
+ */
+int engine_postgres_publish(struct engine_postgres *e, const struct engine_leader *self,
+                            struct error *err);
+int engine_postgres_read_address(struct postgres *p, const char *holder,
+                                 struct engine_leader *ret_leader);
+
 /* Waits so long, or until the engine is told to stop. */
 void engine_postgres_pause(struct engine_postgres *e, int64_t milliseconds);
 

@@ -24,6 +24,7 @@ struct lead {
     char *holder;
     char *place;
     int64_t beat;
+    bool is_told; /* how to reach it, to who waits */
 };
 
 static void
@@ -108,6 +109,28 @@ read_anew(struct engine_postgres *e, struct lead *ret, struct error *err)
     return r == 0 ? read_lead(e->writer, ret, err) : r;
 }
 
+/* The leader publishes its address a little later than it leads. */
+static void
+tell_leader(struct engine_postgres *e, const struct engine_waits *waits, struct lead *seen)
+{
+    struct engine_leader leader = {0};
+    int r;
+
+    if (waits == NULL || waits->leader == NULL || seen->is_told)
+        return;
+    r = engine_postgres_read_address(e->writer, seen->holder, &leader);
+    if (r < 0 && r != -ENOENT)
+        return;
+    seen->is_told = r == 0;
+    waits->leader(r == 0 ? &leader : NULL, waits->context);
+}
+
+static bool
+is_same_holder(const struct lead *a, const struct lead *b)
+{
+    return a->holder != NULL && strcmp(a->holder, b->holder) == 0;
+}
+
 /* While the database was away the leader could not raise its count, so the time
  * counts anew from when it can be read again.
  */
@@ -122,6 +145,7 @@ try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, str
         return r;
     }
     if (!is_same(seen, &now)) {
+        now.is_told = seen->is_told && is_same_holder(seen, &now);
         lead_fini(seen);
         *seen = now;
         *since_us = clock_boottime_us();
@@ -170,6 +194,8 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
             postgres_close(e->writer);
             e->writer = NULL;
         }
+        if (r == 0)
+            tell_leader(e, waits, &seen);
         if (waits == NULL || !waits->waits(&why, waits->context)) {
             r = why.code;
             break;

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/relay/relay.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "controller/relay/relay_state.h"
+#include "controller/store/engine/engine.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/metric.h"
+#include "lib/base/random.h"
+#include "lib/base/thread.h"
+#include "lib/http/http_client.h"
+#include "lib/http/http_listener.h"
+#include "lib/loop/fdwatch.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "lib/program/process_metrics.h"
+
+#define MOST        20000
+#define FDS_KEPT    256 /* for all else in the process */
+#define SWEEP_MS    1000
+#define GREETING_MS 10000
+#define DIALING_MS  5000
+#define ENDING_MS   2000
+#define ACCEPTS     64 /* at once */
+
+struct relay_listener {
+    struct relay *relay;
+    int fd;
+    bool is_tls;
+    struct fdwatch *watch;
+};
+
+struct relay_thread {
+    struct relay relay;
+    struct relay_listener *listeners;
+    size_t n_listeners;
+    struct timer *sweep;
+    bool has_thread;
+    pthread_t thread;
+};
+
+static struct relay_thread *
+thread_of(struct relay *relay)
+{
+    return container_of(relay, struct relay_thread, relay);
+}
+
+/* --- accepting --------------------------------------------------------------------- */
+
+static void
+on_listener(int fd, unsigned ready, void *arg)
+{
+    struct relay_listener *l = arg;
+
+    (void)ready;
+    for (unsigned i = 0; i < ACCEPTS; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t length = sizeof(from);
+        int client = accept4(fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (client >= 0) {
+            relay_connection_begin(l->relay, client, l->is_tls, &from);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            fdwatch_want(l->watch, 0); /* until the next sweep */
+        return;
+    }
+}
+
+static int
+listen_all(struct relay_thread *t, const struct setting_texts *addresses, bool is_tls,
+           struct error *err)
+{
+    for (size_t i = 0; i < addresses->count; i++) {
+        struct relay_listener *l = &t->listeners[t->n_listeners];
+        int r = http_listener_bind(addresses->items[i], &l->fd, err);
+
+        if (r < 0)
+            return r;
+        if (fd_set_nonblocking(l->fd, true) < 0)
+            abort();
+        l->relay = &t->relay;
+        l->is_tls = is_tls;
+        t->n_listeners++;
+    }
+    return 0;
+}
+
+/* --- limits of time ---------------------------------------------------------------- */
+
+static void
+end_older(struct relay *relay, enum relay_phase phase, int64_t before_ms)
+{
+    list_foreach_safe(at, &relay->phases[phase])
+    {
+        struct relay_connection *c = container_of(at, struct relay_connection, place);
+
+        if (c->since_ms > before_ms)
+            return;
+        if (phase == RELAY_DIALING)
+            relay_connection_dial_next(c);
+        else
+            relay_connection_close(c, false);
+    }
+}
+
+static void
+sweep(void *arg)
+{
+    struct relay_thread *t = arg;
+    int64_t now = loop_now_ms();
+
+    end_older(&t->relay, RELAY_GREETING, now - GREETING_MS);
+    end_older(&t->relay, RELAY_DIALING, now - DIALING_MS);
+    end_older(&t->relay, RELAY_ENDING, now - ENDING_MS);
+    for (size_t i = 0; i < t->n_listeners; i++)
+        fdwatch_want(t->listeners[i].watch, FDWATCH_READ);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static void
+close_all(struct relay *relay, enum relay_phase phase)
+{
+    while (!list_is_empty(&relay->phases[phase]))
+        relay_connection_close(
+            container_of(relay->phases[phase].next, struct relay_connection, place), true);
+}
+
+static void *
+work(void *arg)
+{
+    struct relay_thread *t = arg;
+
+    t->sweep = timer_new(t->relay.loop, sweep, t);
+    timer_repeat(t->sweep, SWEEP_MS);
+    for (size_t i = 0; i < t->n_listeners; i++)
+        t->listeners[i].watch = fdwatch_new(t->relay.loop, t->listeners[i].fd, FDWATCH_READ,
+                                            on_listener, &t->listeners[i]);
+    loop_run(t->relay.loop);
+    for (size_t i = 0; i < t->n_listeners; i++)
+        fdwatch_free(t->listeners[i].watch);
+    for (int phase = 0; phase < RELAY_PHASES; phase++)
+        close_all(&t->relay, phase);
+    timer_free(t->sweep);
+    loop_drain(t->relay.loop);
+    return NULL;
+}
+
+static void
+target_fini(struct relay_target *target)
+{
+    http_endpoints_fini(&target->plain);
+    http_endpoints_fini(&target->tls);
+    explicit_bzero(target->key, sizeof(target->key));
+}
+
+void
+relay_free(struct relay *relay)
+{
+    struct relay_thread *t;
+
+    if (relay == NULL)
+        return;
+    t = thread_of(relay);
+    if (t->has_thread) {
+        loop_stop(relay->loop);
+        pthread_join(t->thread, NULL);
+    }
+    for (size_t i = 0; i < t->n_listeners; i++)
+        close(t->listeners[i].fd);
+    free(t->listeners);
+    target_fini(&relay->target);
+    metric_registry_free(relay->metrics);
+    map_free(relay->peers);
+    loop_free(relay->loop);
+    free(t);
+}
+
+static void
+add_metrics(struct relay *relay, const char *state_dir)
+{
+    relay->metrics = metric_registry_new();
+    process_metrics_add(relay->metrics, state_dir);
+    metric_set(metric_series(metric_gauge(relay->metrics, "kiln_standby",
+                                          "1 while this controller waits to lead.", NULL)),
+               1);
+    relay->open = metric_series(metric_gauge(relay->metrics, "kiln_relay_connections",
+                                             "Connections at a controller that waits.", NULL));
+    relay->relayed = metric_series(
+        metric_counter(relay->metrics, "kiln_relay_connections_total",
+                       "Connections that were relayed to the controller that leads.", NULL));
+    relay->refused = metric_series(
+        metric_counter(relay->metrics, "kiln_relay_refused_connections_total",
+                       "Connections that were not relayed: too many, or no leader.", NULL));
+}
+
+/* A connection needs two descriptors. */
+static unsigned
+find_most(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur > 2 * MOST + FDS_KEPT)
+        return MOST;
+    return files.rlim_cur > 2 * FDS_KEPT ? (unsigned)(files.rlim_cur - FDS_KEPT) / 2 : FDS_KEPT / 2;
+}
+
+int
+relay_new(const struct relay_settings *s, struct relay **ret_relay, struct error *err)
+{
+    struct relay_thread *t = xnew(struct relay_thread);
+    struct relay *relay = &t->relay;
+    int r;
+
+    relay->loop = loop_new();
+    relay->peers = map_new();
+    relay->most = find_most();
+    random_bytes(&relay->sender.relay, sizeof(relay->sender.relay));
+    for (int phase = 0; phase < RELAY_PHASES; phase++)
+        list_init(&relay->phases[phase]);
+    add_metrics(relay, s->state_dir);
+    t->listeners = xcalloc(s->listen->count + s->tls_listen->count + 1, sizeof(t->listeners[0]));
+    r = listen_all(t, s->listen, false, err);
+    if (r == 0)
+        r = listen_all(t, s->tls_listen, true, err);
+    if (r == 0) {
+        r = -thread_start(&t->thread, "kiln-relay", work, t);
+        t->has_thread = r == 0;
+    }
+    if (r < 0) {
+        relay_free(relay);
+        return r;
+    }
+    *ret_relay = relay;
+    return 0;
+}
+
+/* --- the leader --------------------------------------------------------------------- */
+
+struct message {
+    struct relay *relay;
+    struct relay_target target;
+};
+
+static void
+take_target(void *arg)
+{
+    struct message *m = arg;
+    struct relay *relay = m->relay;
+
+    /* Connections to a leader that leads no more. */
+    close_all(relay, RELAY_DIALING);
+    close_all(relay, RELAY_OPEN);
+    target_fini(&relay->target);
+    relay->target = m->target;
+    relay->is_leader_away = false;
+    free(m);
+}
+
+/* "HOST:PORT"; "": none was published. */
+static int
+resolve(const char *address, struct http_endpoints *ret, struct error *err)
+{
+    CLEANUP_FREE char *host = xstrdup(address[0] == '[' ? address + 1 : address);
+    char *colon = strrchr(host, ':');
+    int r;
+
+    if (colon == NULL)
+        return 0;
+    *colon = '\0';
+    if (colon > host && colon[-1] == ']')
+        colon[-1] = '\0';
+    r = http_resolve(host, ret, err);
+    for (size_t i = 0; i < ret->count; i++) {
+        uint16_t port = htons((uint16_t)atoi(colon + 1));
+
+        if (ret->items[i].at.any.sa_family == AF_INET)
+            ret->items[i].at.v4.sin_port = port;
+        else
+            ret->items[i].at.v6.sin6_port = port;
+    }
+    return r < 0 ? error_wrap(err, r, "the address of the leader, '%s'", address) : 0;
+}
+
+int
+relay_set_leader(struct relay *relay, const struct engine_leader *leader, struct error *err)
+{
+    struct message *m = xnew(struct message);
+    int r = leader == NULL ? 0 : resolve(leader->address, &m->target.plain, err);
+
+    if (r == 0 && leader != NULL)
+        r = resolve(leader->tls_address, &m->target.tls, err);
+    if (r < 0) {
+        target_fini(&m->target);
+        free(m);
+        return r;
+    }
+    if (leader != NULL)
+        memcpy(m->target.key, leader->key, sizeof(m->target.key));
+    m->relay = relay;
+    loop_post(relay->loop, take_target, m);
+    return 0;
+}

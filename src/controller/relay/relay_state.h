@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* relay_state.h - what the relay's own files share
+ *
+ * Thread:  the relay's.
+ */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "controller/relay/proxy_header.h"
+#include "lib/base/list.h"
+#include "lib/http/http_endpoint.h"
+
+struct fdwatch;
+struct loop;
+struct map;
+struct metric;
+struct metric_registry;
+struct relay;
+
+/* Read at once; what the other side does not take then waits, and no more is
+ * read meanwhile. So an idle connection needs no buffer.
+ */
+#define RELAY_CHUNK (64u << 10)
+
+enum relay_phase {
+    RELAY_GREETING, /* nothing has come from the client yet */
+    RELAY_DIALING,
+    RELAY_ENDING, /* it was answered here */
+    RELAY_OPEN,
+    RELAY_PHASES,
+};
+
+/* One direction. */
+struct relay_stream {
+    unsigned char *rest; /* read, and not yet written */
+    size_t at, length;
+    bool is_at_end; /* its reader has seen the end, and passed it on */
+};
+
+/* The connections of one address of clients. */
+struct relay_peer {
+    unsigned count;
+    struct list greeting;
+    char address[INET6_ADDRSTRLEN];
+};
+
+struct relay_connection {
+    struct relay *relay;
+    struct list place;      /* in relay->phases[phase], the oldest first */
+    struct list peer_place; /* in peer->greeting */
+    struct relay_peer *peer;
+    enum relay_phase phase;
+    int64_t since_ms;
+    bool is_tls;
+    struct sockaddr_storage from;
+    size_t n_endpoint; /* being tried */
+    int client, leader;
+    struct fdwatch *client_watch, *leader_watch;
+    struct relay_stream up, down;
+};
+
+/* Where a leader listens. */
+struct relay_target {
+    struct http_endpoints plain, tls;
+    char key[65]; /* "": no leader is known */
+};
+
+struct relay {
+    struct loop *loop;
+    struct list phases[RELAY_PHASES];
+    struct map *peers;
+    unsigned count, most;
+    struct relay_target target;
+    struct proxy_sender sender;
+    bool is_leader_away; /* the last connection failed */
+    struct metric_registry *metrics;
+    struct metric *relayed, *refused, *open;
+    unsigned char chunk[RELAY_CHUNK];
+};
+
+/* relay_connection.c. Begin takes a connection that was accepted. Close ends
+ * it, with a reset if the other side had one.
+ */
+void relay_connection_begin(struct relay *relay, int fd TAKES, bool is_tls,
+                            const struct sockaddr_storage *from);
+void relay_connection_close(struct relay_connection *c, bool is_reset);
+void relay_connection_enter(struct relay_connection *c, enum relay_phase phase);
+/* Another endpoint of the leader, for one that takes too long. */
+void relay_connection_dial_next(struct relay_connection *c);
+
+/* relay_answer.c. Try: answers if the request is one for this head; false: it is
+ * to be relayed.
+ */
+bool relay_answer_try(struct relay_connection *c, const char *start);
+void relay_answer_unreachable(struct relay_connection *c);
+void relay_answer_drain(struct relay_connection *c);
