@@ -35,7 +35,7 @@ listen_tls(const struct controller_settings *s, struct apiserver *api, struct se
 }
 
 static void
-say(const struct controller_settings *s)
+announce(const struct controller_settings *s)
 {
     log_info("cluster '%s' is served on '%s'%s%s", s->cluster, s->socket,
              s->listen.count > 0 ? " and port " : "",
@@ -64,6 +64,6 @@ listeners_open(const struct controller_settings *s, struct apiserver *api,
     }
     r = keys != NULL ? listen_tls(s, api, keys, err) : 0;
     if (r == 0)
-        say(s);
+        announce(s);
     return r;
 }

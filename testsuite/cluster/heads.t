@@ -89,6 +89,8 @@ check_storm() { # NAME
 head_start b "$address_b"
 ok "a second controller waits, and says who leads" \
     wait_for 20 log_says b "Waiting to lead.*state directory '$cluster/state'"
+ok "a client that knows only that one is served by the leader" \
+    as kilntest1 env KILN_SERVER="http://$address_b" kctl get nodes --no-wait
 long=$(as kilntest1 ksub --parsable --wrap 'sleep 45; echo done >>long')
 wait_for 20 state_is "$long" Running
 stop b

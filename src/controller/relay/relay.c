@@ -249,7 +249,7 @@ relay_new(const struct relay_settings *s, struct relay **ret_relay, struct error
 
 /* --- the leader --------------------------------------------------------------------- */
 
-struct message {
+struct target_message {
     struct relay *relay;
     struct relay_target target;
 };
@@ -257,7 +257,7 @@ struct message {
 static void
 take_target(void *arg)
 {
-    struct message *m = arg;
+    struct target_message *m = arg;
     struct relay *relay = m->relay;
 
     /* Connections to a leader that leads no more. */
@@ -297,7 +297,7 @@ resolve(const char *address, struct http_endpoints *ret, struct error *err)
 int
 relay_set_leader(struct relay *relay, const struct engine_leader *leader, struct error *err)
 {
-    struct message *m = xnew(struct message);
+    struct target_message *m = xnew(struct target_message);
     int r = leader == NULL ? 0 : resolve(leader->address, &m->target.plain, err);
 
     if (r == 0 && leader != NULL)

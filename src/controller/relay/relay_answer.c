@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a standby answers itself, over plain HTTP. */
+/* The requests that a standby answers itself, over plain HTTP. */
 #include <errno.h>
 #include <string.h>
 

@@ -90,7 +90,7 @@ struct proxy {
 };
 
 /* One request that is being relayed from the client to the server. */
-struct relay {
+struct proxy_exchange {
     struct http_request *request; /* NULL once it is answered */
     struct http_stream *stream;   /* of an answer that is a stream */
     struct http_call *call;
@@ -161,7 +161,7 @@ admit(const struct proxy *p, struct http_request *request)
 /* ---- Relaying ---- */
 
 static void
-relay_free(struct relay *relay)
+relay_free(struct proxy_exchange *relay)
 {
     free(relay);
 }
@@ -169,7 +169,7 @@ relay_free(struct relay *relay)
 static void
 client_gone(struct http_request *request, void *arg)
 {
-    struct relay *relay = arg;
+    struct proxy_exchange *relay = arg;
 
     (void)request;
     http_call_cancel(relay->call);
@@ -180,7 +180,7 @@ client_gone(struct http_request *request, void *arg)
 static void
 stream_closed(struct http_stream *stream, enum http_stream_end_reason reason, void *arg)
 {
-    struct relay *relay = arg;
+    struct proxy_exchange *relay = arg;
 
     (void)stream;
     (void)reason;
@@ -202,7 +202,7 @@ copy_headers(struct http_request *request, const struct http_response *answer)
 static void
 relay_started(const struct http_response *answer, void *arg)
 {
-    struct relay *relay = arg;
+    struct proxy_exchange *relay = arg;
 
     http_request_on_close(relay->request, NULL, NULL);
     copy_headers(relay->request, answer);
@@ -215,7 +215,7 @@ relay_started(const struct http_response *answer, void *arg)
 static void
 relay_data(const void *bytes, size_t length, void *arg)
 {
-    struct relay *relay = arg;
+    struct proxy_exchange *relay = arg;
 
     if (relay->stream != NULL)
         http_stream_send_text(relay->stream, bytes, length);
@@ -224,7 +224,7 @@ relay_data(const void *bytes, size_t length, void *arg)
 static void
 relay_done(const struct http_response *answer, const struct error *err, void *arg)
 {
-    struct relay *relay = arg;
+    struct proxy_exchange *relay = arg;
 
     if (relay->stream != NULL) {
         http_stream_end(relay->stream);
@@ -296,7 +296,7 @@ serve(struct http_request *request, void *arg)
         .content_type = http_request_header(request, "Content-Type"),
         .done = relay_done,
     };
-    struct relay *relay;
+    struct proxy_exchange *relay;
 
     if (!admit(p, request))
         return;
@@ -304,7 +304,7 @@ serve(struct http_request *request, void *arg)
         if (is_passed(name))
             headers[question.n_headers++] = (struct http_header){name, value};
     question.body = http_request_body(request, &question.length);
-    relay = xnew(struct relay);
+    relay = xnew(struct proxy_exchange);
     relay->request = request;
     question.arg = relay;
     if (is_stream(request)) {
