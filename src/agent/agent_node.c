@@ -175,6 +175,8 @@ agent_open_steps(struct agent *a)
         return;
     }
     a->context.step_socket = a->step_socket;
+    if (a->step_socket[0] == '/')
+        a->description.facts.step_socket = a->step_socket;
     a->context.end_steps = steps_end_pod;
     a->context.freeze_steps = steps_freeze_pod;
     a->context.steps_context = a->steps;

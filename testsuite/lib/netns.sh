@@ -64,6 +64,28 @@ netns_start() {
         --shepherd "$cluster/bin/kiln-shepherd" "$@"
 }
 
+# netns_user USER NAME NUMBER COMMAND...: runs the command as that user, in the user's home, on
+# a machine with that name and address that has no agent.
+netns_user() {
+    netns_as=$1 netns_name=$2 netns_space=$netns_bridge-$3 netns_number=$3
+    shift 3
+    if ! [ -e "/run/netns/$netns_space" ]; then
+        ip netns add "$netns_space" || bail_out "no namespace for $netns_name"
+        netns_names="$netns_names $netns_space"
+        ip link add "kv$netns_number-$$" type veth peer name eth0 netns "$netns_space"
+        ip link set "kv$netns_number-$$" master "$netns_bridge" up
+        ip -n "$netns_space" address add "$netns_net.$netns_number/24" dev eth0
+        ip -n "$netns_space" link set eth0 up
+        ip -n "$netns_space" link set lo up
+    fi
+    # shellcheck disable=SC2016 # for that shell
+    ip netns exec "$netns_space" unshare --mount --uts sh -c '
+        mount --bind "$1" /etc/hosts && hostname "$2" && user=$3 && shift 3 && cd "$1" && shift &&
+        exec setpriv --reuid "$user" --regid "$user" --init-groups env -i HOME="$PWD" \
+            USER="$user" LOGNAME="$user" SHELL=/bin/sh PATH="$PATH" KILN_CONFIG="$KILN_CONFIG" "$@"
+        ' _ "$cluster/hosts" "$netns_name" "$netns_as" "$cluster/home/$netns_as" "$@"
+}
+
 netns_end() {
     for netns_space in $netns_names; do
         ip netns delete "$netns_space"

@@ -299,6 +299,8 @@ endpoints(struct arena *arena, const struct node_facts *f)
 
     json_set_int(arena, own, "Port", f->step_port);
     json_set(arena, all, "kubeletEndpoint", own);
+    if (f->step_socket != NULL)
+        json_set_string(arena, all, "kilnStepSocket", f->step_socket);
     return all;
 }
 

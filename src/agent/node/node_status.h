@@ -23,6 +23,7 @@ struct node_facts {
     uint64_t reserved_memory_bytes; /* already subtracted in the topology */
     const char *address;            /* where peers reach the node, or NULL */
     unsigned step_port;             /* where they ask for tasks of a step; 0: nowhere */
+    const char *step_socket;        /* the same on this machine, or NULL */
     const char *const *labels;      /* "key=value" */
     size_t n_labels;
     int64_t max_pods;

@@ -16,6 +16,7 @@
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
+#include "agent/shepherd/files/live_record.h"
 #include "agent/steps/step_log.h"
 #include "agent/steps/step_socket.h"
 #include "agent/steps/steps_state.h"
@@ -29,15 +30,18 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/fdwatch.h"
+#include "lib/step/byte_text.h"
 #include "lib/step/step_channel.h"
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
 #include "lib/step/step_info.h"
 #include "lib/step/step_layout.h"
 
-#define HOSTS_MOST   (1u << 20) /* bytes of a host file */
-#define HELD_MOST    4096u      /* steps of a job that have a connection here */
-#define STEP_ID_MOST INT32_MAX  /* of a grant, which a user may have made up */
+#define HOSTS_MOST       (1u << 20) /* bytes of a host file */
+#define HELD_MOST        4096u      /* steps of a job that have a connection here */
+#define STEP_ID_MOST     INT32_MAX  /* of a grant, which a user may have made up */
+#define ENVIRONMENT_MOST (4u << 20)
+#define VARIABLES_MOST   512u
 
 /* ---- The nodes of a job ---- */
 
@@ -101,6 +105,54 @@ step_nodes_find_pod(const struct steps *s, const char *name)
 
 /* ---- Answers ---- */
 
+static bool
+is_ours(const char *entry)
+{
+    return strncmp(entry, "KILN_", 5) == 0 || strncmp(entry, "SLURM_", 6) == 0;
+}
+
+/* Control characters would take more room in the answer than a letter does. */
+static bool
+is_plain(const char *entry)
+{
+    for (; *entry != '\0'; entry++)
+        if ((unsigned char)*entry < ' ')
+            return false;
+    return true;
+}
+
+/* Of the job's first process; none while it is being started. The answer has the first that it has
+ * room for.
+ */
+static void
+add_variables(struct arena *arena, const struct step_job *job, struct step_info *info)
+{
+    CLEANUP_FREE char *dir = xasprintf("%s/pods/%s", job->steps->s.agent->run_dir, job->uid);
+    CLEANUP(live_record_freep) struct live_record *live = NULL;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    char path[64];
+    int64_t start;
+    size_t bytes = 0;
+
+    if (live_record_read(dir, &live, NULL) < 0 || live->phase != LIVE_RUNNING || live->job_pid <= 0
+        || live_record_read_start((pid_t)live->job_pid, &start) < 0 || start != live->job_start)
+        return;
+    snprintf(path, sizeof(path), "/proc/%" PRId64 "/environ", (int64_t)live->job_pid);
+    if (file_read(path, ENVIRONMENT_MOST, &text, NULL) < 0)
+        return;
+    info->variables.items = arena_new_array(arena, const char *, VARIABLES_MOST);
+    for (size_t at = 0; at < text.length; at += strlen(text.text + at) + 1) {
+        const char *entry = byte_text_encode(arena, text.text + at);
+        const size_t length = strlen(entry);
+
+        if (!is_ours(entry) || !is_plain(entry) || info->variables.count == VARIABLES_MOST
+            || bytes + length > STEP_INFO_VARIABLES_BYTES)
+            continue;
+        bytes += length;
+        info->variables.items[info->variables.count++] = arena_strdup(arena, entry);
+    }
+}
+
 void
 step_nodes_answer(const struct steps *s, struct step_channel *connection,
                   const struct running_pod *running)
@@ -131,6 +183,7 @@ step_nodes_answer(const struct steps *s, struct step_channel *connection,
         .gpus = place.gpus,
         .memory_bytes = place.memory_bytes,
     };
+    add_variables(arena, &job, &info);
     step_info_encode(&info, &text);
     step_socket_answer(connection, STEP_FRAME_INFO, text.text);
     step_socket_close(connection);

@@ -20,6 +20,7 @@
 #include "lib/base/version/version.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
+#include "lib/program/sibling.h"
 
 /* `usage`: the status of a wrong command line, where it is krun's own. */
 static int
@@ -91,6 +92,50 @@ run_beside(const struct krun_settings *s, const char *option, const char *progra
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+/* ---- --jobid ---- */
+
+/* Tells this program, started again, that its variables are those of the job. */
+#define ENTERED "KRUN_JOB"
+
+static bool
+is_own_job(const char *job)
+{
+    const char *own = getenv("KILN_JOB_ID"), *entered = getenv(ENTERED);
+
+    return (own != NULL && strcmp(own, job) == 0) || (entered != NULL && strcmp(entered, job) == 0);
+}
+
+/* krun needs no controller in its job, and so has no client: kctl finds the job, and starts
+ * this program again with its variables.
+ */
+static int
+enter_job(const struct krun_settings *s, struct arena *arena, int argc, char **argv,
+          struct error *err)
+{
+    const char *own = sibling_own_path(arena);
+    const char **words = arena_new_array(arena, const char *, 8 + (size_t)argc);
+    const char *slash = own != NULL ? strrchr(own, '/') : NULL;
+    size_t n = 0;
+
+    if (s->job[0] == '-' || s->job[0] == '\0')
+        return error_set(err, -EINVAL, "--jobid: '%s' is no job", s->job);
+    words[n++] = "kctl";
+    words[n++] = "exec";
+    words[n++] = "--here";
+    words[n++] = s->job;
+    words[n++] = "--";
+    words[n++] = own != NULL ? own : s->program;
+    if (slash != NULL && strcmp(slash, "/kiln-slurm") == 0)
+        words[n++] = s->program;
+    for (int i = 1; i < argc; i++)
+        words[n++] = argv[i];
+    words[n] = NULL;
+    setenv(ENTERED, s->job, true);
+    fflush(NULL);
+    return error_set(err, sibling_become("kctl", words),
+                     "kctl, which finds other jobs, cannot be run: %s", strerror(errno));
+}
+
 int
 krun_run(const char *name, int argc, char **argv)
 {
@@ -113,6 +158,11 @@ krun_run(const char *name, int argc, char **argv)
         return print_version(name);
     if (r < 0)
         return refuse(name, EXIT_STATUS_USAGE, &err);
+    if (s.job != NULL && !is_own_job(s.job)) {
+        (void)enter_job(&s, arena, argc, argv, &err);
+        return refuse(name, EXIT_STATUS_FAILED, &err);
+    }
+    unsetenv(ENTERED);
     r = krun_request_make(arena, &s, argc - operands, argv + operands, &err);
     if (r < 0)
         return refuse(name, r == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED, &err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/krun/krun_link.h"
+#include "cli/krun/krun_place.h"
 #include "cli/krun/node_dial.h"
 #include "lib/auth/credential_backend.h"
 #include "lib/auth/step_handshake.h"
@@ -28,8 +29,9 @@
 
 struct krun_nodes {
     struct arena *arena;
-    char *socket, *pod_uid;
-    struct step_info info;
+    struct krun_place place;
+    char *pod_uid;
+    struct step_info info; /* zeroed: the job has only this node */
     struct credential_backend *backend;
 };
 
@@ -39,7 +41,6 @@ krun_nodes_free(struct krun_nodes *n)
     if (n == NULL)
         return;
     credential_backend_free(n->backend);
-    free(n->socket);
     free(n->pod_uid);
     arena_free(n->arena);
     free(n);
@@ -47,10 +48,29 @@ krun_nodes_free(struct krun_nodes *n)
 
 /* ---- Connections ---- */
 
+/* Whether it is the node of the agent that is asked first; NULL is that one, too. */
 static bool
-is_own(const struct krun_nodes *n, const char *node)
+is_first(const struct krun_nodes *n, const char *node)
 {
-    return n->info.place.name != NULL && strcmp(n->info.place.name, node) == 0;
+    const char *first = n->place.socket != NULL ? n->info.place.name : n->place.node;
+
+    return node == NULL || (first != NULL && strcmp(first, node) == 0);
+}
+
+static int
+dial_first(struct krun_nodes *n, int *ret_fd, struct step_keys *ret_keys, struct error *err)
+{
+    const struct node_dial to = {
+        .backend = n->backend,
+        .cluster = n->place.cluster,
+        .node = n->place.node,
+        .pod = n->pod_uid,
+        .port = n->place.port,
+        .agent_uid = n->place.agent_uid,
+    };
+
+    return n->place.socket != NULL ? krun_link_dial_own(n->place.socket, ret_fd, err)
+                                   : node_dial(&to, ret_fd, ret_keys, err);
 }
 
 static int
@@ -65,11 +85,11 @@ dial(struct krun_nodes *n, const char *node, struct krun_link *l, struct error *
         .agent_uid = (uid_t)n->info.agent_uid,
     };
     struct step_keys keys;
-    const bool is_here = node == NULL || is_own(n, node);
+    const bool is_here = n->place.socket != NULL && is_first(n, node);
     int fd, r;
 
-    if (is_here)
-        r = krun_link_dial_own(n->socket, &fd, err);
+    if (is_first(n, node))
+        r = dial_first(n, &fd, &keys, err);
     else if (n->info.port == 0 || n->info.group == NULL || n->info.cluster == NULL)
         r = error_set(err, -EHOSTUNREACH,
                       "the agent of this node has no port for steps (listen in agent.yaml), so "
@@ -114,15 +134,13 @@ ask(struct krun_nodes *n, const char *node, struct arena *arena, struct step_inf
     struct error *err)
 {
     const int64_t began_us = clock_monotonic_us(&clock_system);
-    const bool is_here = node == NULL || is_own(n, node);
-
     for (;;) {
         struct krun_link l;
         int r = dial(n, node, &l, err);
 
         if (r < 0)
             return r;
-        r = ask_once(&l, is_here ? n->pod_uid : n->info.group, arena, ret_info, err);
+        r = ask_once(&l, is_first(n, node) ? n->pod_uid : n->info.group, arena, ret_info, err);
         krun_link_close(&l);
         if (r == 0)
             return 0;
@@ -133,19 +151,23 @@ ask(struct krun_nodes *n, const char *node, struct arena *arena, struct step_inf
 }
 
 int
-krun_nodes_open(const char *socket, const char *pod_uid, struct krun_nodes **ret_nodes,
-                struct error *err)
+krun_nodes_open(const char *place, const char *pod_uid, bool is_single,
+                struct krun_nodes **ret_nodes, struct error *err)
 {
     CLEANUP(krun_nodes_freep) struct krun_nodes *n = xnew(struct krun_nodes);
     int r;
 
     n->arena = arena_new(0);
-    n->socket = xstrdup(socket);
     n->pod_uid = xstrdup(pod_uid);
-    r = ask(n, NULL, n->arena, &n->info, err);
+    r = krun_place_parse(n->arena, place, &n->place, err);
+    if (r == 0 && n->place.socket == NULL)
+        n->backend = credential_backend_new_munge(n->place.munge_socket);
+    if (r == 0 && (n->place.socket == NULL || !is_single))
+        r = ask(n, NULL, n->arena, &n->info, err);
     if (r < 0)
         return r;
-    n->backend = credential_backend_new_munge(n->info.munge_socket);
+    if (n->backend == NULL && krun_nodes_are_several(n))
+        n->backend = credential_backend_new_munge(n->info.munge_socket);
     *ret_nodes = n;
     n = NULL;
     return 0;
@@ -160,7 +182,14 @@ krun_nodes_are_several(const struct krun_nodes *n)
 int
 krun_nodes_dial_manager(struct krun_nodes *n, struct krun_link *l, struct error *err)
 {
-    return dial(n, n->info.nodes.items[0], l, err);
+    return dial(n, krun_nodes_are_several(n) ? n->info.nodes.items[0] : NULL, l, err);
+}
+
+const char *const *
+krun_nodes_variables(const struct krun_nodes *n, unsigned *ret_n)
+{
+    *ret_n = n->info.variables.count;
+    return n->info.variables.items;
 }
 
 /* Several threads do the same for the elements of a list; the first error stays. */

@@ -17,17 +17,22 @@ struct krun_nodes;
 struct step_layout;
 struct strbuf;
 
-/* Life. Open asks the agent of this node. */
+/* Life. Open takes the text of krun_place.h, and asks that agent; of a job that is known to
+ * have only this node, it asks nothing.
+ */
 void krun_nodes_free(struct krun_nodes *nodes);
-int krun_nodes_open(const char *socket, const char *pod_uid, struct krun_nodes **ret_nodes,
-                    struct error *err);
+int krun_nodes_open(const char *place, const char *pod_uid, bool is_single,
+                    struct krun_nodes **ret_nodes, struct error *err);
 DEFINE_CLEANUP(struct krun_nodes, krun_nodes_free)
+
+/* The variables of the job on its first node (step_info.h). */
+const char *const *krun_nodes_variables(const struct krun_nodes *nodes, unsigned *ret_n);
 
 /* Whether the job has more than this node. */
 bool krun_nodes_are_several(const struct krun_nodes *nodes);
 
-/* Opens a link to the agent of the job's first node, which is the step manager; or one to
- * each node of a layout, all or none. Blocks.
+/* Opens a link to the agent of the job's first node, which is the step manager (of its only
+ * node, which is both); or one to each node of a layout, all or none. Blocks.
  */
 int krun_nodes_dial_manager(struct krun_nodes *nodes, struct krun_link *l, struct error *err);
 int krun_nodes_dial(struct krun_nodes *nodes, const struct step_layout *layout,

@@ -487,9 +487,8 @@ static const struct option_spec rows[] = {
     {"verbose", 'v', NULL, "say more; may be repeated", OPTION_CALL, .set = set_verbose},
     {"version", 'V', NULL, "show the version, and exit", OPTION_FLAG, AT(shows_version)},
 
-    USUAL("jobid", 0, "ID",
-          ": krun runs tasks of the job in which it is called; 'ksub --sbatch' and "
-          "'kctl logs' serve other jobs"),
+    {"jobid", 0, "ID", "start the tasks in this running job, from wherever it is called",
+     OPTION_TEXT, AT(job)},
     USUAL("profile", 0, "WHAT",
           "none: Kiln has no profiles of tasks; 'kctl usage' has what a job used"),
     USUAL("mem-bind", 0, "HOW",

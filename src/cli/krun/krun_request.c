@@ -214,7 +214,8 @@ krun_request_make(struct arena *arena, struct krun_settings *s, int argc, char *
     if (q->pod_uid == NULL || getenv("KILN_STEP_SOCKET") == NULL)
         return error_set(err, -ENOENT,
                          "%s runs tasks of a job, and this is none: submit a script that calls it, "
-                         "with 'ksub SCRIPT' or 'sbatch SCRIPT'",
+                         "with 'ksub SCRIPT' or 'sbatch SCRIPT'; or name a running job, with "
+                         "--jobid",
                          s->program);
     complete_numbers(s);
     r = divide_gpus(s, err);

@@ -22,6 +22,7 @@ struct krun_settings {
     struct step_request request;
 
     /* Options that become something else of the request. */
+    const char *job; /* --jobid */
     const char *directory, *exported, *input, *output, *error;
     int64_t gpus; /* of the step; KRUN_UNSET */
     bool takes_whole_nodes, has_several_programs, appends_if_set;

@@ -508,7 +508,7 @@ run(struct krun_step *k, const struct strbuf *request, struct error *err)
         return r;
     r = krun_stream_open(
         &(struct krun_stream_settings){
-            .socket = getenv("KILN_STEP_SOCKET"),
+            .place = getenv("KILN_STEP_SOCKET"),
             .pod_uid = q->pod_uid,
             .has_several_nodes = has_several_nodes(),
             .request = request->text,

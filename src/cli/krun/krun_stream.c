@@ -37,9 +37,10 @@
  */
 struct krun_stream {
     struct krun_stream_settings s;
-    struct krun_nodes *nodes; /* NULL: the job has only this one */
-    struct krun_link manager; /* only with `nodes` */
-    struct krun_link *links;  /* of the step's nodes */
+    struct krun_nodes *nodes;
+    bool has_manager; /* the job has several nodes */
+    struct krun_link manager;
+    struct krun_link *links; /* of the step's nodes */
     unsigned n_links, n_accepted, n_ended;
     struct krun_pmi pmi;
     struct strbuf places; /* payload of PLACES; empty: the manager did not ask for it */
@@ -84,28 +85,21 @@ set_links(struct krun_stream *s, unsigned n)
 static int
 ask(struct krun_stream *s, struct error *err)
 {
-    int fd;
+    struct krun_link *l;
     int r;
 
     close_links(s);
     s->n_accepted = s->n_ended = 0;
-    set_links(s, s->nodes != NULL ? 0 : 1);
-    if (s->nodes != NULL) {
-        r = krun_nodes_dial_manager(s->nodes, &s->manager, err);
-        if (r < 0)
-            return r;
-        if (s->places.length > 0)
-            krun_link_add(&s->manager, STEP_FRAME_PLACES, s->places.text, s->places.length);
-        krun_link_add(&s->manager, STEP_FRAME_HELLO, s->s.request, s->s.length);
-        return 0;
-    }
-    r = krun_link_dial_own(s->s.socket, &fd, err);
+    set_links(s, s->has_manager ? 0 : 1);
+    l = s->has_manager ? &s->manager : &s->links[0];
+    r = krun_nodes_dial_manager(s->nodes, l, err);
     if (r < 0) {
         s->n_links = 0;
         return r;
     }
-    krun_link_open(&s->links[0], fd, NULL);
-    krun_link_add(&s->links[0], STEP_FRAME_HELLO, s->s.request, s->s.length);
+    if (s->places.length > 0)
+        krun_link_add(l, STEP_FRAME_PLACES, s->places.text, s->places.length);
+    krun_link_add(l, STEP_FRAME_HELLO, s->s.request, s->s.length);
     return 0;
 }
 
@@ -479,7 +473,7 @@ turn(struct krun_stream *s, struct error *err)
 static bool
 is_lost(const struct krun_stream *s)
 {
-    if (s->nodes != NULL && s->n_links == 0)
+    if (s->has_manager && s->n_links == 0)
         return s->manager.is_lost;
     for (unsigned i = 0; i < s->n_links; i++)
         if (s->links[i].is_lost && !s->links[i].has_ended)
@@ -564,13 +558,9 @@ krun_stream_open(const struct krun_stream_settings *settings, struct krun_stream
     (void)sigprocmask(SIG_BLOCK, &watched, NULL);
     signal(SIGPIPE, SIG_IGN);
     s->signal_fd = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
-    r = settings->has_several_nodes
-            ? krun_nodes_open(settings->socket, settings->pod_uid, &s->nodes, err)
-            : 0;
-    if (r == 0 && s->nodes != NULL && !krun_nodes_are_several(s->nodes)) {
-        krun_nodes_free(s->nodes);
-        s->nodes = NULL;
-    }
+    r = krun_nodes_open(settings->place, settings->pod_uid, !settings->has_several_nodes, &s->nodes,
+                        err);
+    s->has_manager = r == 0 && krun_nodes_are_several(s->nodes);
     if (r == 0)
         r = ask(s, err);
     if (r < 0)

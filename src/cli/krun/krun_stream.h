@@ -28,8 +28,8 @@ struct step_grant;
 struct strbuf;
 
 struct krun_stream_settings {
-    const char *socket;  /* the agent's */
-    const char *pod_uid; /* on this node */
+    const char *place;   /* of the agent (krun_place.h) */
+    const char *pod_uid; /* on its node */
     const char *request; /* JSON, borrowed */
     size_t length;
     bool has_several_nodes; /* the job; its nodes are asked for */

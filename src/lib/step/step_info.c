@@ -35,6 +35,7 @@ static const struct field info_fields[] = {
     INT64("agentUID", step_info, agent_uid, 0),
     STRING("mungeSocket", step_info, munge_socket, 0),
     OBJECT("place", step_info, place, step_info_place, 0),
+    LIST(STRING, "variables", step_info, variables, 0),
 };
 static const struct record info_record = {
     .name = "StepInfo",

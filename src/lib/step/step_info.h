@@ -28,6 +28,8 @@ struct step_info_place {
     int64_t memory_bytes; /* 0: without a limit */
 };
 
+#define STEP_INFO_VARIABLES_BYTES (16u << 10)
+
 struct step_info {
     const char *cluster;
     const char *group;           /* names the job's pod on each of its nodes; NULL: one node */
@@ -36,6 +38,10 @@ struct step_info {
     int64_t agent_uid;
     const char *munge_socket; /* NULL: the usual one */
     struct step_info_place place;
+    /* "NAME=value" (byte_text.h), of Kiln and Slurm: those of the job's first process there, for a krun
+     * outside the job. An agent of the release before sends none.
+     */
+    LIST_OF(const char *) variables;
 };
 
 void step_info_encode(const struct step_info *info, struct strbuf *out);

@@ -138,7 +138,9 @@ static OPAQUE_RECORD(daemon_endpoint, "io.k8s.api.core.v1.DaemonEndpoint",
 
 static const struct field node_daemon_endpoints_fields[] = {
     OPAQUE_OBJECT("kubeletEndpoint", daemon_endpoint, ALWAYS,
-        HELP("The kubelet's; an agent listens nowhere.")),
+        HELP("Where the kubelet, or an agent, listens; 0: nowhere.")),
+    OPAQUE(STRING, "kilnStepSocket", KILN,
+        HELP("The same on the node itself: the path of a socket.")),
 };
 static OPAQUE_RECORD(node_daemon_endpoints,
        "io.k8s.api.core.v1.NodeDaemonEndpoints",
