@@ -321,10 +321,13 @@ run_step(struct step *s)
     while (!s->link.is_lost && !(s->has_ended && step_link_is_flushed(s))) {
         struct epoll_event events[EVENTS];
         int wait_ms = finish(s);
+        const int turn_ms = step_terminal_turn(s, now_ms());
         int n;
 
         if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
             break;
+        if (turn_ms >= 0 && (wait_ms < 0 || turn_ms < wait_ms))
+            wait_ms = turn_ms;
         n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms);
         for (int i = 0; i < n; i++) {
             struct step_watch *w = events[i].data.ptr;
@@ -390,6 +393,7 @@ main(int argc, char **argv)
         r = accept_and_begin(s);
     if (r == 0)
         run_step(s);
+    step_terminal_hang_up(s);
     kill_rest(s);
     return r < 0 || s->link.is_lost ? EXIT_FAILURE : EXIT_SUCCESS;
 }

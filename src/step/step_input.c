@@ -41,16 +41,18 @@ write_on(struct step *s, struct step_task *t)
         n = write(t->input_fd, in->ring + at, length);
         if (n >= 0)
             t->read += (uint64_t)n;
-        else if (errno == EAGAIN)
+        else if (errno == EAGAIN || (errno == EIO && t->has_terminal))
             return;
         else if (errno != EINTR)
             step_input_drop(s, t);
     }
-    if (in->is_over)
+    if (in->is_over && !t->has_terminal)
         step_input_drop(s, t);
 }
 
-/* The bytes that every task has got make room for others. */
+/* The bytes that every task has got make room for others. On a node where no task
+ * has asked for input, they do at once: tasks on other nodes want the rest.
+ */
 static void
 credit(struct step *s)
 {
@@ -65,7 +67,7 @@ credit(struct step *s)
             if (s->tasks[i].read < least)
                 least = s->tasks[i].read;
         }
-    if (!has_reader || least == in->begin)
+    if ((!has_reader && s->n_inputs > 0) || least == in->begin)
         return;
     credit = step_receive_window_consume(&in->window, (size_t)(least - in->begin));
     in->begin = least;
@@ -78,7 +80,7 @@ on_writable(struct step *s, struct step_watch *w, uint32_t events)
 {
     struct step_task *t = container_of(w, struct step_task, input_watch);
 
-    if (events & (EPOLLERR | EPOLLHUP))
+    if ((events & (EPOLLERR | EPOLLHUP)) && !t->has_terminal)
         step_input_drop(s, t);
     else
         write_on(s, t);
@@ -92,12 +94,26 @@ step_input_open(struct step *s, struct step_task *t, int *ret_fd)
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    (void)fd_set_nonblocking(ends[1], true);
-    t->input_fd = ends[1];
-    t->input_watch.ready = on_writable;
-    step_watch(s, t->input_fd, EPOLLOUT, &t->input_watch);
+    step_input_add(s, t, ends[1]);
     *ret_fd = ends[0];
     return 0;
+}
+
+void
+step_input_add(struct step *s, struct step_task *t, int fd)
+{
+    (void)fd_set_nonblocking(fd, true);
+    t->input_fd = fd;
+    t->input_watch.ready = on_writable;
+    s->n_inputs++;
+    step_watch(s, t->input_fd, EPOLLOUT, &t->input_watch);
+}
+
+void
+step_input_write(struct step *s, struct step_task *t)
+{
+    write_on(s, t);
+    credit(s);
 }
 
 int

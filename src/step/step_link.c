@@ -57,6 +57,7 @@ step_link_flush(struct step *s)
 static int
 take_frame(struct step *s, const struct step_frame *f)
 {
+    uint16_t rows, columns;
     uint32_t number;
     int r;
 
@@ -72,6 +73,11 @@ take_frame(struct step *s, const struct step_frame *f)
         r = step_frame_number(f, &number);
         if (r == 0)
             step_tasks_signal(s, f->task, (int)number);
+        return r;
+    case STEP_FRAME_SIZE:
+        r = step_frame_size(f, &rows, &columns);
+        if (r == 0)
+            step_terminal_resize(s, rows, columns);
         return r;
     case STEP_FRAME_START:
         return step_begin(s);

@@ -30,23 +30,37 @@ on_output(struct step *s, struct step_watch *w, UNUSED uint32_t events)
 int
 step_output_open(struct step *s, struct step_task *t, enum step_stream stream, int *ret_fd)
 {
-    struct step_output *o = &t->outputs[stream];
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    (void)fd_set_nonblocking(ends[0], true);
+    step_output_add(s, t, stream, ends[0]);
+    *ret_fd = ends[1];
+    return 0;
+}
+
+void
+step_output_add(struct step *s, struct step_task *t, enum step_stream stream, int fd)
+{
+    struct step_output *o = &t->outputs[stream];
+
+    (void)fd_set_nonblocking(fd, true);
     *o = (struct step_output){
         .watch.ready = on_output,
-        .fd = ends[0],
-        .task = t->rank,
+        .fd = fd,
+        .owner = t,
         .stream = stream,
     };
     list_init(&o->ready);
     step_watch(s, o->fd, EPOLLIN, &o->watch);
     s->n_outputs++;
-    *ret_fd = ends[1];
-    return 0;
+}
+
+void
+step_output_check(struct step *s, struct step_task *t, enum step_stream stream)
+{
+    if (t->outputs[stream].fd >= 0)
+        on_output(s, &t->outputs[stream].watch, 0);
 }
 
 static void
@@ -59,8 +73,15 @@ end_output(struct step *s, struct step_output *o)
     step_frame_add(&s->link.out, &(struct step_frame){
                                      .type = STEP_FRAME_DATA,
                                      .stream = o->stream,
-                                     .task = o->task,
+                                     .task = o->owner->rank,
                                  });
+}
+
+/* EIO: no process has the terminal open, which one may do again while the task runs. */
+static bool
+is_empty(const struct step_output *o)
+{
+    return errno == EAGAIN || (errno == EIO && o->owner->has_terminal && o->owner->pid != 0);
 }
 
 /* Reads a piece behind the room for its header. */
@@ -75,12 +96,13 @@ send_piece(struct step *s, struct step_output *o)
     ssize_t n = read(o->fd, at + STEP_FRAME_HEADER, most);
 
     if (n <= 0) {
-        const bool is_empty = n < 0 && errno == EAGAIN;
+        const bool is_interrupted = n < 0 && errno == EINTR;
+        const bool has_nothing = n < 0 && is_empty(o);
 
         strbuf_truncate(out, before);
-        if (n < 0 && errno == EINTR)
+        if (is_interrupted)
             return;
-        if (is_empty)
+        if (has_nothing)
             list_remove(&o->ready);
         else
             end_output(s, o);
@@ -91,7 +113,7 @@ send_piece(struct step *s, struct step_output *o)
         &(struct step_frame){
             .type = STEP_FRAME_DATA,
             .stream = o->stream,
-            .task = o->task,
+            .task = o->owner->rank,
             .length = (size_t)n,
         },
         out->text + before);

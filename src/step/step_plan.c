@@ -255,6 +255,8 @@ task_plan_make(struct step *s, unsigned index, struct task_plan *ret_plan)
     p.environment = step_environment_of_task(
         s->plans->environment, index, s->plans->cpus != NULL ? &s->plans->cpus[index] : NULL);
     bind_task(s, index, &p);
+    if (s->request.has_terminal && s->place->tasks[index] != 0)
+        p.files[STEP_STDIN] = p.files[STEP_STDOUT] = p.files[STEP_STDERR] = NOTHING;
     add_file(s, index, streams->input, STEP_STDIN, &p);
     add_file(s, index, streams->output, STEP_STDOUT, &p);
     add_file(s, index, streams->error, STEP_STDERR, &p);

@@ -3,7 +3,7 @@
  *
  * kiln-step.c has the life of the step, step_link.c the connection to krun,
  * step_tasks.c the processes, step_input.c what the tasks read, step_output.c what
- * they write.
+ * they write, step_terminal.c the terminal of task 0.
  *
  * Thread: the program's only one.
  */
@@ -42,12 +42,12 @@ struct step_link {
     bool is_lost;
 };
 
-/* A pipe from a task. */
+/* A pipe from a task, or the master of its terminal. */
 struct step_output {
     struct step_watch watch;
     struct list ready; /* in step.ready of its stream, while there may be more to read */
     int fd;            /* -1: closed */
-    uint32_t task;
+    const struct step_task *owner;
     enum step_stream stream;
 };
 
@@ -57,8 +57,10 @@ struct step_task {
     struct step_output outputs[STEP_STREAMS];
     /* its standard input */
     struct step_watch input_watch;
-    int input_fd;  /* -1: none, or closed */
-    uint64_t read; /* bytes of the input that it has got */
+    int input_fd; /* -1: none, or closed; with a terminal, a second descriptor of its master */
+    bool has_terminal, has_typed_end, has_ended_line;
+    int64_t type_end_ms; /* the next time */
+    uint64_t read;       /* bytes of the input that it has got */
 };
 
 /* Bytes of krun's input that not all tasks have got: at most one window. */
@@ -83,6 +85,7 @@ struct step {
     struct step_pmi *pmi;     /* NULL: the step has no PMI */
     char pmi_words[128];
     unsigned n_tasks, n_running, n_outputs;
+    unsigned n_inputs; /* opened so far: with none, the input is not kept */
     struct step_input input;
     struct list ready[STEP_STREAMS];
     struct step_send_window windows[STEP_STREAMS];
@@ -124,13 +127,28 @@ void step_tasks_kill(void);
 
 /* step_input.c. The pipe of a task's input; -1: the task reads nothing of krun. */
 int step_input_open(struct step *s, struct step_task *t, int *ret_fd);
+void step_input_add(struct step *s, struct step_task *t, int fd); /* takes it */
 void step_input_close(struct step *s, struct step_task *t);
 int step_input_receive(struct step *s, const struct step_frame *f);
+void step_input_write(struct step *s, struct step_task *t); /* what it has not got */
 void step_input_drop(struct step *s, struct step_task *t);
 
 /* step_output.c. Open makes the pipe; *ret_fd is the task's end, which the caller
- * closes. Pump sends what is ready, as far as windows and link allow.
+ * closes. Add takes a descriptor to read from. Check: there may be more to read. Pump
+ * sends what is ready, as far as windows and link allow.
  */
 int step_output_open(struct step *s, struct step_task *t, enum step_stream stream, int *ret_fd);
+void step_output_add(struct step *s, struct step_task *t, enum step_stream stream, int fd);
+void step_output_check(struct step *s, struct step_task *t, enum step_stream stream);
 void step_output_pump(struct step *s);
 void step_output_give_up(struct step *s);
+
+/* step_terminal.c. Open makes the terminal of a task; fds are the task's three streams,
+ * which the caller closes. Turn types on what the terminal has not taken, and the end of
+ * the input; it returns in how many milliseconds to call again, or -1. Hang_up: krun is
+ * gone; waits a moment for the programs to notice.
+ */
+int step_terminal_open(struct step *s, struct step_task *t, int fds[3]);
+int step_terminal_turn(struct step *s, int64_t now_ms);
+void step_terminal_resize(struct step *s, uint16_t rows, uint16_t columns);
+void step_terminal_hang_up(struct step *s);

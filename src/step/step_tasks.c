@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -39,6 +40,7 @@ struct task_start {
     const struct step *step;
     const struct task_plan *plan;
     int fds[3];
+    bool has_terminal;
     int pmi_fd;                  /* -1: none */
     const char *volatile failed; /* NULL: the program runs */
     volatile int error_number;
@@ -130,7 +132,9 @@ become_task(const struct task_start *b, int *ret_error)
     /* Signals for the task are for all of its processes. The task ends with kiln-step
      * even if kiln-step is killed.
      */
-    if (setpgid(0, 0) < 0)
+    if (b->has_terminal && (setsid() < 0 || ioctl(b->fds[0], TIOCSCTTY, 0) < 0))
+        return *ret_error = -errno, "session of the terminal";
+    if (!b->has_terminal && setpgid(0, 0) < 0)
         return *ret_error = -errno, "process group";
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return *ret_error = -errno, "death signal";
@@ -178,6 +182,8 @@ end_task(struct step *s, struct step_task *t, const struct step_exit *end)
         s->n_running--;
     t->pid = 0;
     step_input_drop(s, t);
+    if (t->has_terminal)
+        step_output_check(s, t, STEP_STDOUT);
     step_pmi_end_task(s, t, &told);
     step_frame_add_exit(&s->link.out, t->rank, &told);
 }
@@ -223,6 +229,10 @@ open_streams(struct step *s, struct step_task *t, const struct task_plan *p, int
 {
     int r = 0;
 
+    if (s->request.has_terminal && t->rank == 0) {
+        *ret_path = "/dev/ptmx";
+        return step_terminal_open(s, t, fds);
+    }
     *ret_path = p->files[STEP_STDIN];
     if (p->files[STEP_STDIN] == NULL)
         r = step_input_open(s, t, &fds[0]);
@@ -262,6 +272,7 @@ start_task(struct step *s, struct step_task *t, const struct task_plan *plan)
         fail_task(s, t, "opening a stream", -r, path);
         return;
     }
+    b.has_terminal = t->has_terminal;
     pid = fork_task(&b);
     r = errno;
     close_all(b.fds);

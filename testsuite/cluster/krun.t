@@ -79,7 +79,7 @@ srun -n 3 -K sh -c '[ $SLURM_PROCID != 1 ] || exit 3; exec sleep 300'; echo "bad
 srun -n 3 -W 1 sh -c '[ $SLURM_PROCID = 1 ] || exec sleep 300'; echo "wait $?"
 srun -n 2 -t 0:02 sleep 300; echo "limit $?"
 srun; echo "nothing $?"
-srun --pty bash; echo "refused $?"
+srun --bcast true; echo "refused $?"
 srun -p gpu --qos=x -n 1 true; echo "noted $?"
 SLURM_EXIT_ERROR=42 srun -n 0 true; echo "own $?"
 srun -n 2 sh -c 'trap "echo got it; exit 0" USR1; echo ready; while :; do sleep 0.1; done' >signal &
@@ -104,7 +104,7 @@ like "--time ends all" "$said" 'srun: error: \*\*\* STEP [0-9]+\.[0-9]+ CANCELLE
 is "... with SIGTERM" "$(said_line 'limit 143')" 1
 is "a command is needed" \
     "$(said_line 'srun: error: No command given to execute.')$(said_line 'nothing 1')" 11
-like "options that a step cannot have are refused" "$said" 'srun: error: --pty: .*'
+like "options that a step cannot have are refused" "$said" 'srun: error: --bcast: .*'
 is "... with 1 " "$(said_line 'refused 1')" 1
 is "options of the job are noted" \
     "$(said_line 'srun: only a job can ask for this, so it has no effect here: --partition, --qos')$(said_line 'noted 0')" 11

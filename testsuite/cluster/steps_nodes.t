@@ -95,9 +95,23 @@ head -c 8000000 /dev/urandom >big
 cksum <big >sum
 krun -N 3 -n 3 cksum <big | sort -u | cmp - sum && echo same
 krun -N 3 -n 3 cat big | wc -c
+krun -N 3 -n 3 --input=1 wc -c <big | sort -n
 S
-is "all tasks get the input, and all output arrives" "$(cat "$home/out")" "same
-24000000"
+is "all tasks get the input, or one, and all output arrives" "$(cat "$home/out")" "same
+24000000
+0
+0
+8000000"
+
+job 2>/dev/null <<'S'
+{ printf 'stty raw -echo; echo ready; head -c 600000 | cksum; exit 5\n'; sleep 2; head -c 600000 big; } |
+    krun -N 2 -n 2 --overlap --pty sh >out.pty
+echo $?
+head -c 600000 big | cksum
+grep -c "$(head -c 600000 big | cksum)" out.pty
+S
+is "a terminal on one of several nodes takes and gives all bytes" \
+    "$(sed -n '1p;3p' "$home/out" | tr '\n' ' ')" "5 1 "
 
 # Each wants all CPUs of two nodes; two fit never at the same time.
 job <<'S'

@@ -34,6 +34,7 @@ receive(struct seen *s, const uint8_t *bytes, size_t length)
     }
     while ((s->result = step_reader_next(&s->reader, &f)) == 1) {
         struct step_exit end;
+        uint16_t rows, columns;
         uint32_t number;
 
         s->n_frames++;
@@ -45,6 +46,8 @@ receive(struct seen *s, const uint8_t *bytes, size_t length)
         s->sum = s->sum * 31 + f.type + f.stream + f.task;
         if (step_frame_number(&f, &number) == 0)
             s->sum += number;
+        if (step_frame_size(&f, &rows, &columns) == 0 && STEP_SIZE(rows, columns) != number)
+            abort();
         if (step_frame_exit(&f, &end) == 0 && end.message_length + 9 != f.length)
             abort();
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/krun/krun_terminal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/step_frames.h"
@@ -151,7 +152,9 @@ print_alike(struct krun_ends *e, unsigned first)
     add_tasks(&line, tasks, n);
     strbuf_add_text(&line, ": ");
     add_how(&line, t);
+    krun_terminal_begin_words();
     fprintf(stderr, "%s\n", line.text);
+    krun_terminal_end_words();
 }
 
 void

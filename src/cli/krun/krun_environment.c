@@ -2,6 +2,7 @@
 #include "cli/krun/krun_environment.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -120,6 +121,24 @@ hide_gpus(struct exported_list *c)
                 c->items[j] = names[i];
 }
 
+/* The terminal's kind, also if no other variable is passed on; and, as with srun,
+ * its size at the start.
+ */
+static void
+add_terminal(struct exported_list *c, const struct step_request *q)
+{
+    const char *kind = getenv("TERM");
+
+    if (!q->has_terminal)
+        return;
+    if (kind != NULL)
+        add(c, arena_printf(c->arena, "TERM=%s", kind));
+    if (q->terminal_rows == 0 || q->terminal_columns == 0)
+        return;
+    add(c, arena_printf(c->arena, "SLURM_PTY_WIN_COL=%" PRId64, q->terminal_columns));
+    add(c, arena_printf(c->arena, "SLURM_PTY_WIN_ROW=%" PRId64, q->terminal_rows));
+}
+
 int
 krun_environment_set(struct arena *arena, struct krun_settings *s, struct error *err)
 {
@@ -135,6 +154,7 @@ krun_environment_set(struct arena *arena, struct krun_settings *s, struct error 
         return r;
     if (s->has_no_gpus)
         hide_gpus(&c);
+    add_terminal(&c, &s->request);
     s->request.environment.items = c.items;
     s->request.environment.count = c.count;
     return 0;

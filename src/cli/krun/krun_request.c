@@ -11,6 +11,7 @@
 
 #include "cli/krun/krun_environment.h"
 #include "cli/krun/krun_settings.h"
+#include "cli/krun/krun_terminal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -202,6 +203,29 @@ divide_files(struct krun_settings *s, struct error *err)
     return 0;
 }
 
+/* In srun's words. */
+static int
+find_terminal(struct krun_settings *s, struct error *err)
+{
+    struct step_request *q = &s->request;
+    const char *file = s->input != NULL    ? "--input"
+                       : s->output != NULL ? "--output"
+                       : s->error != NULL  ? "--error"
+                                           : NULL;
+    uint16_t rows, columns;
+
+    if (!q->has_terminal)
+        return 0;
+    if (file != NULL)
+        return error_set(err, -EINVAL, "%s incompatible with --pty option", file);
+    s->is_unbuffered = true;
+    if (krun_terminal_size(&rows, &columns)) {
+        q->terminal_rows = rows;
+        q->terminal_columns = columns;
+    }
+    return 0;
+}
+
 int
 krun_request_make(struct arena *arena, struct krun_settings *s, int argc, char **argv,
                   struct error *err)
@@ -223,6 +247,8 @@ krun_request_make(struct arena *arena, struct krun_settings *s, int argc, char *
         r = add_command(arena, s, argc, argv, err);
     if (r == 0)
         r = find_directory(arena, s, err);
+    if (r == 0)
+        r = find_terminal(s, err);
     if (r == 0)
         r = krun_environment_set(arena, s, err);
     if (r == 0)

@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "cli/krun/krun_terminal.h"
+
 /* A pipe that poll calls writable takes as many bytes at once. */
 #define SAFE_BYTES 4096u
 /* Of one write, so that signals are looked at in between. */
@@ -54,8 +56,10 @@ krun_sink_write(struct krun_sink *k)
         return;
     if (n < 0) {
         /* nobody reads it: krun ends, as any program in a pipe does, and its step with it */
-        if (errno == EPIPE && signal(SIGPIPE, SIG_DFL) != SIG_ERR)
+        if (errno == EPIPE && signal(SIGPIPE, SIG_DFL) != SIG_ERR) {
+            krun_terminal_leave();
             raise(SIGPIPE);
+        }
         k->is_broken = true;
         k->written = k->out.length;
     } else {

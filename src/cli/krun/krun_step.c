@@ -2,7 +2,6 @@
 #include "cli/krun/krun_step.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,14 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/krun/krun_ends.h"
+#include "cli/krun/krun_files.h"
 #include "cli/krun/krun_output.h"
 #include "cli/krun/krun_settings.h"
 #include "cli/krun/krun_stream.h"
+#include "cli/krun/krun_terminal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -26,7 +26,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
-#include "lib/step/step_output_name.h"
 #include "lib/step/step_request.h"
 
 #define GATHER_MS    50    /* ends that come within this time share a line */
@@ -73,11 +72,13 @@ inform(const struct krun_step *k, const char *format, ...)
 
     if (k->settings->is_quiet)
         return;
+    krun_terminal_begin_words();
     fprintf(stderr, "%s: ", k->settings->program);
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
+    krun_terminal_end_words();
 }
 
 static void __attribute__((format(printf, 2, 3)))
@@ -85,11 +86,13 @@ complain(const struct krun_step *k, const char *format, ...)
 {
     va_list args;
 
+    krun_terminal_begin_words();
     fprintf(stderr, "%s: error: ", k->settings->program);
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
+    krun_terminal_end_words();
 }
 
 /* Scripts tell by this variable what was the program's status and what srun's. */
@@ -142,7 +145,15 @@ describe(const struct krun_step *k)
     if (k->ends == NULL || k->settings->is_quiet)
         return;
     krun_ends_describe(k->ends, begin, &text);
+    krun_terminal_begin_words();
     fputs(text.text != NULL ? text.text : "", stderr);
+    krun_terminal_end_words();
+}
+
+static void
+send_signal(struct krun_step *k, int signal_number)
+{
+    krun_stream_tell(k->stream, STEP_FRAME_SIGNAL, (uint32_t)signal_number);
 }
 
 /* Asks the tasks to end, and kills them if they have not after a while. */
@@ -152,8 +163,10 @@ terminate(struct krun_step *k)
     if (k->is_terminating)
         return;
     k->is_terminating = true;
-    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGCONT);
-    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGTERM);
+    send_signal(k, SIGCONT);
+    if (k->settings->request.has_terminal)
+        send_signal(k, SIGHUP); /* shells that talk to people ignore the next one */
+    send_signal(k, SIGTERM);
     set_deadline(k, DEADLINE_KILL, GRACE_MS);
 }
 
@@ -161,7 +174,7 @@ static void
 kill_tasks(struct krun_step *k)
 {
     k->is_terminating = true;
-    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGKILL);
+    send_signal(k, SIGKILL);
 }
 
 /* In the words of slurmstepd. */
@@ -199,7 +212,7 @@ reach(struct krun_step *k, enum krun_deadline which)
         kill_tasks(k);
         break;
     case DEADLINE_SIGNAL:
-        krun_stream_signal(k->stream, STEP_ALL_TASKS, (int)s->signal);
+        send_signal(k, (int)s->signal);
         break;
     case DEADLINE_LIMIT:
         tell_limit(k);
@@ -266,7 +279,7 @@ tell_layout(const struct krun_step *k, const struct step_grant *grant)
            k->id, nodes.text, grant->layout.n_tasks, tasks.text, grant->layout.cpus_per_task);
 }
 
-static void open_files(struct krun_step *k, const struct step_grant *grant);
+static void take_terminal(struct krun_step *k);
 
 static void
 on_accepted(const struct step_grant *grant, void *context)
@@ -274,6 +287,7 @@ on_accepted(const struct step_grant *grant, void *context)
     struct krun_step *k = context;
     const struct krun_settings *s = k->settings;
     const char *job = s->request.job_id;
+    struct error err = {0};
 
     snprintf(k->id, sizeof(k->id), "%.40s.%" PRId64, job != NULL ? job : "0", grant->step_id);
     k->deadlines[DEADLINE_PATIENCE] = 0;
@@ -284,7 +298,13 @@ on_accepted(const struct step_grant *grant, void *context)
     k->ends = krun_ends_new(&grant->layout, s->program);
     for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
         k->outputs[i] = krun_output_new(grant->layout.n_tasks, s->labels, s->is_unbuffered);
-    open_files(k, grant);
+    if (krun_files_open(s, grant->step_id, k->files, &err) < 0) {
+        complain(k, "%s", err.text);
+        k->status = status_of_error("SLURM_EXIT_ERROR");
+        krun_stream_stop(k->stream);
+    }
+    if (s->request.has_terminal)
+        take_terminal(k);
     if (s->time_limit_s > 0) {
         set_deadline(k, DEADLINE_LIMIT, s->time_limit_s * 1000);
         if (s->signal != 0 && s->signal_before_s < s->time_limit_s)
@@ -346,7 +366,7 @@ interrupt(struct krun_step *k)
         return;
     }
     inform(k, "sending Ctrl-C to StepId=%s", k->id);
-    krun_stream_signal(k->stream, STEP_ALL_TASKS, SIGINT);
+    send_signal(k, SIGINT);
     if (is_second || s->quits_at_interrupt) {
         if (k->is_terminating)
             kill_tasks(k);
@@ -355,10 +375,26 @@ interrupt(struct krun_step *k)
     k->interrupted_ms = now;
 }
 
+/* Its size may have changed, and while krun was stopped its settings, too. */
+static void
+take_terminal(struct krun_step *k)
+{
+    struct error err = {0};
+    uint16_t rows, columns;
+
+    if (k->ends == NULL)
+        return;
+    if (krun_terminal_enter(&err) < 0)
+        complain(k, "%s", err.text);
+    if (krun_terminal_size(&rows, &columns))
+        krun_stream_tell(k->stream, STEP_FRAME_SIZE, STEP_SIZE(rows, columns));
+}
+
 static void
 on_signalled(int signal_number, void *context)
 {
     struct krun_step *k = context;
+    const struct krun_settings *s = k->settings;
 
     switch (signal_number) {
     case SIGINT:
@@ -373,102 +409,28 @@ on_signalled(int signal_number, void *context)
             break;
         }
         inform(k, "forcing job termination");
+        if (s->request.has_terminal) {
+            /* Without a connection, kiln-step hangs up, which all that is in the terminal
+             * hears.
+             */
+            k->status = 128 + signal_number;
+            krun_stream_stop(k->stream);
+            break;
+        }
         if (k->is_terminating)
             kill_tasks(k);
         terminate(k);
         break;
+    case SIGTSTP:
+        krun_terminal_stop();
+        break;
+    case SIGCONT:
+    case SIGWINCH:
+        take_terminal(k);
+        break;
     default:
-        krun_stream_signal(k->stream, STEP_ALL_TASKS, signal_number);
+        send_signal(k, signal_number);
     }
-}
-
-/* --- files of krun itself ---------------------------------------------------
- */
-
-static bool
-is_own_file(const char *file)
-{
-    return file != NULL && strcasecmp(file, "all") != 0 && strcasecmp(file, "none") != 0
-           && file[strspn(file, "0123456789")] != '\0'
-           && step_output_name_scope(file) == STEP_OUTPUT_ONE;
-}
-
-static char *
-expand(const struct krun_step *k, const char *pattern, const char *step_id)
-{
-    struct strbuf name = STRBUF_INIT;
-    const struct step_request *q = &k->settings->request;
-    const struct step_output_values values = {
-        .job_id = q->job_id,
-        .job_name = getenv("KILN_JOB_NAME"),
-        .user = getenv("KILN_JOB_USER"),
-        .array_job_id = getenv("KILN_ARRAY_JOB_ID"),
-        .array_task_id = getenv("KILN_ARRAY_TASK_ID"),
-        .step_id = step_id,
-        .node = "",
-    };
-
-    if (pattern[0] != '/' && k->settings->directory != NULL)
-        strbuf_printf(&name, "%s/", q->directory);
-    step_output_name_expand(pattern, &values, &name);
-    return strbuf_take(&name);
-}
-
-static int
-open_file(struct krun_step *k, const char *pattern, const char *step_id, enum step_stream stream)
-{
-    CLEANUP_FREE char *path = expand(k, pattern, step_id);
-    const int how = k->settings->request.streams.appends ? O_APPEND : O_TRUNC;
-    CLEANUP_FD int fd = stream == STEP_STDIN
-                            ? open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC)
-                            : open(path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | how, 0666);
-
-    if (fd < 0 || dup3(fd, k->files[stream], O_CLOEXEC) < 0) {
-        complain(k, "Could not open %s file '%s': %s",
-                 stream == STEP_STDIN    ? "stdin"
-                 : stream == STEP_STDOUT ? "stdout"
-                                         : "stderr",
-                 path, strerror(errno));
-        return -1;
-    }
-    return 0;
-}
-
-/* One file of the whole step is read and written here. The descriptors were given to the
- * stream before the step had a number, which may be in the names.
- */
-static void
-open_files(struct krun_step *k, const struct step_grant *grant)
-{
-    const struct krun_settings *s = k->settings;
-    char step_id[24];
-    int r = 0;
-
-    snprintf(step_id, sizeof(step_id), "%" PRId64, grant->step_id);
-    if (is_own_file(s->input))
-        r = open_file(k, s->input, step_id, STEP_STDIN);
-    if (r == 0 && is_own_file(s->output)) {
-        r = open_file(k, s->output, step_id, STEP_STDOUT);
-        if (r == 0 && s->error == NULL)
-            r = dup3(k->files[STEP_STDOUT], k->files[STEP_STDERR], O_CLOEXEC) < 0 ? -1 : 0;
-    }
-    if (r == 0 && is_own_file(s->error))
-        r = open_file(k, s->error, step_id, STEP_STDERR);
-    if (r < 0) {
-        k->status = status_of_error("SLURM_EXIT_ERROR");
-        krun_stream_stop(k->stream);
-    }
-}
-
-static int
-dup_standard_files(struct krun_step *k, struct error *err)
-{
-    for (int i = 0; i < STEP_STREAMS; i++) {
-        k->files[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
-        if (k->files[i] < 0)
-            return error_set(err, -errno, "descriptor %d: %s", i, strerror(errno));
-    }
-    return 0;
 }
 
 /* --- the step --------------------------------------------------------------
@@ -501,8 +463,10 @@ static int
 run(struct krun_step *k, const struct strbuf *request, struct error *err)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, 0};
+    static const int with_terminal[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP,   SIGUSR1, SIGUSR2,
+                                        SIGALRM, SIGTSTP, SIGCONT, SIGWINCH, 0};
     const struct step_request *q = &k->settings->request;
-    int r = dup_standard_files(k, err);
+    int r = krun_files_dup(k->settings, k->files, err);
 
     if (r < 0)
         return r;
@@ -520,7 +484,7 @@ run(struct krun_step *k, const struct strbuf *request, struct error *err)
             .ended = on_ended,
             .signalled = on_signalled,
             .context = k,
-            .signals = signals,
+            .signals = q->has_terminal ? with_terminal : signals,
             .input_fd = q->streams.input != NULL
                                 && q->streams.input[strspn(q->streams.input, "0123456789")] != '\0'
                             ? -1
@@ -554,10 +518,12 @@ krun_step_run(const struct krun_settings *settings)
     CLEANUP_STRBUF struct strbuf request = STRBUF_INIT;
     struct krun_step k = {.settings = settings, .status = 1, .files = {-1, -1, -1}};
     struct error err = {0};
-    int status;
+    int status, r;
 
     step_request_encode(&settings->request, &request);
-    status = find_status(&k, run(&k, &request, &err), &err);
+    r = run(&k, &request, &err);
+    krun_terminal_leave();
+    status = find_status(&k, r, &err);
     krun_stream_free(k.stream);
     krun_ends_free(k.ends);
     for (int i = 0; i < STEP_STREAMS; i++) {

@@ -523,11 +523,10 @@ krun_stream_stop(struct krun_stream *s)
 }
 
 void
-krun_stream_signal(struct krun_stream *s, uint32_t task, int signal_number)
+krun_stream_tell(struct krun_stream *s, enum step_frame_type type, uint32_t number)
 {
     for (unsigned i = 0; is_running(s) && i < s->n_links; i++)
-        step_frame_add_number(&s->links[i].out, STEP_FRAME_SIGNAL, STEP_STDIN, task,
-                              (uint32_t)signal_number);
+        step_frame_add_number(&s->links[i].out, type, STEP_STDIN, STEP_ALL_TASKS, number);
 }
 
 void

@@ -68,8 +68,8 @@ DEFINE_CLEANUP(struct krun_stream, krun_stream_free)
 int krun_stream_run(struct krun_stream *s, struct error *err);
 void krun_stream_stop(struct krun_stream *s);
 
-/* Sends a signal to a task, or to STEP_ALL_TASKS. */
-void krun_stream_signal(struct krun_stream *s, uint32_t task, int signal_number);
+/* Sends all tasks a frame with a number: SIGNAL, SIZE. */
+void krun_stream_tell(struct krun_stream *s, enum step_frame_type type, uint32_t number);
 
 /* Calls back after that time, once; a later call replaces an earlier one. */
 void krun_stream_call_at(struct krun_stream *s, int64_t after_ms, void (*late)(void *context));

@@ -115,6 +115,19 @@ step_frame_number(const struct step_frame *frame, uint32_t *ret_number)
 }
 
 int
+step_frame_size(const struct step_frame *frame, uint16_t *ret_rows, uint16_t *ret_columns)
+{
+    uint32_t size;
+    int r = step_frame_number(frame, &size);
+
+    if (r < 0)
+        return r;
+    *ret_rows = (uint16_t)(size >> 16);
+    *ret_columns = (uint16_t)size;
+    return 0;
+}
+
+int
 step_frame_exit(const struct step_frame *frame, struct step_exit *ret_end)
 {
     if (frame->length < EXIT_BYTES)

@@ -11,6 +11,7 @@
  *   both ways          DATA    bytes of a stream of a task; without bytes: the end of the stream
  *   both ways          CREDIT  the receiver of a stream takes that many bytes more
  *   krun -> kiln-step  SIGNAL  for one task or all
+ *   krun -> kiln-step  SIZE    the terminal of task 0 has so many rows and columns now
  *   kiln-step -> krun  EXIT    a task has ended
  *   kiln-step -> krun  END     all tasks have ended and all their output was sent; JSON
  *   both ways          BEAT    nothing, so that silence means a lost peer
@@ -87,6 +88,7 @@ enum step_frame_type {
     STEP_FRAME_START,
     STEP_FRAME_PMI,
     STEP_FRAME_ABORT,
+    STEP_FRAME_SIZE,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 
@@ -111,8 +113,11 @@ struct step_exit {
     size_t message_length;
 };
 
+/* The payload of SIZE, as a number. */
+#define STEP_SIZE(rows, columns) ((uint32_t)(rows) << 16 | (uint32_t)(columns))
+
 /* Text: appends a frame. The payload may be at most what its type allows. Number: a
- * frame whose payload is one number (CREDIT, SIGNAL).
+ * frame whose payload is one number (CREDIT, SIGNAL, SIZE).
  */
 void step_frame_add(struct strbuf *out, const struct step_frame *frame);
 void step_frame_add_number(struct strbuf *out, enum step_frame_type type, enum step_stream stream,
@@ -122,6 +127,7 @@ void step_frame_add_exit(struct strbuf *out, uint32_t task, const struct step_ex
 void step_frame_encode_header(const struct step_frame *frame, char out[STEP_FRAME_HEADER]);
 /* -EBADMSG when the payload is none. */
 int step_frame_number(const struct step_frame *frame, uint32_t *ret_number);
+int step_frame_size(const struct step_frame *frame, uint16_t *ret_rows, uint16_t *ret_columns);
 int step_frame_exit(const struct step_frame *frame, struct step_exit *ret_end);
 size_t step_frame_limit(enum step_frame_type type);
 

@@ -51,6 +51,9 @@ static const struct field request_fields[] = {
     STRING("taskProlog", step_request, task_prolog, 0),
     STRING("taskEpilog", step_request, task_epilog, 0),
     OBJECT("streams", step_request, streams, streams, 0),
+    BOOL("terminal", step_request, has_terminal, 0),
+    INT64("terminalRows", step_request, terminal_rows, 0),
+    INT64("terminalColumns", step_request, terminal_columns, 0),
     INT64("tasks", step_request, tasks, 0),
     INT64("cpusPerTask", step_request, cpus_per_task, 0),
     INT64("tasksPerNode", step_request, tasks_per_node, 0),
@@ -131,6 +134,8 @@ check_numbers(const struct step_request *q, struct error *err)
         int64_t n, most;
     } numbers[] = {
         {"umask", q->umask, 0777},
+        {"terminalRows", q->terminal_rows, UINT16_MAX},
+        {"terminalColumns", q->terminal_columns, UINT16_MAX},
         {"tasks", q->tasks, STEP_TASKS_MOST},
         {"cpusPerTask", q->cpus_per_task, STEP_CPUS_MOST},
         {"tasksPerNode", q->tasks_per_node, STEP_TASKS_MOST},
@@ -196,6 +201,9 @@ check_files(const struct step_request *q, struct error *err)
         if (files[i].text != NULL && strlen(files[i].text) >= STEP_PATTERN_MOST)
             return error_set(err, -EINVAL, "%s: longer than %d bytes", files[i].member,
                              STEP_PATTERN_MOST - 1);
+    if (q->has_terminal
+        && (q->streams.input != NULL || q->streams.output != NULL || q->streams.error != NULL))
+        return error_set(err, -EINVAL, "terminal: it has all streams, which cannot be files, too");
     return 0;
 }
 

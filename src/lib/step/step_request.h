@@ -66,6 +66,11 @@ struct step_request {
     LIST_OF(struct step_limit) limits;
     const char *task_prolog, *task_epilog; /* files, run by each task as the user */
     struct step_streams streams;
+    /* Task 0 has a terminal of this size (0: not known) for all its streams, and
+     * the other tasks have none, as with srun --pty.
+     */
+    bool has_terminal;
+    int64_t terminal_rows, terminal_columns;
 
     /* How much. */
     int64_t tasks;

@@ -59,6 +59,28 @@ START_TEST(export_chooses_the_variables)
 }
 END_TEST
 
+START_TEST(a_terminal_brings_its_kind_and_size)
+{
+    struct krun_settings s = {
+        .exported = "NONE",
+        .request = {.has_terminal = true, .terminal_rows = 24, .terminal_columns = 80},
+    };
+    struct error error = {0};
+
+    arena = arena_new(0);
+    clearenv();
+    setenv("TERM", "xterm", 1);
+    ck_assert_int_eq(krun_environment_set(arena, &s, &error), 0);
+    ck_assert_str_eq(step_request_variable(&s.request, "TERM"), "xterm");
+    ck_assert_str_eq(step_request_variable(&s.request, "SLURM_PTY_WIN_ROW"), "24");
+    ck_assert_str_eq(step_request_variable(&s.request, "SLURM_PTY_WIN_COL"), "80");
+    s.request.has_terminal = false;
+    ck_assert_int_eq(krun_environment_set(arena, &s, &error), 0);
+    ck_assert_ptr_null(step_request_variable(&s.request, "TERM"));
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(a_step_without_gpus_sees_none)
 {
     struct krun_settings s = {.has_no_gpus = true};
@@ -96,5 +118,5 @@ START_TEST(propagate_chooses_the_limits)
 }
 END_TEST
 
-SUITE("krun_environment", export_chooses_the_variables, a_step_without_gpus_sees_none,
-      propagate_chooses_the_limits)
+SUITE("krun_environment", export_chooses_the_variables, a_terminal_brings_its_kind_and_size,
+      a_step_without_gpus_sees_none, propagate_chooses_the_limits)

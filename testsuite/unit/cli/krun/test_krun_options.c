@@ -99,7 +99,7 @@ START_TEST(options_that_cannot_be_had_are_refused_with_words)
     static const struct {
         const char *line, *expected;
     } cases[] = {
-        {"--pty bash", "--pty: terminals are not there yet"},
+        {"--bcast a", "--bcast: copy the program with sbcast first"},
         {"--mpi=pmix a", "--mpi: 'pmix': tasks of a step have PMI-1"},
         {"--ntasks-per-gpu=1 a", "--ntasks-per-gpu: use --gpus-per-task"},
         {"--cpu-bind=corse a", "--cpu-bind: 'corse' is no binding"},

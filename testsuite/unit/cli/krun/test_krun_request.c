@@ -129,6 +129,25 @@ START_TEST(a_file_of_programs_is_checked_before_the_step_is_asked_for)
 }
 END_TEST
 
+START_TEST(a_terminal_has_all_streams)
+{
+    struct krun_settings s = {.request.has_terminal = true, .output = "out"};
+
+    arena = arena_new(0);
+    enter_job("1", "1");
+    ck_assert_int_eq(make(&s, "a"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "--output incompatible with --pty option"));
+    s.output = NULL;
+    s.input = "all";
+    ck_assert_int_eq(make(&s, "a"), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error.text, "--input incompatible with --pty option"));
+    s.input = NULL;
+    ck_assert_int_eq(make(&s, "a"), 0);
+    ck_assert(s.is_unbuffered);
+    arena_free(arena);
+}
+END_TEST
+
 START_TEST(gpus_of_a_step_are_divided_among_its_nodes)
 {
     struct krun_settings s = {.gpus = 4}, odd = {.gpus = 3};
@@ -145,5 +164,5 @@ END_TEST
 
 SUITE("krun_request", outside_a_job_krun_says_what_to_do, numbers_that_were_not_given_are_the_jobs,
       files_of_tasks_and_nodes_are_opened_there,
-      a_file_of_programs_is_checked_before_the_step_is_asked_for,
+      a_file_of_programs_is_checked_before_the_step_is_asked_for, a_terminal_has_all_streams,
       gpus_of_a_step_are_divided_among_its_nodes)

@@ -204,6 +204,35 @@ START_TEST(a_window_lets_through_what_was_credited_and_no_more)
 }
 END_TEST
 
+START_TEST(the_size_of_a_terminal_is_one_number)
+{
+    CLEANUP_STRBUF struct strbuf sent = STRBUF_INIT;
+    static const uint16_t sizes[][2] = {{24, 80}, {0, 0}, {1, 1}, {65535, 65535}, {1, 65535}};
+    struct step_reader r = {0};
+    struct step_frame f;
+    uint16_t rows, columns;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        step_frame_add_number(&sent, STEP_FRAME_SIZE, STEP_STDIN, STEP_ALL_TASKS,
+                              STEP_SIZE(sizes[i][0], sizes[i][1]));
+    step_frame_add(&sent, &(struct step_frame){
+                              .type = STEP_FRAME_SIZE,
+                              .payload = "24x80",
+                              .length = 5,
+                          });
+    receive(&r, sent.text, sent.length);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        ck_assert_int_eq(step_reader_next(&r, &f), 1);
+        ck_assert_int_eq(step_frame_size(&f, &rows, &columns), 0);
+        ck_assert_uint_eq(rows, sizes[i][0]);
+        ck_assert_uint_eq(columns, sizes[i][1]);
+    }
+    ck_assert_int_eq(step_reader_next(&r, &f), 1);
+    ck_assert_int_eq(step_frame_size(&f, &rows, &columns), -EBADMSG);
+    step_reader_fini(&r);
+}
+END_TEST
+
 START_TEST(a_peer_that_breaks_a_window_is_noticed)
 {
     struct step_send_window out;
@@ -229,4 +258,5 @@ END_TEST
 SUITE("step_frames", what_is_sent_arrives_in_any_pieces, the_end_of_a_task_keeps_its_message,
       bytes_that_are_no_frame_are_refused_for_ever, a_claimed_length_takes_no_memory,
       a_long_stream_needs_the_memory_of_a_few_frames,
-      a_window_lets_through_what_was_credited_and_no_more, a_peer_that_breaks_a_window_is_noticed)
+      a_window_lets_through_what_was_credited_and_no_more, the_size_of_a_terminal_is_one_number,
+      a_peer_that_breaks_a_window_is_noticed)

@@ -110,6 +110,11 @@ START_TEST(the_smallest_request_asks_for_nothing_more)
     ck_assert_int_eq(q.tasks, 0);
     ck_assert_ptr_null(q.streams.output);
     ck_assert_ptr_null(q.cpu_bind);
+    ck_assert(!q.has_terminal);
+    ck_assert_int_eq(
+        decode("{" MINIMAL ",\"terminal\":true,\"terminalRows\":24,\"terminalColumns\":80}", &q),
+        0);
+    ck_assert(q.has_terminal && q.terminal_rows == 24 && q.terminal_columns == 80);
     arena_free(arena);
 }
 END_TEST
@@ -135,7 +140,11 @@ START_TEST(bad_requests_are_refused_with_the_member)
         {"{" MINIMAL ",\"environment\":[\"A=\\u0000\"]}", "NUL"},
         {"{" MINIMAL ",\"limits\":[{\"name\":\"core\",\"soft\":-2}]}", "limits: core: -2"},
         {"{" MINIMAL ",\"tasks\":1,\"tasks\":2}", "tasks: given twice"},
-        {"{" MINIMAL ",\"pty\":true}", "pty: this node's agent is older"},
+        {"{" MINIMAL ",\"screen\":true}", "screen: this node's agent is older"},
+        {"{" MINIMAL ",\"terminal\":true,\"terminalRows\":65536}", "terminalRows: 65536"},
+        {"{" MINIMAL ",\"terminal\":true,\"terminalColumns\":-1}", "terminalColumns: -1"},
+        {"{" MINIMAL ",\"terminal\":true,\"streams\":{\"output\":\"a\"}}",
+         "terminal: it has all streams"},
         {"{\"podUID\":\"1\",\"directory\":\"home\",\"arguments\":[\"a\"]}", "no absolute path"},
     };
 
