@@ -235,10 +235,16 @@ echo text >"$cluster/home/kilntest1/source"
 is "sbcast copies a file" "$(says env SLURM_JOB_ID=1 sbcast source copy)" "||0"
 is "it is the same" "$(cat "$cluster/home/kilntest1/copy")" text
 is "it replaces no file" "$(says env SLURM_JOB_ID=1 sbcast source copy)" \
-    "|sbcast: error: REQUEST_FILE_BCAST(localhost): File exists+|1"
+    "|sbcast: error: REQUEST_FILE_BCAST(localhost): File exists+|17"
 is "unless it is told to" "$(says env SLURM_JOB_ID=1 sbcast -f source copy)" "||0"
-like "to several nodes it is refused" \
-    "$(says env SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=2 sbcast source other)" 'copies to one node.*\|1$'
+is "no file of that name" "$(says env SLURM_JOB_ID=1 sbcast nosuch other)" \
+    "|sbcast: error: Can't open \`nosuch\`: No such file or directory+|255"
+is "a name is missing" "$(says env SLURM_JOB_ID=1 sbcast source)" \
+    '|Need two file names, have 1 names+Try "sbcast --help" for more information+|1'
+is "outside of a job" "$(says sbcast source other)" \
+    "|sbcast: error: Need a job id to run this command.  Run from within a Slurm job+|1"
+like "another job" "$(says env SLURM_JOB_ID=1 sbcast -j 2 source other)" \
+    'copies into the job that sbcast is called in, 1, and not into 2.*\|1$'
 for command in salloc sattach sreport strigger sview; do
     like "$command says what to use instead" "$(says "$cluster/bin/kiln-slurm" "$command" x)" \
         "^\\|$command: error: Kiln has no .*\\|1\$"

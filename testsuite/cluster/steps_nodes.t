@@ -11,6 +11,7 @@
 . "$top_srcdir/testsuite/lib/netns.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
+cluster_slurm
 need munged kiln-controller kiln-agent kiln-step krun krsh kctl ksub jq python3
 cluster_user kilntest1 || skip_all "only root can make users"
 netns_begin
@@ -112,6 +113,40 @@ grep -c "$(head -c 600000 big | cksum)" out.pty
 S
 is "a terminal on one of several nodes takes and gives all bytes" \
     "$(sed -n '1p;3p' "$home/out" | tr '\n' ' ')" "5 1 "
+
+# The nodes of this test have one file system: the first copy has the name.
+job <<'S'
+PATH=$(dirname "$(command -v krun)")/slurm:$PATH
+chmod 640 big; touch -d 2001-02-03 big
+export SLURM_LABELIO=1 # of the user's own steps
+sbcast big copy 2>first; echo "some $?"
+sed 's/(n[1-3])/(N)/' first
+cmp big copy && echo same
+krun -N 3 -n 3 sleep 1000 2>/dev/null & busy=$!
+sbcast -f -p big "$PWD/copy" && echo "all $(stat -c '%a %y' copy | cut -d ' ' -f 1,2)"
+kill "$busy"; wait "$busy" 2>/dev/null
+sbcast -v -f big copy 2>&1 | grep -E 'size|node_list|dest|preserve'
+sbcast big /nosuch/copy 2>&1 | sort; sbcast big nosuch/ 2>/dev/null; echo "$?"
+truncate -s 4G huge
+{ sbcast -f huge part & sleep 0.5; kill -KILL $!; wait $!; } 2>/dev/null
+: >empty; sbcast -f empty empty.copy; wc -c <empty.copy
+S
+is "sbcast copies to all nodes, and replaces with -f only" "$(cat "$home/out")" "some 17
+sbcast: error: REQUEST_FILE_BCAST(N): File exists
+sbcast: error: REQUEST_FILE_BCAST(N): File exists
+same
+all 640 2001-02-03
+sbcast: preserve   = false
+sbcast: dest       = $home/copy
+sbcast: size     = 8000000
+sbcast: node_list  = n[1-3]
+sbcast: error: REQUEST_FILE_BCAST(n1): No such file or directory
+sbcast: error: REQUEST_FILE_BCAST(n2): No such file or directory
+sbcast: error: REQUEST_FILE_BCAST(n3): No such file or directory
+2
+0"
+no_part() { ! ls "$home" | grep -q '^part'; }
+ok "nothing is left of a copy whose sbcast was killed" wait_for 20 no_part || note "$(ls -l "$home")"
 
 # Each wants all CPUs of two nodes; two fit never at the same time.
 job <<'S'

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbcast - copies a file to the node of the job that it is called in
+/* sbcast - copies a file to the nodes of the job that it is called in
  *
- * A job of several nodes is refused: its script runs on the first of them, and nothing can
- * be started on the others yet.
+ * On one node it is this process that copies. In a job of several nodes it runs a step with one
+ * task on each, which is this program with --receive: its input is the file, and its output is a
+ * line with the node and an error number.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli/krun/krun.h"
+#include "cli/slurm/bcast_file.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -23,135 +32,365 @@
 #include "lib/base/strbuf.h"
 #include "lib/program/option.h"
 
-#define PIECE (1u << 20)
+#define RECEIVE "--receive"
+
+/* Of the lines of all nodes: a name and a number each. */
+#define ANSWERS_MOST (1u << 20)
 
 struct sbcast_options {
     struct slurm_common_options common;
-    const char *text; /* of options that mean nothing on one node */
-    bool force, preserve, flag;
+    const char *job, *size, *timeout, *fanout;
+    bool force, preserve, is_verbose;
 };
 
-#define PLACE(member) .offset = offsetof(struct sbcast_options, member)
-#define FLAG(member)  .type = OPTION_FLAG, PLACE(member)
-#define TEXT(what)    .argument = (what), .type = OPTION_TEXT, PLACE(text)
+#define PLACE(member)      .offset = offsetof(struct sbcast_options, member)
+#define FLAG(member)       .type = OPTION_FLAG, PLACE(member)
+#define TEXT(what, member) .argument = (what), .type = OPTION_TEXT, PLACE(member)
 
+/* clang-format off */
 static const struct option_spec rows[] = {
-    {.name = "fanout", .letter = 'F', .help = "no effect", TEXT("N")},
+    {.name = "fanout", .letter = 'F', .help = "no effect: each node has a connection of its own",
+     TEXT("N", fanout)},
     {.name = "force", .letter = 'f', .help = "replace the file if it exists", FLAG(force)},
-    {.name = "jobid",
-     .letter = 'j',
-     .help = "no effect: the job is the one it runs in",
-     TEXT("JOB")},
-    {.name = "preserve",
-     .letter = 'p',
-     .help = "keep the times and the mode of the file",
+    {.name = "jobid", .letter = 'j', .help = "must be the job that sbcast is called in",
+     TEXT("JOB", job)},
+    {.name = "preserve", .letter = 'p', .help = "keep the times and the mode of the file",
      FLAG(preserve)},
-    {.name = "size", .letter = 's', .help = "no effect", TEXT("SIZE")},
-    {.name = "timeout", .letter = 't', .help = "no effect", TEXT("SECONDS")},
-    {.name = "verbose", .letter = 'v', .help = "no effect", FLAG(flag)},
+    {.name = "size", .letter = 's', .help = "no effect: pieces are of the connection's size",
+     TEXT("SIZE", size)},
+    {.name = "timeout", .letter = 't', .help = "end if the file is not on all nodes so soon",
+     TEXT("SECONDS", timeout)},
+    {.name = "verbose", .letter = 'v', .help = "say what is copied where", FLAG(is_verbose)},
     SLURM_COMMON_OPTIONS,
 };
+/* clang-format on */
 
 static const struct option_table table = {
     .name = "sbcast",
     .usage = "[OPTION]... SOURCE DEST",
-    .summary = "Copy a file to the node of the job.",
+    .summary = "Copy a file to the nodes of the job.",
     OPTION_ROWS(rows),
 };
 
-/* The bytes, and then the name: nobody sees a half of the file. */
+/* Slurm's exit status if nothing was sent. */
+#define NOT_SENT 255
+
+struct sbcast {
+    struct slurm_client *client;
+    struct sbcast_options o;
+    const char *source;
+    struct bcast_file file;
+    int from;
+    const char *list; /* of the job's nodes; or NULL */
+    const char **nodes;
+    size_t n_nodes;
+};
+
 static int
-copy(int from, int to, struct error *err)
+report(const struct sbcast *s, const char *node, int error)
 {
-    CLEANUP_STRBUF struct strbuf piece = STRBUF_INIT;
-    ssize_t n;
+    slurm_client_error(s->client, "REQUEST_FILE_BCAST(%s): %s", node,
+                       error == ENODATA ? "The file has changed meanwhile" : strerror(error));
+    return error;
+}
 
-    while ((n = read(from, strbuf_extend(&piece, PIECE), PIECE)) > 0) {
-        int r = fd_write_all(to, piece.text, (size_t)n);
+/* ---- A node's part of the step ---- */
 
-        if (r < 0)
-            return error_set(err, r, "%s", strerror(-r));
-        strbuf_truncate(&piece, 0);
+/* --receive SIZE MODE REPLACES KEEPS-TIMES ATIME MTIME PATH */
+static int
+receive(struct slurm_client *client, int argc, char **argv)
+{
+    const char *node = getenv("KILN_NODE_NAME");
+    struct bcast_file file;
+
+    if (argc != 9) {
+        slurm_client_error(client, RECEIVE " is only for sbcast itself");
+        return 1;
     }
-    return n < 0 ? error_set(err, -errno, "%s", strerror(errno)) : 0;
+    file = (struct bcast_file){
+        .size = strtoll(argv[2], NULL, 10),
+        .mode = (mode_t)strtoul(argv[3], NULL, 8),
+        .replaces = argv[4][0] == '1',
+        .keeps_times = argv[5][0] == '1',
+        .atime_s = strtoll(argv[6], NULL, 10),
+        .mtime_s = strtoll(argv[7], NULL, 10),
+        .path = argv[8],
+    };
+    printf("%s %d\n", node != NULL ? node : "localhost",
+           -bcast_file_receive(&file, STDIN_FILENO, client->arena));
+    return 0;
+}
+
+/* ---- The step ---- */
+
+/* Variables are srun's options, and these are for the user's own steps. */
+static void
+drop_variables(struct arena *arena)
+{
+    size_t count = 0;
+    const char **names;
+
+    while (environ[count] != NULL)
+        count++;
+    names = arena_new_array(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        names[i] = arena_strndup(arena, environ[i], strcspn(environ[i], "="));
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(names[i], "SLURM_", strlen("SLURM_")) == 0
+            || strncmp(names[i], "SRUN_", strlen("SRUN_")) == 0)
+            unsetenv(names[i]);
+}
+
+static _Noreturn void
+run_step(const struct sbcast *s, int out)
+{
+    struct arena *arena = s->client->arena;
+    const char *nodes = arena_printf(arena, "%zu", s->n_nodes);
+    char self[4096] = "";
+    const char *argv[] = {
+        "sbcast",
+        "--overlap",
+        "--quiet",
+        "--job-name=sbcast",
+        "--cpu-bind=none",
+        "--export=ALL",
+        "--ntasks-per-node=1",
+        "--cpus-per-task=1",
+        "-N",
+        nodes,
+        "-n",
+        nodes,
+        self,
+        "sbcast",
+        RECEIVE,
+        arena_printf(arena, "%" PRId64, s->file.size),
+        arena_printf(arena, "%o", (unsigned)s->file.mode),
+        s->file.replaces ? "1" : "0",
+        s->file.keeps_times ? "1" : "0",
+        arena_printf(arena, "%" PRId64, s->file.atime_s),
+        arena_printf(arena, "%" PRId64, s->file.mtime_s),
+        s->file.path,
+        NULL,
+    };
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (length <= 0 || dup2(s->from, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+        exit(1);
+    self[length] = '\0';
+    drop_variables(arena);
+    exit(krun_run("sbcast", ARRAY_SIZE(argv) - 1, (char **)(uintptr_t)argv));
+}
+
+/* The nodes that answered, and their errors: the highest is the exit status. */
+static int
+judge(const struct sbcast *s, char *answers)
+{
+    bool *has_answered = arena_new_array(s->client->arena, bool, s->n_nodes + 1);
+    char *rest = NULL;
+    int status = 0;
+
+    memset(has_answered, 0, s->n_nodes * sizeof(*has_answered));
+    for (char *line = strtok_r(answers, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *blank = strchr(line, ' ');
+        int error = blank != NULL ? atoi(blank + 1) : 0;
+
+        if (blank == NULL)
+            continue;
+        *blank = '\0';
+        for (size_t i = 0; i < s->n_nodes; i++)
+            has_answered[i] = has_answered[i] || strcmp(s->nodes[i], line) == 0;
+        if (error > 0 && error < 256)
+            status = report(s, line, error) > status ? error : status;
+    }
+    for (size_t i = 0; i < s->n_nodes; i++)
+        if (!has_answered[i]) {
+            slurm_client_error(s->client, "REQUEST_FILE_BCAST(%s): the node did not answer",
+                               s->nodes[i]);
+            status = status == 0 ? 1 : status;
+        }
+    return status;
 }
 
 static int
-copy_file(struct slurm_client *client, const struct sbcast_options *o, const char *source,
-          const char *dest)
+send_to_all(const struct sbcast *s)
 {
-    CLEANUP_FD int from = open(source, O_RDONLY | O_CLOEXEC);
-    CLEANUP_FD int to = -1;
-    const char *made = arena_printf(client->arena, "%s.sbcast-%ld", dest, (long)getpid());
-    struct error err = {0};
-    struct stat st;
-    int r = 0;
+    CLEANUP_STRBUF struct strbuf answers = STRBUF_INIT;
+    int pipe_fds[2], status = 0;
+    pid_t child;
 
-    if (from < 0 || fstat(from, &st) < 0) {
-        slurm_client_error(client, "Can't open `%s`: %s", source, strerror(errno));
-        return 1;
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+        slurm_client_error(s->client, "pipe: %s", strerror(errno));
+        return NOT_SENT;
     }
-    if (!S_ISREG(st.st_mode)) {
-        slurm_client_error(client, "File `%s` is not a regular file", source);
-        return 1;
+    (void)fflush(NULL);
+    child = fork();
+    if (child == 0)
+        run_step(s, pipe_fds[1]);
+    close(pipe_fds[1]);
+    if (child > 0)
+        (void)fd_read_all(pipe_fds[0], ANSWERS_MOST, &answers);
+    close(pipe_fds[0]);
+    if (child < 0 || waitpid(child, &status, 0) < 0) {
+        slurm_client_error(s->client, "fork: %s", strerror(errno));
+        return NOT_SENT;
     }
-    if (!o->force && access(dest, F_OK) == 0) {
-        slurm_client_error(client, "REQUEST_FILE_BCAST(localhost): File exists");
-        return 1;
+    /* krun has said why there was no step. */
+    if (answers.length == 0 && status != 0)
+        return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1;
+    return judge(s, answers.length > 0 ? answers.text : (char[]){""});
+}
+
+/* ---- The command ---- */
+
+/* Of the job, also of one that has no variables of Slurm. */
+static const char *
+find_variable(const char *name, const char *other)
+{
+    return getenv(name) != NULL ? getenv(name) : getenv(other);
+}
+
+static void
+describe(const struct sbcast *s, const struct stat *st)
+{
+    char text[64];
+
+    fprintf(stderr, "sbcast: -----------------------------\n");
+    fprintf(stderr, "sbcast: force      = %s\n", s->o.force ? "true" : "false");
+    fprintf(stderr, "sbcast: preserve   = %s\n", s->o.preserve ? "true" : "false");
+    fprintf(stderr, "sbcast: timeout    = %s\n", s->o.timeout != NULL ? s->o.timeout : "0");
+    fprintf(stderr, "sbcast: source     = %s\n", s->source);
+    fprintf(stderr, "sbcast: dest       = %s\n", s->file.path);
+    fprintf(stderr, "sbcast: -----------------------------\n");
+    fprintf(stderr, "sbcast: modes    = %o\n", (unsigned)st->st_mode);
+    fprintf(stderr, "sbcast: uid      = %u\n", (unsigned)st->st_uid);
+    fprintf(stderr, "sbcast: gid      = %u\n", (unsigned)st->st_gid);
+    fprintf(stderr, "sbcast: atime    = %s", ctime_r(&st->st_atim.tv_sec, text));
+    fprintf(stderr, "sbcast: mtime    = %s", ctime_r(&st->st_mtim.tv_sec, text));
+    fprintf(stderr, "sbcast: ctime    = %s", ctime_r(&st->st_ctim.tv_sec, text));
+    fprintf(stderr, "sbcast: size     = %" PRId64 "\n", (int64_t)st->st_size);
+    fprintf(stderr, "sbcast: jobid      = %s\n", find_variable("SLURM_JOB_ID", "KILN_JOB_ID"));
+    fprintf(stderr, "sbcast: node_list  = %s\n", s->list != NULL ? s->list : "localhost");
+}
+
+static int64_t
+seconds_of(const struct sbcast *s, const char *text)
+{
+    char *end;
+    const long seconds = text != NULL ? strtol(text, &end, 10) : 0;
+
+    if (text == NULL || (*end == '\0' && end != text && seconds >= 0 && seconds < INT32_MAX))
+        return seconds;
+    slurm_client_error(s->client, "--timeout: '%s' is no number of seconds", text);
+    return -1;
+}
+
+static void
+give_up(UNUSED int signo)
+{
+    static const char words[] = "sbcast: error: the file is not on all nodes after the time of "
+                                "--timeout: Socket timed out on send/recv operation\n";
+
+    (void)!write(STDERR_FILENO, words, sizeof(words) - 1);
+    (void)raise(SIGTERM); /* ends the step, too */
+}
+
+/* False: there is no file to send. */
+static bool
+open_source(struct sbcast *s, struct stat *st)
+{
+    s->from = open(s->source, O_RDONLY | O_CLOEXEC);
+    if (s->from < 0 || fstat(s->from, st) < 0)
+        slurm_client_error(s->client, "Can't open `%s`: %s", s->source, strerror(errno));
+    else if (!S_ISREG(st->st_mode))
+        slurm_client_error(s->client, "File `%s` is not a regular file", s->source);
+    else
+        return true;
+    return false;
+}
+
+/* The job and its nodes, from its environment. */
+static bool
+find_job(struct sbcast *s)
+{
+    const char *job = find_variable("SLURM_JOB_ID", "KILN_JOB_ID");
+    struct error err = {0};
+
+    if (job == NULL) {
+        slurm_client_error(s->client,
+                           "Need a job id to run this command.  Run from within a Slurm "
+                           "job%s",
+                           s->o.job != NULL ? ": Kiln copies into the job that sbcast is called in"
+                                            : "");
+        return false;
     }
-    to = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (to < 0)
-        r = error_set(&err, -errno, "%s", strerror(errno));
-    if (r == 0)
-        r = copy(from, to, &err);
-    if (r == 0 && fchmod(to, o->preserve ? st.st_mode & 07777 : st.st_mode & 0777) < 0)
-        r = error_set(&err, -errno, "%s", strerror(errno));
-    if (r == 0 && o->preserve)
-        (void)futimens(to, (struct timespec[]){st.st_atim, st.st_mtim});
-    if (r == 0 && rename(made, dest) < 0)
-        r = error_set(&err, -errno, "%s", strerror(errno));
-    if (r == 0)
-        return 0;
-    unlink(made);
-    slurm_client_error(client, "REQUEST_FILE_BCAST(localhost): %s: %s", dest, err.text);
-    return 1;
+    if (s->o.job != NULL && strcmp(s->o.job, job) != 0) {
+        slurm_client_error(s->client,
+                           "Kiln copies into the job that sbcast is called in, %s, and not into %s",
+                           job, s->o.job);
+        return false;
+    }
+    s->list = find_variable("SLURM_JOB_NODELIST", "KILN_JOB_NODELIST");
+    if (s->list == NULL
+        || hostlist_expand(s->client->arena, s->list, &s->nodes, &s->n_nodes, &err) < 0)
+        s->n_nodes = 1;
+    return true;
+}
+
+static const char *
+name_copy(const struct sbcast *s, const char *dest)
+{
+    struct arena *arena = s->client->arena;
+    const size_t length = strlen(dest);
+    char here[4096];
+
+    if (length > 0 && dest[length - 1] == '/')
+        dest = arena_printf(arena, "%s%s", dest, basename(arena_strdup(arena, s->source)));
+    if (dest[0] != '/' && getcwd(here, sizeof(here)) != NULL)
+        dest = arena_printf(arena, "%s/%s", here, dest);
+    return dest;
 }
 
 static int
 sbcast_run(struct slurm_client *client, int argc, char **argv)
 {
-    struct sbcast_options o = {0};
-    const int at = slurm_client_options(client, &table, argc, argv, &o);
-    const char *job = getenv("SLURM_JOB_ID");
-    const char *nodes = getenv("SLURM_JOB_NUM_NODES");
-    const char *dest;
+    struct sbcast s = {.client = client, .from = -1};
+    struct stat st;
+    int64_t timeout_s;
+    int at, r;
 
+    if (argc > 1 && strcmp(argv[1], RECEIVE) == 0)
+        return receive(client, argc, argv);
+    at = slurm_client_options(client, &table, argc, argv, &s.o);
     if (argc - at != 2) {
-        slurm_client_error(client, "Need two file names, have %d names", argc - at);
+        fprintf(stderr,
+                "Need two file names, have %d names\n"
+                "Try \"sbcast --help\" for more information\n",
+                argc - at);
         return 1;
     }
-    if (job == NULL) {
-        slurm_client_error(client,
-                           "Need a job id to run this command.  Run from within a Slurm job");
+    timeout_s = seconds_of(&s, s.o.timeout);
+    if (timeout_s < 0 || !find_job(&s))
         return 1;
+    s.source = argv[at];
+    if (!open_source(&s, &st))
+        return NOT_SENT;
+    s.file = bcast_file_of(&st, name_copy(&s, argv[at + 1]), s.o.preserve, s.o.force);
+    if (s.o.is_verbose)
+        describe(&s, &st);
+    if (timeout_s > 0) {
+        (void)signal(SIGALRM, give_up);
+        alarm((unsigned)timeout_s);
     }
-    if (nodes != NULL && atoi(nodes) > 1) {
-        slurm_client_error(
-            client,
-            "Kiln copies to one node, and job %s has %s: use a folder that all nodes see, "
-            "or 'ksub --per-node' with a script that copies",
-            job, nodes);
-        return 1;
-    }
-    dest = argv[at + 1];
-    if (dest[0] != '\0' && dest[strlen(dest) - 1] == '/')
-        dest = arena_printf(client->arena, "%s%s", dest,
-                            basename(arena_strdup(client->arena, argv[at])));
-    return copy_file(client, &o, argv[at], dest);
+    if (s.n_nodes > 1)
+        return send_to_all(&s);
+    r = bcast_file_receive(&s.file, s.from, client->arena);
+    return r < 0 ? report(&s, s.n_nodes == 1 && s.nodes != NULL ? s.nodes[0] : "localhost", -r) : 0;
 }
 
 const struct slurm_command sbcast_slurm_command = {
     .name = "sbcast",
-    .summary = "copy a file to the node of a job",
+    .summary = "copy a file to the nodes of a job",
     .run = sbcast_run,
 };
