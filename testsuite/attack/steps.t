@@ -67,14 +67,19 @@ elif what == "many":
     text = request(tasks=4, exact=True)
     for i in range(3000):
         call(frame(HELLO, text))
+def grant(number):
+    text = {"stepID": number, "node": 0, "tasks": 1, "cpusPerTask": 1,
+            "nodes": [{"name": "n1", "tasks": "0", "cpus": sys.argv[4]}]}
+    return frame(GRANT, json.dumps(text).encode()) + frame(HELLO, request())
+if what == "grants":
+    for i in range(3000):
+        call(grant(10000 + i))
 elif what == "grant":
-    grant = {"stepID": 9223372036854775807, "node": 0, "tasks": 1, "cpusPerTask": 1,
-             "nodes": [{"name": "n1", "tasks": "0", "cpus": sys.argv[4]}]}
-    s = call(frame(GRANT, json.dumps(grant).encode()) + frame(HELLO, request()))
+    s = call(grant(9223372036854775807))
     print(s.recv(4096))
     sys.exit()
 print("connected", flush=True)
-if what == "many":
+if what in ("many", "grants"):
     for s in all:
         s.close()
     print("gone", flush=True)
@@ -129,11 +134,18 @@ is "a step that overlaps others does not wait for them" "$(step --overlap echo h
 echo "# $(($(ticks) - before)) ticks"
 ok "3,000 that come and go take no time of the square of their number" \
     [ $(($(ticks) - before)) -lt 100 ]
+cpus=$(admin get pods -o json | jq -r '.items[0].status.allocation.cpus')
+before=$(ticks)
+call kilntest1 grants "$pod" "$cpus" >"$cluster/said" 2>"$cluster/err" &
+caller=$!
+wait_for 60 grep -q gone "$cluster/said"
+is "a step that overlaps others is not behind them either" "$(step --overlap echo here)" here
+echo "# $(($(ticks) - before)) ticks"
+ok "nor do 3,000 with a grant that waits for CPUs" [ $(($(ticks) - before)) -lt 60 ]
 for pid_of_task in $(pgrep -u kilntest1 -fx 'sleep 60606'); do kill "$pid_of_task"; done
 wait "$holder" 2>/dev/null
 
 # --- a grant that krun has made up -----------------------------------------------
-cpus=$(admin get pods -o json | jq -r '.items[0].status.allocation.cpus')
 like "a grant with the highest number for its step is refused" \
     "$(call kilntest1 grant "$pod" "$cpus")" 'manager'
 like "and the job's own steps have numbers as before" \

@@ -57,6 +57,7 @@ end_done(void *context)
     struct step_end *w = context;
     struct agent_step *e = w->step;
     struct step_job *job = e->job;
+    const struct bitset cpus = e->cpus, gpus = e->gpus;
     const bool is_clean = w->is_clean;
 
     free(w);
@@ -68,7 +69,7 @@ end_done(void *context)
     }
     step_log_end(job->steps->log_dir, job->uid, e->id);
     agent_step_free(e);
-    steps_try_waiting(job);
+    step_queue_take_freed(job, &cpus, &gpus);
 }
 
 static void

@@ -54,7 +54,7 @@ add_begin(struct strbuf *out, const struct step_log_entry *e)
     add_set(out, &e->cpus);
     strbuf_add_char(out, ' ');
     add_set(out, &e->gpus);
-    strbuf_printf(out, " %" PRId64 "\n", e->memory_bytes);
+    strbuf_printf(out, " %" PRId64 " %u\n", e->memory_bytes, (unsigned)e->owner);
 }
 
 static void
@@ -131,8 +131,12 @@ take_begin(struct entries *all, const char *line)
     if (line[at] == ' ' && !take_set(line + ++at, &e.gpus))
         return;
     at += (int)strcspn(line + at, " ");
-    if (line[at] == ' ')
-        e.memory_bytes = strtoll(line + at, NULL, 10);
+    if (line[at] == ' ') {
+        char *end;
+
+        e.memory_bytes = strtoll(line + at, &end, 10);
+        e.owner = (uid_t)strtoul(end, NULL, 10);
+    }
     e.overlaps = kind == 'o';
     if (e.id >= all->next_id)
         all->next_id = e.id + 1;

@@ -3,8 +3,9 @@
  *
  * A file in /run for each pod that had a step. Each line is appended by one write:
  *
- *   begin ID KINDS CPUS GPUS MEMORY   the step has these; its kiln-step is about to be
- *                                     started. An older agent wrote no GPUS and MEMORY
+ *   begin ID KINDS CPUS GPUS MEMORY OWNER   the step has these; its kiln-step is about to
+ *                              be started. An older agent wrote less: no OWNER, or no
+ *                              GPUS and MEMORY either
  *   run ID PID TICKS           the process, and the kernel's start time of that pid
  *   end ID
  *
@@ -31,7 +32,8 @@ struct step_log_entry {
     bool overlaps;
     struct bitset cpus, gpus;
     int64_t memory_bytes;
-    pid_t pid; /* 0: it had none yet */
+    uid_t owner; /* 0: not known */
+    pid_t pid;   /* 0: it had none yet */
     int64_t ticks;
 };
 

@@ -23,7 +23,6 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/pod_group.h"
-#include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -36,6 +35,7 @@
 #include "lib/step/step_grant.h"
 #include "lib/step/step_info.h"
 #include "lib/step/step_layout.h"
+#include "lib/step/step_order.h"
 
 #define HOSTS_MOST       (1u << 20) /* bytes of a host file */
 #define HELD_MOST        4096u      /* steps of a job that have a connection here */
@@ -49,6 +49,7 @@ void
 step_nodes_fini(struct step_job *job)
 {
     arena_free(job->nodes_arena);
+    free(job->order);
 }
 
 /* From the host file that the pod was started with, which outlives an agent. */
@@ -176,7 +177,7 @@ step_nodes_answer(const struct steps *s, struct step_channel *connection,
     info.nodes.items = job.nodes;
     info.nodes.count = job.n_nodes;
     steps_fill_place(&job, running, &place);
-    cpuset_format(&place.cpus, &cpus);
+    step_order_format(&place.cpus, place.order, &cpus);
     info.place = (struct step_info_place){
         .name = place.name,
         .cpus = cpus.text,
@@ -200,7 +201,7 @@ on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
 
     job->n_held--;
     agent_step_free(e);
-    steps_try_waiting(job);
+    step_queue_try_first(job);
 }
 
 /* The id is recorded, so that the next agent does not give it out again. */
@@ -273,7 +274,7 @@ hold(struct agent_step *e, const struct step_layout *layout)
  * node.
  */
 static struct step_place *
-make_places(const struct step_job *job, const struct running_pod *running, struct arena *arena)
+make_places(struct step_job *job, const struct running_pod *running, struct arena *arena)
 {
     struct step_place *places =
         arena_memdup(arena, job->places, job->n_nodes * sizeof(*job->places));
@@ -335,17 +336,40 @@ step_nodes_place(struct agent_step *e, const struct running_pod *running, bool i
 
 /* ---- The agent of any node ---- */
 
-static bool
-has_id(const struct step_job *job, int64_t id)
+static const struct agent_step *
+find_id(const struct step_job *job, int64_t id)
 {
-    list_foreach(at, &job->running) if (container_of(at, struct agent_step, link)->id
-                                        == id) return true;
-    return false;
+    list_foreach(at, &job->running)
+    {
+        const struct agent_step *e = container_of(at, struct agent_step, link);
+
+        if (e->id == id)
+            return e;
+    }
+    return NULL;
+}
+
+/* Whether the grant has to wait, and for which CPU or GPU. */
+static bool
+find_blocker(const struct agent_step *e, const struct step_place *place, unsigned *ret_blocker)
+{
+    const struct step_layout_node *n = &e->grant->layout.nodes[e->grant->node];
+    const struct agent_step *same = find_id(e->job, e->grant->step_id);
+    struct bitset cpus = n->cpus, gpus = n->gpus;
+
+    bitset_and(&cpus, &place->busy);
+    bitset_and(&gpus, &place->busy_gpus);
+    if (same != NULL)
+        cpus = same->cpus;
+    *ret_blocker = !bitset_is_empty(&cpus)   ? bitset_next(&cpus, 0)
+                   : !bitset_is_empty(&gpus) ? STEP_BLOCKER_GPU(bitset_next(&gpus, 0))
+                                             : STEP_BLOCKER_ANY;
+    return same != NULL
+           || (!e->request.overlaps && (!bitset_is_empty(&cpus) || !bitset_is_empty(&gpus)));
 }
 
 int
-step_nodes_check_grant(const struct agent_step *e, const struct running_pod *running,
-                       struct error *err)
+step_nodes_check_grant(struct agent_step *e, const struct running_pod *running, struct error *err)
 {
     const struct step_grant *g = e->grant;
     const struct step_layout_node *n = &g->layout.nodes[g->node];
@@ -358,10 +382,7 @@ step_nodes_check_grant(const struct agent_step *e, const struct running_pod *run
                          "the step manager's grant is for node '%s' with other CPUs than the job "
                          "has on node '%s'",
                          n->name, place.name);
-    if (has_id(e->job, g->step_id)
-        || (!e->request.overlaps
-            && (bitset_intersects(&place.busy, &n->cpus)
-                || bitset_intersects(&place.busy_gpus, &n->gpus))))
+    if (find_blocker(e, &place, &e->blocked.blocker))
         return error_set(err, -EBUSY, "an earlier step is still ending on node '%s'", place.name);
     return 0;
 }

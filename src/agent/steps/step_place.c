@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_place.c - the CPUs, GPUs and memory of a pod, and what its steps have of them */
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
@@ -11,7 +12,9 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/api/value/quantity.h"
+#include "lib/base/alloc.h"
 #include "lib/step/step_layout.h"
+#include "lib/step/step_order.h"
 
 /* For a pod that shares CPUs, as many as it asked for, under numbers of their own. */
 static void
@@ -55,12 +58,31 @@ find_memory(const struct pod *pod, const struct topology *t)
     return (int64_t)sum;
 }
 
+/* The CPUs of a pod may change. */
+static void
+fill_order(struct step_job *job, const struct pod *pod, struct step_place *p)
+{
+    const struct topology *t = job->steps->s.agent->topology;
+
+    if (!bitset_equals(&job->ordered, &p->cpus)) {
+        job->ordered = p->cpus;
+        free(job->order);
+        job->order = xnew_array(uint16_t, bitset_count(&p->cpus));
+        if (pod->status.allocation == NULL || pod->status.allocation->cpus == NULL
+            || step_order_make(&p->cpus, t, job->order) == NULL) {
+            free(job->order);
+            job->order = NULL;
+        }
+    }
+    p->order = job->order;
+}
+
 void
-steps_fill_place(const struct step_job *job, const struct running_pod *running,
-                 struct step_place *p)
+steps_fill_place(struct step_job *job, const struct running_pod *running, struct step_place *p)
 {
     p->name = job->steps->s.agent->node;
     fill_cpus(pod_of(running->pod), &p->cpus);
+    fill_order(job, pod_of(running->pod), p);
     p->gpus = count_gpus(job->steps->s.agent->topology, pod_of(running->pod)->status.allocation);
     p->memory_bytes = find_memory(pod_of(running->pod), job->steps->s.agent->topology);
     list_foreach(at, &job->running)

@@ -240,7 +240,8 @@ step_start(struct agent_step *e, const struct running_pod *running,
                                                 .overlaps = e->overlaps,
                                                 .cpus = e->cpus,
                                                 .gpus = e->gpus,
-                                                .memory_bytes = e->memory_bytes},
+                                                .memory_bytes = e->memory_bytes,
+                                                .owner = e->owner},
                        err);
     if (r < 0)
         return r;

@@ -35,11 +35,6 @@
 #include "lib/step/step_layout.h"
 #include "lib/step/step_request.h"
 
-/* While a pod that asks for a step is being started. */
-#define LOOK_MS      5
-#define LOOKS_MOST   2000
-/* A krun that has seen the end of its step is faster than the release of the CPUs. */
-#define TELL_MS      500
 /* Kruns of one pod that wait. */
 #define WAITING_MOST 4096u
 /* Of one user: connections of kruns that wait or have a grant, and the bytes of requests. */
@@ -59,6 +54,7 @@ get_job(struct steps *s, const char *uid)
     job->steps = s;
     job->uid = xstrdup(uid);
     list_init(&job->waiting);
+    list_init(&job->blocked);
     list_init(&job->running);
     list_init(&job->held);
     map_put(s->jobs, job->uid, job);
@@ -69,6 +65,7 @@ void
 agent_step_free(struct agent_step *e)
 {
     list_remove(&e->link);
+    step_blockers_remove(&e->blocked);
     fdwatch_free(e->watch);
     step_socket_close(e->connection);
     if (e->pidfd >= 0)
@@ -87,9 +84,11 @@ static void
 free_job(struct step_job *job)
 {
     list_foreach_safe(at, &job->waiting) agent_step_free(container_of(at, struct agent_step, link));
+    list_foreach_safe(at, &job->blocked) agent_step_free(container_of(at, struct agent_step, link));
     list_foreach_safe(at, &job->running) agent_step_free(container_of(at, struct agent_step, link));
     list_foreach_safe(at, &job->held) agent_step_free(container_of(at, struct agent_step, link));
     step_nodes_fini(job);
+    step_blockers_free(job->blockers);
     timer_free(job->look);
     free(job->uid);
     free(job);
@@ -103,173 +102,8 @@ add_step(struct step_job *job)
     e->job = job;
     e->pidfd = -1;
     list_init(&e->link);
+    list_init(&e->blocked.link);
     return e;
-}
-
-void
-agent_step_leave_queue(struct agent_step *e)
-{
-    struct step_job *job = e->job;
-
-    list_remove(&e->link);
-    job->n_waiting--;
-    job->waiting_bytes -= e->weight;
-    fdwatch_free(e->watch);
-    e->watch = NULL;
-    timer_free(e->again);
-    e->again = NULL;
-}
-
-static void
-refuse(struct agent_step *e, const char *words)
-{
-    step_socket_answer(e->connection, STEP_FRAME_REFUSE, words);
-    if (!list_is_empty(&e->link))
-        agent_step_leave_queue(e);
-    agent_step_free(e);
-}
-
-/* ---- The queue ---- */
-
-/* While it waits, krun says nothing: this is its end. */
-static void
-on_waiting_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
-{
-    struct agent_step *e = context;
-    struct step_job *job = e->job;
-
-    agent_step_leave_queue(e);
-    agent_step_free(e);
-    steps_try_waiting(job);
-}
-
-static void
-on_look(void *context)
-{
-    steps_try_waiting(context);
-}
-
-/* The job's script may be faster than its agent's look at the shepherd's record. */
-static void
-wait_for_pod(struct step_job *job)
-{
-    if (job->n_looks++ > LOOKS_MOST) {
-        while (!list_is_empty(&job->waiting))
-            refuse(container_of(job->waiting.next, struct agent_step, link),
-                   "the job has not started");
-        return;
-    }
-    if (job->look == NULL)
-        job->look = timer_new(job->steps->s.agent->loop, on_look, job);
-    timer_start(job->look, LOOK_MS);
-}
-
-static void
-on_waited(void *context)
-{
-    struct agent_step *e = context;
-
-    if (e->request.is_immediate)
-        refuse(e, e->words);
-    else
-        step_socket_answer(e->connection, STEP_FRAME_WAIT, e->words);
-}
-
-static void
-let_wait(struct agent_step *e, const char *words)
-{
-    if (e->words != NULL)
-        return;
-    e->words = xstrdup(words);
-    e->again = timer_new(e->job->steps->s.agent->loop, on_waited, e);
-    timer_start(e->again, TELL_MS);
-}
-
-/* Finds the place of the step: 0 when it can start now, on that node of the layout; 1 when it has
- * left the queue; -EBUSY when it has to wait.
- */
-static int
-find_layout(struct agent_step *e, const struct running_pod *running, bool is_first,
-            struct arena *arena, struct step_layout *ret_layout, unsigned *ret_node,
-            struct error *err)
-{
-    struct step_place place = {0};
-    int r;
-
-    *ret_node = 0;
-    if (e->grant != NULL) {
-        *ret_layout = e->grant->layout;
-        *ret_node = e->grant->node;
-        return step_nodes_check_grant(e, running, err);
-    }
-    step_nodes_look(e->job);
-    if (e->job->n_nodes > 1)
-        return step_nodes_place(e, running, is_first, err);
-    steps_fill_place(e->job, running, &place);
-    r = step_layout_make(arena, &e->request, &place, 1, ret_layout, err);
-    if (r == 0 && !is_first && !e->request.overlaps)
-        r = error_set(err, -EBUSY, "other steps of the job wait for CPUs");
-    return r;
-}
-
-/* Whether the step has left the queue. */
-static bool
-try_step(struct agent_step *e, const struct running_pod *running, bool is_first)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct step_layout layout = {0};
-    struct error err = {0};
-    unsigned node;
-    int r = find_layout(e, running, is_first, arena, &layout, &node, &err);
-
-    if (r == -EBUSY)
-        let_wait(e, err.text);
-    if (r == -EBUSY || r > 0)
-        return r > 0;
-    if (r == 0) {
-        agent_step_leave_queue(e);
-        r = step_start(e, running, &layout, node, &err);
-    }
-    if (r < 0)
-        refuse(e, err.text);
-    return true;
-}
-
-/* It has been looked at when it came. Without this, thousands that wait, each end of which
- * has all of them looked at, occupy the agent.
- */
-static bool
-waits_for_others(const struct agent_step *e, bool is_first)
-{
-    return !is_first && e->words != NULL && e->grant == NULL && !e->request.overlaps;
-}
-
-/* In order: a step that needs many CPUs is not overtaken for ever by small ones.
- * Steps that overlap others need no free CPUs.
- */
-void
-steps_try_waiting(struct step_job *job)
-{
-    struct running_pod running;
-    bool is_first = true;
-    int r;
-
-    if (list_is_empty(&job->waiting) || job->steps->is_stopping || job->is_still)
-        return;
-    r = pods_find_running(job->steps->s.pods, job->uid, &running);
-    if (r == 0) {
-        wait_for_pod(job);
-        return;
-    }
-    list_foreach_safe(at, &job->waiting)
-    {
-        struct agent_step *e = container_of(at, struct agent_step, link);
-
-        if (r < 0 || job->is_ending)
-            refuse(e, "the job is ending");
-        else if (waits_for_others(e, is_first) || !try_step(e, &running, is_first))
-            is_first = is_first && e->grant != NULL; /* the manager has let it pass others */
-    }
 }
 
 /* ---- Requests ---- */
@@ -320,16 +154,12 @@ add_request(struct steps *s, struct agent_step *e)
     e->job = job;
     job->owner = e->owner;
     if (job->is_ending || !has_room(s, e)) {
-        refuse(e, job->is_ending ? "the job is ending"
+        agent_step_refuse(e, job->is_ending
+                                 ? "the job is ending"
                                  : "too many of your steps wait on this node; try again");
         return;
     }
-    list_add_last(&job->waiting, &e->link);
-    job->n_waiting++;
-    job->waiting_bytes += e->weight;
-    e->watch =
-        fdwatch_new(s->s.agent->loop, e->connection->fd, FDWATCH_READ, on_waiting_connection, e);
-    steps_try_waiting(job);
+    step_queue_add(e);
 }
 
 static int
@@ -408,7 +238,7 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
     e->arena = arena_new(0);
     e->owner = asked->peer.uid;
     if (take_request(s, e, asked, &err) < 0) {
-        refuse(e, err.text);
+        agent_step_refuse(e, err.text);
         return;
     }
     e->text = xmemdup(asked->text, asked->length);
@@ -450,6 +280,7 @@ resume_step(struct step_job *job, const struct step_log_entry *entry, const stru
     struct agent_step *e = add_step(job);
 
     e->id = entry->id;
+    e->owner = entry->owner;
     e->overlaps = entry->overlaps;
     e->cpus = entry->cpus;
     e->gpus = entry->gpus;
@@ -490,8 +321,7 @@ steps_end_pod(const char *uid, void *context)
     if (job == NULL)
         return true;
     job->is_ending = true;
-    while (!list_is_empty(&job->waiting))
-        refuse(container_of(job->waiting.next, struct agent_step, link), "the job is ending");
+    step_queue_refuse(job, "the job is ending");
     list_foreach(at, &job->running) step_end_kill(container_of(at, struct agent_step, link));
     if (!list_is_empty(&job->running))
         return false;
@@ -513,7 +343,7 @@ steps_freeze_pod(const char *uid, bool still, void *context)
     list_foreach(at, &job->running)
         step_end_freeze(container_of(at, struct agent_step, link), still);
     if (!still)
-        steps_try_waiting(job);
+        step_queue_try_all(job);
 }
 
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps_state.h - the private structs of the steps of a node
  *
- * steps.c has the requests, the queue and the CPUs, step_start.c the start of a
- * kiln-step, step_end.c the time from then on.
+ * steps.c has the requests, step_queue.c those that wait, step_place.c the CPUs,
+ * step_start.c the start of a kiln-step, step_end.c the time from then on.
  *
  * Thread: the loop's; a worker borrows a step that is in phase ENDING.
  */
@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/steps/step_blockers.h"
 #include "agent/steps/steps.h"
 #include "lib/base/bitset.h"
 #include "lib/base/list.h"
@@ -48,13 +49,17 @@ struct step_job {
     uid_t owner;
     int64_t next_id;
     struct list waiting, running;
+    struct list blocked;            /* grants that wait (step_queue.c) */
+    struct step_blockers *blockers; /* NULL: none has waited yet */
     struct list held; /* steps on several nodes whose kruns have CPUs of this manager */
     unsigned n_waiting, n_held;
     size_t waiting_bytes;
     struct timer *look; /* while the pod starts */
     unsigned n_looks;
     bool is_ending;
-    bool is_still; /* frozen, without a cgroup: no step is started */
+    bool is_still;         /* frozen, without a cgroup: no step is started */
+    struct bitset ordered; /* CPUs of the pod that `order` is for */
+    uint16_t *order;       /* NULL: not made yet, or by number */
 
     /* Of a job of several nodes (step_nodes.c). */
     struct arena *nodes_arena;
@@ -66,7 +71,8 @@ struct step_job {
 enum agent_step_phase { STEP_WAITING, STEP_HELD, STEP_RUNNING, STEP_ENDING };
 
 struct agent_step {
-    struct list link; /* in the job's waiting or running */
+    struct list link; /* in one list of the job */
+    struct step_blocked blocked;
     struct step_job *job;
     enum agent_step_phase phase;
     int64_t id;
@@ -99,20 +105,31 @@ struct agent_step {
     uid_t owner;
 };
 
-/* steps.c. Free takes the step out of its list. Try_waiting starts what can start. Leave:
- * out of the queue. Fill_place (step_place.c): what the pod has here, and what steps hold of it.
- */
+/* steps.c. Free takes the step out of its list. */
 void agent_step_free(struct agent_step *e);
+
+/* step_queue.c. Leave: out of the queue. Refuse frees it. Add tries the new one; try_all: after
+ * a time in which none could start; try_first: when the first one has left, or CPUs of other
+ * nodes are free; take_freed: when a step here has ended that had these.
+ */
 void agent_step_leave_queue(struct agent_step *e);
-void steps_try_waiting(struct step_job *job);
-void steps_fill_place(const struct step_job *job, const struct running_pod *running,
+void agent_step_refuse(struct agent_step *e, const char *words);
+void step_queue_refuse(struct step_job *job, const char *words);
+void step_queue_add(struct agent_step *e);
+void step_queue_try_all(struct step_job *job);
+void step_queue_try_first(struct step_job *job);
+void step_queue_take_freed(struct step_job *job, const struct bitset *cpus,
+                           const struct bitset *gpus);
+
+/* step_place.c: what the pod has here, and what steps hold of it. */
+void steps_fill_place(struct step_job *job, const struct running_pod *running,
                       struct step_place *p);
 
 /* step_nodes.c: jobs of several nodes. Find_pod returns the uid of the pod that a caller on
  * another node means, or NULL. Answer says what a pod has here. Look finds the nodes of a
  * job. Place is the step manager's decision: 0, or -EBUSY; or the step has left the
  * queue, and the answer is 1. Check_grant: whether a grant is one for this node and pod; 0,
- * -EBUSY while other steps have the CPUs, or -EINVAL.
+ * -EBUSY while other steps have the CPUs, one of which it notes as the blocker, or -EINVAL.
  */
 const char *step_nodes_find_pod(const struct steps *s, const char *name);
 void step_nodes_answer(const struct steps *s, struct step_channel *connection TAKES,
@@ -120,7 +137,7 @@ void step_nodes_answer(const struct steps *s, struct step_channel *connection TA
 void step_nodes_look(struct step_job *job);
 int step_nodes_place(struct agent_step *e, const struct running_pod *running, bool is_first,
                      struct error *err);
-int step_nodes_check_grant(const struct agent_step *e, const struct running_pod *running,
+int step_nodes_check_grant(struct agent_step *e, const struct running_pod *running,
                            struct error *err);
 void step_nodes_fini(struct step_job *job);
 

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/api/value/cpuset.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/step/step_layout.h"
+#include "lib/step/step_order.h"
 #include "lib/step/step_request.h"
 
 #define VALUES_MOST 4096u
@@ -97,11 +97,11 @@ step_places_encode(const struct step_info_place *places, unsigned n, struct strb
 }
 
 static int
-fill_place(const struct step_info_place *from, struct step_place *p)
+fill_place(struct arena *arena, const struct step_info_place *from, struct step_place *p)
 {
     *p = (struct step_place){.name = from->name, .memory_bytes = from->memory_bytes};
     if (from->name == NULL || from->name[0] == '\0' || from->cpus == NULL
-        || cpuset_parse(from->cpus, &p->cpus, NULL) < 0 || from->gpus < 0
+        || step_order_parse(arena, from->cpus, &p->cpus, &p->order) < 0 || from->gpus < 0
         || from->gpus > STEP_CPUS_MOST || from->memory_bytes < 0)
         return -EBADMSG;
     p->gpus = (unsigned)from->gpus;
@@ -126,7 +126,7 @@ step_places_decode(struct arena *arena, const char *text, size_t length,
         return error_set(err, -EBADMSG, "the nodes of the job: their number is out of range");
     places = arena_new_array(arena, struct step_place, p.places.count);
     for (unsigned i = 0; i < p.places.count; i++)
-        if (fill_place(&p.places.items[i], &places[i]) < 0)
+        if (fill_place(arena, &p.places.items[i], &places[i]) < 0)
             return error_set(err, -EBADMSG, "the nodes of the job: node %u is malformed", i);
     *ret_places = places;
     *ret_n = p.places.count;

@@ -23,7 +23,7 @@ struct strbuf;
 /* The part of a job that is on one node. */
 struct step_info_place {
     const char *name; /* of the node */
-    const char *cpus; /* a list */
+    const char *cpus; /* a list, in the order in which steps take them (step_order.h) */
     int64_t gpus;
     int64_t memory_bytes; /* 0: without a limit */
 };

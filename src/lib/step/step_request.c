@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "lib/api/value/rows.h"
@@ -74,11 +73,6 @@ static const struct field request_fields[] = {
     STRING("distribution", step_request, distribution, 0),
     STRING("cpuBind", step_request, cpu_bind, 0),
     STRING("mpi", step_request, mpi, 0),
-    BOOL("killsOnBadExit", step_request, kills_on_bad_exit, 0),
-    INT64("waitSeconds", step_request, wait_s, 0),
-    INT64("timeLimitSeconds", step_request, time_limit_s, 0),
-    INT64("signal", step_request, signal, 0),
-    INT64("signalBeforeSeconds", step_request, signal_before_s, 0),
 };
 static const struct record request_record = {
     .name = "StepRequest",
@@ -147,10 +141,6 @@ check_numbers(const struct step_request *q, struct error *err)
         {"jobTasks", q->job_tasks, STEP_TASKS_MOST},
         {"jobCPUsPerTask", q->job_cpus_per_task, STEP_CPUS_MOST},
         {"firstNode", q->first_node, INT32_MAX},
-        {"waitSeconds", q->wait_s, STEP_SECONDS_MOST},
-        {"timeLimitSeconds", q->time_limit_s, STEP_SECONDS_MOST},
-        {"signal", q->signal, SIGRTMAX},
-        {"signalBeforeSeconds", q->signal_before_s, STEP_SECONDS_MOST},
     };
     int r = 0;
 

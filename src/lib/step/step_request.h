@@ -7,7 +7,8 @@
  * that are 0 and texts that are NULL were not asked for. Texts of the user may have any
  * bytes but NUL (byte_text.h).
  *
- * Nothing in it says who asks: the agent takes the user from the connection.
+ * Nothing in it says who asks: the agent takes the user from the connection. Nor how it
+ * ends (--time, --wait, --signal, --kill-on-bad-exit): krun sends signals.
  *
  * Thread:  any; a request is borrowed from its arena.
  * See:     step_layout.h for what becomes of the numbers.
@@ -28,7 +29,6 @@ struct strbuf;
 #define STEP_TASKS_MOST         65536
 #define STEP_NODES_MOST         512
 #define STEP_CPUS_MOST          1024 /* of one task */
-#define STEP_SECONDS_MOST       (INT64_C(10) * 365 * 24 * 3600)
 #define STEP_PATTERN_MOST       4096
 
 /* A soft limit of krun's own process, which its tasks inherit up to the hard
@@ -95,13 +95,6 @@ struct step_request {
 
     /* How tasks find each other: "none", "pmi1"; NULL: PMI-1 if that is possible. */
     const char *mpi;
-
-    /* How it ends. */
-    bool kills_on_bad_exit;
-    int64_t wait_s;       /* after the first task's end; 0: for ever */
-    int64_t time_limit_s; /* 0: the job's */
-    int64_t signal;       /* sent signal_before_s before the time limit; 0: none */
-    int64_t signal_before_s;
 };
 
 /* Adds the JSON text. Never fails: a request that is too large is refused where

@@ -49,6 +49,31 @@ append(const char *text)
     ck_assert_int_eq(fd_write_all(fd, text, strlen(text)), 0);
 }
 
+START_TEST(the_owner_is_noted_and_older_agents_noted_none)
+{
+    struct step_log_entry *entries = NULL;
+    unsigned n = 0;
+    int64_t next = 0;
+
+    make_dir();
+    ck_assert_int_eq(
+        step_log_begin(dir, POD,
+                       &(struct step_log_entry){.id = 4, .memory_bytes = 77, .owner = 1234}, NULL),
+        0);
+    append("begin 5 x 1 - 88\nbegin 6 x 1\n");
+    ck_assert_int_eq(step_log_read(dir, POD, &entries, &n, &next), 0);
+    ck_assert_uint_eq(n, 3);
+    ck_assert_uint_eq(entries[0].owner, 1234);
+    ck_assert_int_eq(entries[0].memory_bytes, 77);
+    ck_assert_uint_eq(entries[1].owner, 0);
+    ck_assert_int_eq(entries[1].memory_bytes, 88);
+    ck_assert_uint_eq(entries[2].owner, 0);
+    ck_assert(bitset_has(&entries[2].cpus, 1));
+    free(entries);
+    remove_dir();
+}
+END_TEST
+
 START_TEST(the_next_agent_finds_the_steps_that_have_not_ended)
 {
     struct step_log_entry *entries = NULL;
@@ -163,6 +188,7 @@ START_TEST(a_pod_without_a_step_has_no_log)
 }
 END_TEST
 
-SUITE("step_log", the_next_agent_finds_the_steps_that_have_not_ended,
+SUITE("step_log", the_owner_is_noted_and_older_agents_noted_none,
+      the_next_agent_finds_the_steps_that_have_not_ended,
       an_id_is_not_given_out_again_after_all_steps_have_ended, a_log_of_many_steps_stays_small,
       lines_that_are_torn_or_malformed_are_ignored, a_pod_without_a_step_has_no_log)

@@ -61,11 +61,6 @@ full_request(void)
         .first_node = 1,
         .distribution = "block:cyclic",
         .cpu_bind = "cores",
-        .kills_on_bad_exit = true,
-        .wait_s = 30,
-        .time_limit_s = 600,
-        .signal = 10,
-        .signal_before_s = 60,
     };
 }
 
@@ -90,7 +85,7 @@ START_TEST(a_request_comes_back_as_it_was)
     ck_assert_int_eq(q.limits.items[1].soft, 0);
     ck_assert_int_eq(q.limits.items[2].soft, -1);
     ck_assert_int_eq(q.memory_bytes, INT64_C(1) << 40);
-    ck_assert(q.streams.appends && q.is_exact && q.overlaps && q.kills_on_bad_exit);
+    ck_assert(q.streams.appends && q.is_exact && q.overlaps);
     ck_assert(!q.overcommits && !q.is_immediate);
     step_request_encode(&q, &again);
     ck_assert_str_eq(again.text, text.text);

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/steps/step_socket.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "lib/step/step_channel.h"
+#include "lib/step/step_frames.h"
+#include "testsuite/lib/suite.h"
+
+#define USER_MOST 256 /* of step_socket.c */
+
+struct world {
+    struct loop *loop;
+    struct step_socket *door;
+    char dir[32], path[64];
+    unsigned n_asked;
+    struct strbuf text, grant, places; /* of the last one */
+    bool is_question;
+    struct step_peer peer;
+};
+
+static void
+asked(struct step_channel *connection, const struct step_asked *a, void *context)
+{
+    struct world *w = context;
+
+    w->n_asked++;
+    strbuf_truncate(&w->text, 0);
+    strbuf_add(&w->text, a->text, a->length);
+    strbuf_add(&w->grant, a->grant, a->grant_length);
+    strbuf_add(&w->places, a->places, a->places_length);
+    w->is_question = a->is_question;
+    w->peer = a->peer;
+    step_socket_answer(connection, STEP_FRAME_WAIT, "taken");
+    step_socket_close(connection);
+}
+
+static void
+open_door(struct world *w)
+{
+    struct error err = {0};
+
+    ck_assert_int_eq(step_socket_open(
+                         &(struct step_socket_settings){
+                             .loop = w->loop, .path = w->path, .asked = asked, .context = w},
+                         &w->door, &err),
+                     0);
+}
+
+static struct world *
+world_new(void)
+{
+    struct world *w = xnew(struct world);
+
+    w->loop = loop_new();
+    strcpy(w->dir, "/tmp/kiln-socket.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(w->dir));
+    snprintf(w->path, sizeof(w->path), "%s/steps", w->dir);
+    strbuf_init(&w->text);
+    strbuf_init(&w->grant);
+    strbuf_init(&w->places);
+    open_door(w);
+    return w;
+}
+
+static void
+world_free(struct world *w)
+{
+    step_socket_free(w->door);
+    loop_free(w->loop);
+    unlink(w->path);
+    rmdir(w->dir);
+    strbuf_fini(&w->text);
+    strbuf_fini(&w->grant);
+    strbuf_fini(&w->places);
+    free(w);
+}
+
+static void
+stop(void *loop)
+{
+    loop_stop(loop);
+}
+
+static void
+turn(struct world *w)
+{
+    struct timer *end = timer_new(w->loop, stop, w->loop);
+
+    timer_start(end, 2);
+    loop_run(w->loop);
+    timer_free(end);
+}
+
+static int
+dial(const struct world *w)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s", w->path);
+    ck_assert_int_eq(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+    return fd;
+}
+
+static void
+add(struct strbuf *out, enum step_frame_type type, const char *text)
+{
+    step_frame_add(out, &(struct step_frame){
+                            .type = type,
+                            .task = STEP_ALL_TASKS,
+                            .payload = text,
+                            .length = strlen(text),
+                        });
+}
+
+/* Runs the loop until the answer is here, and ends the connection. */
+static enum step_frame_type
+answer_of(struct world *w, int fd, char *words, size_t size)
+{
+    struct step_reader in = {0};
+    struct step_frame f;
+    ssize_t n = -1;
+
+    while (step_reader_next(&in, &f) == 0) {
+        size_t room;
+        char *at = step_reader_space(&in, &room);
+
+        turn(w);
+        n = recv(fd, at, room, MSG_DONTWAIT);
+        ck_assert_int_ne(n, 0);
+        if (n > 0)
+            step_reader_add(&in, (size_t)n);
+    }
+    snprintf(words, size, "%.*s", (int)f.length, f.payload);
+    close(fd);
+    step_reader_fini(&in);
+    return f.type;
+}
+
+static void
+send_all(int fd, struct strbuf *out)
+{
+    ck_assert_int_eq(send(fd, out->text, out->length, MSG_NOSIGNAL), (ssize_t)out->length);
+    strbuf_fini(out);
+    strbuf_init(out);
+}
+
+START_TEST(a_request_arrives_whole_and_with_its_user)
+{
+    struct world *w = world_new();
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    int fd = dial(w);
+    char words[64];
+
+    add(&out, STEP_FRAME_HELLO, "{\"tasks\":3}");
+    for (size_t i = 0; i < out.length; i++) {
+        ck_assert_uint_eq(w->n_asked, 0);
+        ck_assert_int_eq(send(fd, out.text + i, 1, 0), 1);
+        turn(w);
+    }
+    ck_assert_int_eq(answer_of(w, fd, words, sizeof(words)), STEP_FRAME_WAIT);
+    ck_assert_str_eq(words, "taken");
+    ck_assert_uint_eq(w->n_asked, 1);
+    ck_assert_str_eq(w->text.text, "{\"tasks\":3}");
+    ck_assert(!w->is_question);
+    ck_assert_int_eq(w->peer.uid, getuid());
+    ck_assert_int_eq(w->peer.pid, getpid());
+    ck_assert_ptr_null(w->peer.pod);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_grant_and_places_come_before_the_request)
+{
+    struct world *w = world_new();
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    int fd = dial(w);
+    char words[64];
+
+    add(&out, STEP_FRAME_PLACES, "places");
+    add(&out, STEP_FRAME_GRANT, "grant");
+    add(&out, STEP_FRAME_ASK, "pod");
+    send_all(fd, &out);
+    ck_assert_int_eq(answer_of(w, fd, words, sizeof(words)), STEP_FRAME_WAIT);
+    ck_assert(w->is_question);
+    ck_assert_str_eq(w->text.text, "pod");
+    ck_assert_str_eq(w->grant.text, "grant");
+    ck_assert_str_eq(w->places.text, "places");
+    world_free(w);
+}
+END_TEST
+
+static void
+expect_refusal(struct world *w, struct strbuf *out, const char *expected)
+{
+    int fd = dial(w);
+    char words[128];
+
+    send_all(fd, out);
+    ck_assert_int_eq(answer_of(w, fd, words, sizeof(words)), STEP_FRAME_REFUSE);
+    ck_assert_ptr_nonnull(strstr(words, expected));
+    ck_assert_uint_eq(w->n_asked, 0);
+}
+
+START_TEST(what_is_no_request_is_refused)
+{
+    struct world *w = world_new();
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    strbuf_add_text(&out, "GET / HTTP/1.1\r\nHost: n1\r\n\r\n");
+    expect_refusal(w, &out, "not the request");
+    add(&out, STEP_FRAME_START, "");
+    expect_refusal(w, &out, "not the request");
+    add(&out, STEP_FRAME_GRANT, "one");
+    add(&out, STEP_FRAME_GRANT, "two");
+    expect_refusal(w, &out, "not the request");
+    add(&out, STEP_FRAME_HELLO, "{}"); /* krun is silent until it is answered */
+    add(&out, STEP_FRAME_HELLO, "{}");
+    expect_refusal(w, &out, "not the request");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_user_has_only_so_many_connections_without_a_request)
+{
+    struct world *w = world_new();
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    int fds[USER_MOST];
+    char words[128];
+
+    for (unsigned i = 0; i < USER_MOST; i++)
+        fds[i] = dial(w);
+    turn(w);
+    ck_assert_int_eq(answer_of(w, dial(w), words, sizeof(words)), STEP_FRAME_REFUSE);
+    ck_assert_ptr_nonnull(strstr(words, "too many connections"));
+    for (unsigned i = 0; i < USER_MOST; i++) {
+        add(&out, STEP_FRAME_HELLO, "{}");
+        send_all(fds[i], &out);
+    }
+    while (w->n_asked < USER_MOST)
+        turn(w);
+    for (unsigned i = 0; i < USER_MOST; i++)
+        close(fds[i]);
+    add(&out, STEP_FRAME_HELLO, "{}");
+    fds[0] = dial(w);
+    send_all(fds[0], &out);
+    ck_assert_int_eq(answer_of(w, fds[0], words, sizeof(words)), STEP_FRAME_WAIT);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_connection_that_ends_inside_its_request_is_forgotten)
+{
+    struct world *w = world_new();
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    add(&out, STEP_FRAME_HELLO, "{\"tasks\":3}");
+    for (unsigned i = 0; i < 2 * USER_MOST; i++) {
+        int fd = dial(w);
+
+        ck_assert_int_eq(send(fd, out.text, out.length - 1, 0), (ssize_t)out.length - 1);
+        close(fd);
+        turn(w);
+    }
+    ck_assert_uint_eq(w->n_asked, 0);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(the_socket_of_an_earlier_agent_is_replaced)
+{
+    struct world *w = world_new();
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    char words[64];
+    int fd;
+
+    step_socket_free(w->door); /* its file stays */
+    open_door(w);
+    add(&out, STEP_FRAME_HELLO, "{}");
+    fd = dial(w);
+    send_all(fd, &out);
+    ck_assert_int_eq(answer_of(w, fd, words, sizeof(words)), STEP_FRAME_WAIT);
+    world_free(w);
+}
+END_TEST
+
+SUITE("step_socket", a_request_arrives_whole_and_with_its_user,
+      a_grant_and_places_come_before_the_request, what_is_no_request_is_refused,
+      a_user_has_only_so_many_connections_without_a_request,
+      a_connection_that_ends_inside_its_request_is_forgotten,
+      the_socket_of_an_earlier_agent_is_replaced)
