@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-step - starts the tasks of one step on one node, and moves their streams
  *
- * The agent starts it as the user, in the step's cgroup, with two descriptors: 0 is
- * krun's connection, 1 has what the agent has granted and what krun has asked for.
+ * The agent starts it as the user, in the step's cgroup, with three descriptors: 0 is
+ * krun's connection, 1 has what the agent has granted and what krun has asked for, 2 is
+ * for what the agent records (step_figures.h).
  * It needs no agent from then on, so a restart of the agent does not disturb a
  * step. When krun's connection is lost, it kills its tasks; when it is killed
  * itself, the agent kills what is left in the cgroup.
@@ -273,6 +274,7 @@ finish(struct step *s)
         if (s->n_running > 0)
             return -1;
         s->is_over = true;
+        step_result_end(s);
         s->give_up_ms = now_ms() + GIVE_UP_MS;
     }
     if (step_tasks_reap(s)) {
@@ -301,6 +303,7 @@ step_begin(struct step *s)
     if (s->has_begun)
         return -EBADMSG;
     s->has_begun = true;
+    step_result_begin(s);
     r = step_tasks_start(s, &err);
     if (r < 0)
         refuse_step(s, &err);
@@ -382,6 +385,7 @@ main(int argc, char **argv)
         return print_usage(argv[1]);
     s = xnew(struct step);
     s->arena = arena_new(0);
+    step_result_open(s);
     step_channel_init(&s->link.channel, LINK_FD, NULL);
     strbuf_init(&s->link.out);
     r = take_orders(s, &err);

@@ -71,8 +71,10 @@ take_frame(struct step *s, const struct step_frame *f)
         return r < 0 ? r : step_send_window_credit(&s->windows[f->stream], number);
     case STEP_FRAME_SIGNAL:
         r = step_frame_number(f, &number);
-        if (r == 0)
+        if (r == 0) {
+            step_result_note_signal(s);
             step_tasks_signal(s, f->task, (int)number);
+        }
         return r;
     case STEP_FRAME_SIZE:
         r = step_frame_size(f, &rows, &columns);

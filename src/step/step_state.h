@@ -12,11 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "agent/shepherd/files/rlimit.h"
 #include "lib/base/list.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/step_channel.h"
+#include "lib/step/step_figures.h"
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
 #include "lib/step/step_request.h"
@@ -95,6 +97,8 @@ struct step {
     int64_t give_up_ms; /* on outputs that somebody else holds open; 0: not yet */
     /* The soft limit of descriptors that this program began with: it needs many itself. */
     rlim_t limits;
+    struct step_figures *figures; /* for the agent */
+    struct timespec began_at;     /* monotonic */
     struct rlimit_setting task_limits[RLIMIT_SETTINGS_MAX];
     unsigned n_task_limits;
 };
@@ -102,6 +106,15 @@ struct step {
 /* kiln-step.c */
 void step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w);
 int step_begin(struct step *s); /* starts the tasks; -EBADMSG for the second time */
+
+/* step_result.c. Open takes the agent's file, before the user has any part in this. */
+struct rusage;
+void step_result_open(struct step *s);
+void step_result_begin(struct step *s);
+void step_result_end(struct step *s);
+void step_result_note_signal(struct step *s);
+void step_result_add_exit(struct step *s, const struct step_exit *end);
+void step_result_add_usage(struct step *s, const struct rusage *usage);
 
 /* step_user.c: from an order of the agent (agent/shepherd/files/order.h). Returns the first
  * process of the job, too.

@@ -185,6 +185,7 @@ end_task(struct step *s, struct step_task *t, const struct step_exit *end)
     if (t->has_terminal)
         step_output_check(s, t, STEP_STDOUT);
     step_pmi_end_task(s, t, &told);
+    step_result_add_exit(s, &told);
     step_frame_add_exit(&s->link.out, t->rank, &told);
 }
 
@@ -349,13 +350,16 @@ step_tasks_reap(struct step *s)
 {
     for (;;) {
         int status;
-        pid_t pid = waitpid(-1, &status, WNOHANG);
+        struct rusage usage;
+        pid_t pid = wait4(-1, &status, WNOHANG, &usage);
         struct step_task *t;
 
         if (pid == 0)
             return true;
         if (pid < 0 && errno != EINTR)
             return false;
+        if (pid > 0)
+            step_result_add_usage(s, &usage);
         t = pid > 0 ? find_task(s, pid) : NULL;
         if (t != NULL)
             end_task(s, t,

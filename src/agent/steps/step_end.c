@@ -28,6 +28,18 @@ struct step_end {
 };
 
 static void
+note_usage(struct agent_step *e)
+{
+    struct cgroup_usage usage = {0};
+
+    cgroup_read_usage(e->cgroup, &usage);
+    if (!usage.has_cpu)
+        return;
+    e->cpu_user_us = usage.cpu_user_us;
+    e->cpu_system_us = usage.cpu_system_us;
+}
+
+static void
 end_work(void *context)
 {
     struct step_end *w = context;
@@ -35,6 +47,7 @@ end_work(void *context)
 
     for (int i = 0; i < KILL_TRIES; i++) {
         if (e->cgroup != NULL && cgroup_is_empty(e->cgroup) != 0) {
+            note_usage(e);
             w->is_clean = cgroup_remove_inner(e->cgroup, NULL) == 0;
             if (w->is_clean)
                 return;
@@ -67,6 +80,7 @@ end_done(void *context)
         timer_start(e->again, KILL_AGAIN_MS);
         return;
     }
+    step_account_end(e);
     step_log_end(job->steps->log_dir, job->uid, e->id);
     agent_step_free(e);
     step_queue_take_freed(job, &cpus, &gpus);

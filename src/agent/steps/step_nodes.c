@@ -200,6 +200,7 @@ on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
     struct step_job *job = e->job;
 
     job->n_held--;
+    step_account_end_held(e);
     agent_step_free(e);
     step_queue_try_first(job);
 }
@@ -241,6 +242,7 @@ keep_layout(struct agent_step *e, const struct step_layout *layout)
     free(e->text);
     e->text = NULL;
     e->request = (struct step_request){0};
+    e->name = e->command = NULL;
     if (e->overlaps)
         return;
     e->layout = arena_memdup(e->arena, layout, sizeof(*layout));
@@ -254,7 +256,7 @@ keep_layout(struct agent_step *e, const struct step_layout *layout)
 
 /* Krun keeps the connection and says nothing: what comes is its end. */
 static void
-hold(struct agent_step *e, const struct step_layout *layout)
+hold(struct agent_step *e, const struct running_pod *running, const struct step_layout *layout)
 {
     struct step_job *job = e->job;
 
@@ -266,6 +268,7 @@ hold(struct agent_step *e, const struct step_layout *layout)
     job->n_held++;
     e->watch = fdwatch_new(job->steps->s.agent->loop, e->connection->fd, FDWATCH_READ,
                            on_held_connection, e);
+    step_account_begin(e, running, layout);
     answer_grant(e, layout);
     keep_layout(e, layout);
 }
@@ -330,7 +333,7 @@ step_nodes_place(struct agent_step *e, const struct running_pod *running, bool i
         r = take_id(e, err);
     if (r < 0)
         return r;
-    hold(e, &layout);
+    hold(e, running, &layout);
     return 1;
 }
 

@@ -173,7 +173,7 @@ spawn_in_cgroup(struct agent_step *e, int input, char *const envp[], struct erro
 }
 
 static int
-spawn(struct agent_step *e, int input, struct error *err)
+spawn(struct agent_step *e, int input, int figures, struct error *err)
 {
     struct steps *s = e->job->steps;
     CLEANUP_FREE char *pod = xasprintf("KILN_POD_UID=%s", e->job->uid);
@@ -186,7 +186,7 @@ spawn(struct agent_step *e, int input, struct error *err)
         .path = s->program,
         .argv = argv,
         .envp = envp,
-        .fds = {e->connection->fd, input, -1},
+        .fds = {e->connection->fd, input, figures},
     };
     int r = spawn_in_cgroup(e, input, envp, err);
 
@@ -225,6 +225,7 @@ step_start(struct agent_step *e, const struct running_pod *running,
     struct step_job *job = e->job;
     CLEANUP_FREE char *name = NULL;
     CLEANUP_FD int input = -1;
+    CLEANUP_FD int figures = -1;
     int r;
 
     e->id = e->grant != NULL ? e->grant->step_id : job->next_id;
@@ -247,9 +248,13 @@ step_start(struct agent_step *e, const struct running_pod *running,
         return r;
     if (e->id >= job->next_id)
         job->next_id = e->id + 1;
+    if (e->grant == NULL)
+        step_account_begin(e, running, layout);
+    figures = step_account_open_figures(e);
     input = make_input(e, running, layout, node, err);
-    r = input < 0 ? input : spawn(e, input, err);
+    r = input < 0 ? input : spawn(e, input, figures, err);
     if (r < 0) {
+        step_account_fail(e);
         step_log_end(job->steps->log_dir, job->uid, e->id);
         return r;
     }

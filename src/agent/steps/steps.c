@@ -170,8 +170,10 @@ take_request(struct steps *s, struct agent_step *e, const struct step_asked *ask
     struct step_request all;
     int r = step_request_decode(arena, asked->text, asked->length, &all, err);
 
-    if (r == 0)
+    if (r == 0) {
         step_request_keep_place(e->arena, &all, &e->request);
+        step_account_take_request(e, &all);
+    }
     if (r == 0 && asked->grant != NULL) {
         e->grant = arena_new_array(e->arena, struct step_grant, 1);
         r = step_grant_decode(e->arena, asked->grant, asked->grant_length, e->grant, err);
@@ -318,13 +320,16 @@ steps_end_pod(const char *uid, void *context)
     struct steps *s = context;
     struct step_job *job = map_find(s->jobs, uid);
 
-    if (job == NULL)
+    if (job == NULL) {
+        step_account_close(s, uid);
         return true;
+    }
     job->is_ending = true;
     step_queue_refuse(job, "the job is ending");
     list_foreach(at, &job->running) step_end_kill(container_of(at, struct agent_step, link));
     if (!list_is_empty(&job->running))
         return false;
+    step_account_close(s, uid);
     step_log_remove(s->log_dir, uid);
     map_remove(s->jobs, uid);
     free_job(job);
@@ -356,6 +361,7 @@ steps_end_unknown(struct steps *s)
     while (map_next(s->jobs, &at, &uid, &job))
         if (!pods_has(s->s.pods, uid) && steps_end_pod(uid, s))
             at = 0; /* the map has changed */
+    step_account_close_unknown(s);
 }
 
 int
@@ -369,6 +375,8 @@ steps_open(const struct steps_settings *settings, struct steps **ret_steps, stru
     s->log_dir = xasprintf("%s/steps", settings->agent->run_dir);
     s->jobs = map_new();
     r = dir_make(s->log_dir, 0700, err);
+    if (r == 0)
+        r = step_account_open(s, err);
     if (r == 0)
         r = step_socket_open(
             &(struct step_socket_settings){
@@ -393,6 +401,7 @@ steps_stop(struct steps *s)
     if (s == NULL)
         return;
     s->is_stopping = true;
+    step_account_stop(s);
     step_socket_free(s->door);
     s->door = NULL;
 }
@@ -410,6 +419,7 @@ steps_free(struct steps *s)
     while (map_next(s->jobs, &at, NULL, &job))
         free_job(job);
     map_free(s->jobs);
+    step_account_fini(s);
     free(s->program);
     free(s->log_dir);
     free(s);

@@ -17,6 +17,7 @@
 #include "agent/steps/steps.h"
 #include "lib/base/bitset.h"
 #include "lib/base/list.h"
+#include "lib/step/step_figures.h"
 #include "lib/step/step_request.h"
 
 struct arena;
@@ -35,7 +36,10 @@ struct timer;
 
 struct steps {
     struct steps_settings s;
-    char *program, *log_dir;
+    char *program, *log_dir, *figures_dir;
+    struct step_records *records;
+    struct step_reporter *reporter;
+    unsigned observed_before; /* running steps, before the next report */
     struct step_socket *door;
     struct map *jobs; /* step_job, by the uid of the pod */
     unsigned port;    /* of the agent; 0: none */
@@ -57,6 +61,7 @@ struct step_job {
     struct timer *look; /* while the pod starts */
     unsigned n_looks;
     bool is_ending;
+    uint64_t oom_kills;    /* of the pod, when they were looked at last */
     bool is_still;         /* frozen, without a cgroup: no step is started */
     struct bitset ordered; /* CPUs of the pod that `order` is for */
     uint16_t *order;       /* NULL: not made yet, or by number */
@@ -88,8 +93,9 @@ struct agent_step {
     struct step_request request;
     char *text; /* the request as krun sent it */
     size_t length;
-    size_t weight; /* bytes that it takes while it waits */
-    char *words;   /* why it waits, which krun is told after a moment */
+    size_t weight;              /* bytes that it takes while it waits */
+    const char *name, *command; /* for its record, in the arena */
+    char *words;                /* why it waits, which krun is told after a moment */
 
     /* In a job of several nodes: what krun has got from the step manager; and, at the
      * manager, what it has given (phase HELD).
@@ -103,6 +109,10 @@ struct agent_step {
     struct cgroup *cgroup;
     struct timer *again;
     uid_t owner;
+
+    /* For its record. */
+    uint64_t cpu_user_us, cpu_system_us; /* of its cgroup, at its end */
+    struct step_figures figures;         /* of phase HELD: of the tasks on this node */
 };
 
 /* steps.c. Free takes the step out of its list. */
@@ -140,6 +150,24 @@ int step_nodes_place(struct agent_step *e, const struct running_pod *running, bo
 int step_nodes_check_grant(struct agent_step *e, const struct running_pod *running,
                            struct error *err);
 void step_nodes_fini(struct step_job *job);
+
+/* step_account.c: the records of steps. Open_figures: the file for kiln-step; -1: none. End:
+ * nothing of the step is left on this node; fail: it could not be started; end_held:
+ * krun has given back what the manager gave. Close: the pod is over; close_unknown: pods
+ * that an earlier agent had.
+ */
+int step_account_open(struct steps *s, struct error *err);
+void step_account_stop(struct steps *s);
+void step_account_fini(struct steps *s);
+void step_account_take_request(struct agent_step *e, const struct step_request *request);
+void step_account_begin(const struct agent_step *e, const struct running_pod *running,
+                        const struct step_layout *layout);
+int step_account_open_figures(const struct agent_step *e);
+void step_account_end(struct agent_step *e);
+void step_account_fail(const struct agent_step *e);
+void step_account_end_held(struct agent_step *e);
+void step_account_close(const struct steps *s, const char *pod_uid);
+void step_account_close_unknown(struct steps *s);
 
 /* step_start.c: gives the connection to a new kiln-step, for that node of the layout. The
  * step gets its id, unless its grant has one, and joins the running ones.

@@ -242,6 +242,8 @@ krun_request_make(struct arena *arena, struct krun_settings *s, int argc, char *
                          "--jobid",
                          s->program);
     complete_numbers(s);
+    if (s->time_limit_s <= STEP_SECONDS_MOST)
+        q->time_limit_s = s->time_limit_s;
     r = divide_gpus(s, err);
     if (r == 0)
         r = add_command(arena, s, argc, argv, err);

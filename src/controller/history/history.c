@@ -10,25 +10,30 @@
 #include "controller/history/history_writer.h"
 #include "controller/store/directory/backup.h"
 #include "controller/store/store.h"
+#include "lib/api/cluster/step_record.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
 #include "lib/loop/timer.h"
 
-#define FILE_NAME  "history.db"
-#define GATHER_MS  100  /* in which the rows of a batch gather */
-#define RETRY_MS   5000 /* after a failure */
-#define OPEN_MS    50   /* until the cluster has its uid */
-#define DROP_MS    60000
-#define QUEUE_MOST 20000 /* most ends that wait with their objects */
-#define SLICE      2000  /* objects visited in one turn of the loop */
+#define FILE_NAME    "history.db"
+#define GATHER_MS    100  /* in which the rows of a batch gather */
+#define RETRY_MS     5000 /* after a failure */
+#define OPEN_MS      50   /* until the cluster has its uid */
+#define DROP_MS      60000
+#define QUEUE_MOST   20000       /* most ends that wait with their objects */
+#define SLICE        2000        /* objects visited in one turn of the loop */
+#define BATCHES_MOST (64u << 20) /* bytes of steps that wait */
 
 /* ---- Ends ---- */
 
@@ -188,10 +193,14 @@ flush(void *arg)
     struct history *h = arg;
     struct history_order *order;
 
-    if (!h->is_open || history_writer_is_busy(h->writer) || h->queue.count == 0)
+    if (!h->is_open || history_writer_is_busy(h->writer)
+        || (h->queue.count == 0 && h->batches == NULL))
         return;
     order = make_order(HISTORY_WRITE);
     order->queue = h->queue;
+    order->batches = h->batches;
+    h->batches = NULL;
+    h->batch_bytes = 0;
     order->revision = h->rescan.is_wanted ? h->watermark : store_revision(h->s.store);
     h->queue = (struct history_queue){0};
     history_writer_submit(h->writer, order);
@@ -238,7 +247,7 @@ made_indexes(struct history *h, const struct history_order *order)
         log_warning("History lacks an index, so some queries are slow; "
                     "creating it is tried again at the next start: %s",
                     order->err.text);
-    if (h->queue.count > 0)
+    if (h->queue.count > 0 || h->batches != NULL)
         flush_soon(h);
 }
 
@@ -278,9 +287,21 @@ put_back(struct history *h, struct history_queue *queue)
     *queue = (struct history_queue){0};
 }
 
+/* An agent repeats those that are not on the disk. */
+static void
+tell_batches(const struct history_order *order)
+{
+    for (const struct history_batch *b = order->batches; b != NULL; b = b->next) {
+        const int result = order->result < 0 ? order->result : b->result;
+
+        b->done(result < 0 ? result : 0, result < 0 ? &order->err : NULL, b->context);
+    }
+}
+
 static void
 wrote(struct history *h, struct history_order *order)
 {
+    tell_batches(order);
     if (order->result < 0) {
         say_trouble(h, &order->err);
         put_back(h, &order->queue);
@@ -302,7 +323,7 @@ wrote(struct history *h, struct history_order *order)
         history_questions_open(h->questions);
         make_indexes(h);
     }
-    if (h->queue.count > 0)
+    if (h->queue.count > 0 || h->batches != NULL)
         flush_soon(h);
     if (h->rescan.is_wanted)
         timer_start(h->rescan_timer, 0);
@@ -317,7 +338,7 @@ dropped(struct history *h, const struct history_order *order)
         say_trouble(h, &order->err);
     if (!h->is_stopping)
         timer_start(h->drop, order->dropped > 0 ? GATHER_MS : DROP_MS);
-    if (h->queue.count > 0)
+    if (h->queue.count > 0 || h->batches != NULL)
         flush_soon(h);
 }
 
@@ -481,6 +502,38 @@ history_free(struct history *h)
     map_free(h->unwritten);
     free(h->notice);
     free(h);
+}
+
+/* ---- Steps ---- */
+
+int
+history_keep_steps(struct history *h, const struct step_batch *batch, history_kept_fn *done,
+                   void *context, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct history_batch *b;
+
+    if (!h->is_open || h->is_stopping)
+        return error_set(err, -EBUSY, "history is not open; try again in a moment");
+    if (h->batch_bytes > BATCHES_MOST)
+        return error_set(err, -EAGAIN, "too many records of steps wait for the disk");
+    json_print(record_encode(&step_batch_record, arena, batch), &text);
+    b = xnew(struct history_batch);
+    b->done = done;
+    b->context = context;
+    h->batch_bytes += text.length;
+    b->text = strbuf_take(&text);
+    b->next = h->batches;
+    h->batches = b;
+    flush_soon(h);
+    return 0;
+}
+
+bool
+history_waits_for(const struct history *h, const char *pod_uid)
+{
+    return map_find(h->unwritten, pod_uid) != NULL;
 }
 
 /* ---- Look ---- */

@@ -31,6 +31,7 @@ struct history_question;
 struct loop;
 struct metric_registry;
 struct object;
+struct step_batch;
 struct store;
 struct store_txn;
 
@@ -61,6 +62,17 @@ void history_note_removal(struct history *history, struct store_txn *txn,
  */
 void history_note_deleter(struct history *history, struct store_txn *txn, const struct object *job,
                           const char *user);
+
+/* Keeps steps of a pod, whose owner the batch tells, or which has a row; `done` runs
+ * once, later: 0 when they are on the disk, -ENOENT if no pod of that uid was on the
+ * node. -EAGAIN: too many wait; -EBUSY: not open.
+ */
+typedef void history_kept_fn(int result, const struct error *err, void *context);
+int history_keep_steps(struct history *history, const struct step_batch *batch,
+                       history_kept_fn *done, void *context, struct error *err);
+
+/* Whether the row of a pod is not on the disk yet. */
+bool history_waits_for(const struct history *history, const char *pod_uid);
 
 /* Asks a question; `done` runs once, later: with the text of the answer
  * (borrowed, JSON), or an error. The question must stay valid until then.

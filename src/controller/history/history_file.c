@@ -9,11 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "controller/history/attempt_sum.h"
 #include "controller/history/history_schema.h"
+#include "controller/history/history_steps.h"
 #include "controller/history/history_sums.h"
 #include "controller/history/history_timeline.h"
 #include "controller/history/history_values.h"
+#include "controller/history/rows/attempt_sum.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
@@ -36,6 +37,7 @@ struct history_file {
     struct map *words; /* word to its number, as a pointer */
     struct map *users; /* "USER UID" pairs that are in the file */
     struct history_sums *sums;
+    struct history_steps *steps;
     int64_t watermark;
 };
 
@@ -52,6 +54,8 @@ close_db(struct history_file *f)
     }
     history_sums_free(f->sums);
     f->sums = NULL;
+    history_steps_free(f->steps);
+    f->steps = NULL;
     sql_close(f->db);
     f->db = NULL;
 }
@@ -152,6 +156,8 @@ bring_up(struct history_file *f, const struct history_origin *origin, struct err
         r = prepare(f, err);
     if (r == 0)
         r = history_sums_new(f->db, &f->sums, err);
+    if (r == 0)
+        r = history_steps_new(f->db, &f->steps, err);
     return r == 0 ? history_timeline_meet(f->db, origin, &f->watermark, err) : r;
 }
 
@@ -489,6 +495,12 @@ history_file_add(struct history_file *f, const struct history_row *row, struct e
 }
 
 int
+history_file_add_steps(struct history_file *f, const struct step_batch *batch, struct error *err)
+{
+    return history_steps_add(f->steps, batch, err);
+}
+
+int
 history_file_commit(struct history_file *f, int64_t revision, struct error *err)
 {
     int r;
@@ -539,12 +551,17 @@ int64_t
 history_file_drop(struct history_file *f, int64_t before_s, int64_t max_bytes, int64_t most,
                   struct error *err)
 {
+    int64_t steps;
     int r;
 
     if (max_bytes > 0 && history_file_bytes(f) > max_bytes)
         before_s = INT64_MAX;
     if (before_s == 0)
         return 0;
+    /* A user can make many steps, which must not take the place of anybody's attempts. */
+    steps = history_steps_drop(f->steps, before_s, most, err);
+    if (steps != 0)
+        return steps;
     (void)sqlite3_bind_int64(f->drop, 1, before_s);
     (void)sqlite3_bind_int64(f->drop, 2, most);
     r = sql_run(f->drop, err);

@@ -18,6 +18,7 @@
 struct error;
 struct history_file;
 struct history_row;
+struct step_batch;
 struct strbuf;
 
 /* The store to which the file belongs, at the time of opening. */
@@ -54,10 +55,12 @@ int history_file_follow(struct history_file *file, int64_t id, struct error *err
  */
 int history_file_begin(struct history_file *file, struct error *err);
 int history_file_add(struct history_file *file, const struct history_row *row, struct error *err);
+int history_file_add_steps(struct history_file *file, const struct step_batch *batch,
+                           struct error *err); /* history_steps.h */
 int history_file_commit(struct history_file *file, int64_t revision, struct error *err);
 void history_file_rollback(struct history_file *file);
 
-/* Deletes the oldest rows: those that ended before `before_s` (0: none), and as
+/* Deletes steps, and then the oldest rows: those that ended before `before_s` (0: none), and as
  * many as make the file small enough (0: any size); at most `most` rows.
  * Returns the number of deleted rows, or a negative errno.
  */

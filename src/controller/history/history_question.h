@@ -24,8 +24,14 @@ struct history_rights {
 
 struct task_list;
 
+/* A step in the order of a list. */
+struct history_step_place {
+    int64_t index, attempt, id;
+};
+
 enum history_sum {
     HISTORY_BY_NOTHING, /* rows */
+    HISTORY_STEPS,      /* no sum: the steps of a job */
     HISTORY_BY_ALL,     /* one sum over all */
     HISTORY_BY_ACCOUNT,
     HISTORY_BY_USER,
@@ -54,6 +60,8 @@ struct history_question {
     int64_t until_s;               /* ended before; 0: any */
     int64_t after_end_s, after_id; /* the last row of the page before */
     int64_t limit;
+    int64_t attempt;                      /* of steps; 0: any */
+    struct history_step_place after_step; /* the last one of the page before */
     bool with_members;   /* the rows of single nodes of an attempt, and not its own */
     uint64_t members;    /* bits, in history_row_record's order; 0: all */
     enum history_sum by; /* sums of days instead of rows */

@@ -11,6 +11,7 @@
 
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader.h"
+#include "controller/history/history_steps.h"
 #include "controller/store/write/serial_worker.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -108,7 +109,9 @@ work(struct serial_worker_task *task)
     if (a->question->by == HISTORY_BY_NOTHING) {
         history_reader_use_helpers(qs->reader, least(count_idle_cpus(), READERS - 1));
         a->result = history_reader_list(qs->reader, a->question, SLICE_US, &a->text, &a->err);
-    } else
+    } else if (a->question->by == HISTORY_STEPS)
+        a->result = history_step_page_print(qs->reader, a->question, &a->text, &a->err);
+    else
         a->result = history_reader_report(qs->reader, a->question, REPORT_US, &a->text, &a->err);
 }
 

@@ -6,16 +6,20 @@
 #include "controller/history/history_replica.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/history/history_file.h"
 #include "controller/store/engine/record_log.h"
+#include "lib/api/cluster/step_record.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -66,6 +70,19 @@ history_replica_read_row(struct arena *arena, const char *text, size_t length,
     return ret_row->object != NULL && ret_row->state != NULL;
 }
 
+bool
+history_replica_read_steps(struct arena *arena, const char *text, size_t length,
+                           struct step_batch *ret_batch)
+{
+    struct json *tree = json_parse(arena, text, length, NULL, NULL);
+
+    if (tree == NULL || record_normalize(&step_batch_record, arena, tree, NULL, NULL) < 0)
+        return false;
+    *ret_batch = (struct step_batch){0};
+    record_decode(&step_batch_record, arena, tree, ret_batch);
+    return step_batch_check(ret_batch, NULL) == 0;
+}
+
 /* ---- Reading ---- */
 
 struct catch_up {
@@ -92,11 +109,15 @@ add_record(int64_t id, const char *text, size_t length, void *context)
     struct catch_up *c = context;
     const struct arena_mark mark = arena_mark(c->arena);
     struct history_row row;
+    struct step_batch batch;
     int r = c->n == 0 ? history_file_begin(c->file, c->err) : 0;
 
     if (r < 0)
         return r;
-    if (history_replica_read_row(c->arena, text, length, &row)) {
+    if (history_replica_read_steps(c->arena, text, length, &batch)) {
+        r = history_file_add_steps(c->file, &batch, c->err);
+        r = r == -ENOENT || r == -EPROTO ? 0 : r;
+    } else if (history_replica_read_row(c->arena, text, length, &row)) {
         r = history_file_add(c->file, &row, c->err);
         c->rows += r > 0;
         if (r == -EPROTO) {
@@ -164,6 +185,24 @@ history_replica_keep(struct history_replica *replica, const struct history_row *
     record = &replica->records[replica->n_records++];
     record->key = arena_strdup(replica->arena, key);
     record->at_s = row->end_at_us / 1000000;
+    record->length = strlen(text);
+    record->text = arena_strndup(replica->arena, text, record->length);
+}
+
+void
+history_replica_keep_steps(struct history_replica *replica, const struct step_batch *batch,
+                           const char *text)
+{
+    struct log_record *record;
+    uint64_t number;
+
+    if (replica->log == NULL)
+        return;
+    random_bytes(&number, sizeof(number));
+    xgrow(replica->records, replica->n_records, replica->capacity);
+    record = &replica->records[replica->n_records++];
+    record->key = arena_printf(replica->arena, "%s/steps/%016" PRIx64, batch->pod_uid, number);
+    record->at_s = clock_real_us(&clock_system) / 1000000;
     record->length = strlen(text);
     record->text = arena_strndup(replica->arena, text, record->length);
 }

@@ -21,6 +21,7 @@ struct error;
 struct history_file;
 struct history_replica;
 struct history_row;
+struct step_batch;
 
 /* Life. `database`: URL of the store, or NULL. */
 void history_replica_free(struct history_replica *replica);
@@ -35,6 +36,8 @@ int history_replica_catch_up(struct history_replica *replica, struct history_fil
  */
 void history_replica_keep(struct history_replica *replica, const struct history_row *row,
                           const char *text, const char *key);
+void history_replica_keep_steps(struct history_replica *replica, const struct step_batch *batch,
+                                const char *text);
 int history_replica_append(struct history_replica *replica, struct history_file *file,
                            struct error *err);
 void history_replica_discard(struct history_replica *replica);
@@ -45,3 +48,7 @@ int history_replica_drop(struct history_replica *replica, int64_t before_s, stru
 /* The row of a text; false if it is none. */
 bool history_replica_read_row(struct arena *arena, const char *text, size_t length,
                               struct history_row *ret_row);
+
+/* The same of steps. */
+bool history_replica_read_steps(struct arena *arena, const char *text, size_t length,
+                                struct step_batch *ret_batch);

@@ -142,6 +142,23 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
      * here (history_replica.h).
      */
     "ALTER TABLE watermark ADD COLUMN followed INTEGER NOT NULL DEFAULT 0;",
+    /* Steps of jobs, also of running ones, by pod and id (history_steps.h); idx -1:
+     * none. `at`: when it was last seen. The record is JSON.
+     */
+    ("CREATE TABLE steps ("
+     " pod BLOB NOT NULL,"
+     " step INTEGER NOT NULL,"
+     " job INTEGER NOT NULL,"
+     " idx INTEGER NOT NULL,"
+     " attempt INTEGER NOT NULL,"
+     " uid INTEGER NOT NULL,"
+     " at INTEGER NOT NULL,"
+     " is_over INTEGER NOT NULL,"
+     " observed INTEGER NOT NULL,"
+     " record TEXT NOT NULL,"
+     " PRIMARY KEY (pod, step)) WITHOUT ROWID;"
+     "CREATE INDEX steps_by_job ON steps (job, idx, attempt, step);"
+     "CREATE INDEX steps_by_at ON steps (at);"),
 };
 
 static const struct schema_steps schema = {

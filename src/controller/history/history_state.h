@@ -39,6 +39,8 @@ struct history {
     struct history_questions *questions;
     struct store_watch *pods, *jobs;
     struct history_queue queue;
+    struct history_batch *batches; /* of steps, in no order */
+    size_t batch_bytes;
     struct map *unwritten; /* keys of rows that are not on the disk */
     size_t n_secrets;
     struct rescan rescan;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "controller/history/daily_usage.h"
+#include "controller/history/rows/daily_usage.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"

@@ -11,6 +11,7 @@
 #include "controller/history/history_index.h"
 #include "controller/history/history_replica.h"
 #include "controller/store/write/serial_worker.h"
+#include "lib/api/cluster/step_record.h"
 #include "lib/api/job/history_row.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -76,6 +77,13 @@ history_order_free(struct history_order *order)
     free(order->cluster);
     free(order->lost);
     history_queue_fini(&order->queue);
+    while (order->batches != NULL) {
+        struct history_batch *b = order->batches;
+
+        order->batches = b->next;
+        free(b->text);
+        free(b);
+    }
     strbuf_fini(&order->notice);
     free(order);
 }
@@ -151,6 +159,38 @@ add_all(struct history_writer *w, struct history_order *order)
     return r < 0 ? r : 0;
 }
 
+/* Whether other controllers need it: the figures of steps that go on come again. */
+static bool
+is_shared(const struct step_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->steps.count; i++)
+        if (batch->steps.items[i].end_at_us > 0
+            || batch->steps.items[i].observed_at_us <= batch->steps.items[i].start_at_us)
+            return true;
+    return batch->omitted > 0;
+}
+
+static int
+add_batches(struct history_writer *w, struct history_order *order)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct arena_mark mark = arena_mark(arena);
+
+    for (struct history_batch *b = order->batches; b != NULL; b = b->next) {
+        struct step_batch batch;
+
+        arena_rewind(arena, &mark);
+        b->result = history_replica_read_steps(arena, b->text, strlen(b->text), &batch)
+                        ? history_file_add_steps(w->file, &batch, &order->err)
+                        : -EINVAL;
+        if (b->result > 0 && is_shared(&batch))
+            history_replica_keep_steps(w->replica, &batch, b->text);
+        if (b->result < 0 && b->result != -ENOENT && b->result != -EINVAL && b->result != -EPROTO)
+            return b->result;
+    }
+    return 0;
+}
+
 static int
 write_queue(struct history_writer *w, struct history_order *order)
 {
@@ -158,6 +198,8 @@ write_queue(struct history_writer *w, struct history_order *order)
 
     if (r == 0)
         r = add_all(w, order);
+    if (r == 0)
+        r = add_batches(w, order);
     if (r == 0)
         r = history_replica_append(w->replica, w->file, &order->err);
     if (r == 0)

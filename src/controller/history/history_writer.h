@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/history/history.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -39,6 +40,17 @@ struct history_queue {
     size_t count, capacity;
 };
 
+/* Steps of one pod, as the text of a struct step_batch; `done` hears when they are on the
+ * disk, or that they are not.
+ */
+struct history_batch {
+    struct history_batch *next;
+    char *text;
+    int result; /* after the write: as of history_file_add_steps */
+    history_kept_fn *done;
+    void *context;
+};
+
 void history_queue_fini(struct history_queue *queue);
 
 /* Takes references and copies the texts, which may be NULL. */
@@ -55,6 +67,7 @@ struct history_order {
 
     /* Write. */
     struct history_queue queue;
+    struct history_batch *batches;
     int64_t revision; /* watermark after the write */
 
     /* Drop. */

@@ -123,6 +123,7 @@ extern const struct command reset_command;
 extern const struct command script_command;
 extern const struct command show_command;
 extern const struct command status_command;
+extern const struct command steps_command;
 extern const struct command taint_command;
 extern const struct command top_command;
 extern const struct command timeline_command;

@@ -61,6 +61,7 @@ is_routine(const struct request *q)
     if (q->principal->type != PRINCIPAL_AGENT)
         return false;
     return q->route.subresource == SUBRESOURCE_STATUS || q->route.subresource == SUBRESOURCE_USAGE
+           || q->route.subresource == SUBRESOURCE_STEPS
            || q->route.subresource == SUBRESOURCE_REQUESTS
            || (q->route.kind != NULL && q->route.kind->routine_verbs & VERB_BIT(q->route.verb));
 }

@@ -35,6 +35,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_RESET] = "reset",
     [SUBRESOURCE_SCRIPT] = "script",
     [SUBRESOURCE_START] = "start",
+    [SUBRESOURCE_STEPS] = "steps",
     [SUBRESOURCE_USAGE] = "usage",
     [SUBRESOURCE_WHY] = "why",
 };

@@ -333,7 +333,8 @@ fail(struct request *q, int r, const struct error *err)
 bool
 summary_history_is_asked(const char *path)
 {
-    return strcmp(path, "/kiln/v1/history") == 0 || strcmp(path, "/kiln/v1/history/report") == 0;
+    return strcmp(path, "/kiln/v1/history") == 0 || strcmp(path, "/kiln/v1/history/report") == 0
+           || strcmp(path, "/kiln/v1/steps") == 0;
 }
 
 void
@@ -345,6 +346,10 @@ summary_history(struct request *q, const char *path, const struct parameter *par
     struct error err = {0};
     int r;
 
+    if (strcmp(path, "/kiln/v1/steps") == 0) {
+        summary_steps(q, parameters, count);
+        return;
+    }
     *i = (struct history_inquiry){.q = q};
     if (!summary_check(q) || !read_question(i, parameters, count, is_report)) {
         request_finish(q);

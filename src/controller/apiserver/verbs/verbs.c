@@ -7,6 +7,7 @@
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/apiserver/summary/summary.h"
 #include "controller/apiserver/verbs/agent_relay.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
@@ -103,6 +104,8 @@ find_verb(const struct route *route)
         return verb_reset;
     case SUBRESOURCE_START:
         return verb_start_gang;
+    case SUBRESOURCE_STEPS:
+        return verb_report_steps;
     case SUBRESOURCE_USAGE:
         return verb_report_usage;
     case SUBRESOURCE_WHY:

@@ -426,7 +426,7 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
     p.file = NULL;
     ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
     ck_assert_int_eq(sql_exec(db,
-                              "DROP TABLE epochs; DROP TABLE monthly;"
+                              "DROP TABLE epochs; DROP TABLE monthly; DROP TABLE steps;"
                               "ALTER TABLE watermark DROP COLUMN followed;"
                               "ALTER TABLE attempts DROP COLUMN read_bytes;"
                               "ALTER TABLE attempts DROP COLUMN written_bytes;"

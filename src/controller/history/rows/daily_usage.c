@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/history/daily_usage.h"
+#include "controller/history/rows/daily_usage.h"
 
 #include <stdlib.h>
 #include <string.h>

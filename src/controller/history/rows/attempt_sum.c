@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/history/attempt_sum.h"
+#include "controller/history/rows/attempt_sum.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_step_page.c - the steps of a job as JSON, by index, attempt and id */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/history/history_question.h"
+#include "controller/history/history_reader.h"
+#include "controller/history/history_reader_state.h"
+#include "controller/history/history_steps.h"
+#include "controller/history/history_values.h"
+#include "controller/store/engine/sql.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+/* In the order of the index. */
+#define ROWS                                                                           \
+    "SELECT idx, attempt, step, record, pod, observed FROM steps"                      \
+    " WHERE job = ?1 AND (idx, attempt, step) > (?2, ?3, ?4) AND (?5 < 0 OR uid = ?5)" \
+    " AND (?6 < 0 OR idx = ?6) AND (?7 = 0 OR attempt = ?7) ORDER BY idx, attempt, step"
+#define OF_POD "SELECT record FROM steps WHERE pod = ?1 AND step = -1"
+
+struct step_page {
+    const struct history_question *question;
+    sqlite3_stmt *rows, *of_pod;
+    struct strbuf owner;   /* the members of the pod's record, without braces */
+    struct strbuf omitted; /* elements of metadata.omitted */
+    int64_t idx, attempt;  /* of the owner */
+    bool has_owner;
+    int64_t shown;
+};
+
+/* The members of an object: its text without the braces. */
+static void
+set_members(struct strbuf *out, const char *object)
+{
+    const size_t length = object != NULL ? strlen(object) : 0;
+
+    strbuf_truncate(out, 0);
+    if (length > 2)
+        strbuf_add(out, object + 1, length - 2);
+}
+
+static void
+take_owner(struct step_page *p, const char *record, int64_t idx, int64_t attempt)
+{
+    set_members(&p->owner, record);
+    p->idx = idx;
+    p->attempt = attempt;
+    p->has_owner = true;
+}
+
+/* A page may begin behind the row of the pod. */
+static void
+find_owner(struct step_page *p, int64_t idx, int64_t attempt)
+{
+    if (p->has_owner && p->idx == idx && p->attempt == attempt)
+        return;
+    (void)sqlite3_bind_value(p->of_pod, 1, sqlite3_column_value(p->rows, 4));
+    take_owner(p,
+               sqlite3_step(p->of_pod) == SQLITE_ROW
+                   ? (const char *)sqlite3_column_text(p->of_pod, 0)
+                   : NULL,
+               idx, attempt);
+    (void)sqlite3_reset(p->of_pod);
+}
+
+static void
+note_omitted(struct step_page *p, int64_t omitted)
+{
+    if (omitted > 0)
+        strbuf_printf(&p->omitted, "%s{%s%s\"steps\":%" PRId64 "}",
+                      p->omitted.length > 0 ? "," : "", p->owner.text,
+                      p->owner.length > 0 ? "," : "", omitted);
+}
+
+static void
+print_row(struct step_page *p, struct strbuf *out)
+{
+    const int64_t idx = sqlite3_column_int64(p->rows, 0);
+    const int64_t attempt = sqlite3_column_int64(p->rows, 1);
+    const char *record = (const char *)sqlite3_column_text(p->rows, 3);
+
+    if (sqlite3_column_int64(p->rows, 2) == HISTORY_STEP_OF_POD) {
+        take_owner(p, record, idx, attempt);
+        note_omitted(p, sqlite3_column_int64(p->rows, 5));
+        return;
+    }
+    find_owner(p, idx, attempt);
+    strbuf_printf(out, "%s{%s%s%s", p->shown++ > 0 ? "," : "", p->owner.text,
+                  p->owner.length > 0 ? "," : "", record + 1);
+}
+
+static void
+bind(const struct step_page *p)
+{
+    const struct history_question *q = p->question;
+
+    (void)sqlite3_bind_int64(p->rows, 1, q->job_id);
+    (void)sqlite3_bind_int64(p->rows, 2, q->after_step.index);
+    (void)sqlite3_bind_int64(p->rows, 3, q->after_step.attempt);
+    (void)sqlite3_bind_int64(p->rows, 4, q->after_step.id);
+    (void)sqlite3_bind_int64(p->rows, 5, q->rights.is_all ? -1 : q->rights.uid);
+    (void)sqlite3_bind_int64(p->rows, 6, q->has_index ? q->index : -1);
+    (void)sqlite3_bind_int64(p->rows, 7, q->attempt);
+}
+
+static int
+print_rows(struct history_reader *r, struct step_page *p, struct strbuf *out, struct error *err)
+{
+    struct history_step_place last = p->question->after_step;
+    int step;
+
+    bind(p);
+    while ((step = sqlite3_step(p->rows)) == SQLITE_ROW && p->shown < p->question->limit) {
+        print_row(p, out);
+        last.index = sqlite3_column_int64(p->rows, 0);
+        last.attempt = sqlite3_column_int64(p->rows, 1);
+        last.id = sqlite3_column_int64(p->rows, 2);
+    }
+    if (step != SQLITE_ROW && step != SQLITE_DONE)
+        return sql_error(r->db, err);
+    strbuf_add_char(out, ']');
+    if (step == SQLITE_ROW || p->omitted.length > 0) {
+        strbuf_add_text(out, ",\"metadata\":{");
+        if (step == SQLITE_ROW)
+            strbuf_printf(out, "\"continue\":\"%" PRId64 ".%" PRId64 ".%" PRId64 "\"", last.index,
+                          last.attempt, last.id);
+        if (p->omitted.length > 0)
+            strbuf_printf(out, "%s\"omitted\":[%s]", step == SQLITE_ROW ? "," : "",
+                          p->omitted.text);
+        strbuf_add_char(out, '}');
+    }
+    strbuf_add_char(out, '}');
+    return 0;
+}
+
+int
+history_step_page_print(struct history_reader *r, const struct history_question *q,
+                        struct strbuf *out, struct error *err)
+{
+    struct step_page p = {.question = q};
+    int result;
+
+    strbuf_init(&p.owner);
+    strbuf_init(&p.omitted);
+    strbuf_add_text(out, "{\"apiVersion\":\"kiln.hpc/v1\",\"kind\":\"StepList\",\"items\":[");
+    result = history_reader_prepare(r, ROWS, &p.rows, err);
+    if (result == 0)
+        result = history_reader_prepare(r, OF_POD, &p.of_pod, err);
+    if (result == 0)
+        result = print_rows(r, &p, out, err);
+    history_reader_release(r, p.rows);
+    history_reader_release(r, p.of_pod);
+    strbuf_fini(&p.owner);
+    strbuf_fini(&p.omitted);
+    return result;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_steps.h"
+
+#include <check.h>
+#include <errno.h>
+
+#include "controller/history/history_replica.h"
+#include "lib/api/cluster/step_record.h"
+#include "lib/json/record.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/history/history_place.h"
+
+static struct step_record
+step_of(int64_t id, int64_t observed_us)
+{
+    return (struct step_record){
+        .id = id,
+        .name = "hostname",
+        .tasks = 1,
+        .start_at_us = NOON,
+        .observed_at_us = observed_us,
+        .state = "Running",
+    };
+}
+
+static struct step_record
+ended(int64_t id, int64_t at_us)
+{
+    static const int64_t seven = 7;
+    struct step_record s = step_of(id, at_us);
+
+    s.end_at_us = at_us;
+    s.state = "Failed";
+    s.exit_code = &seven;
+    return s;
+}
+
+/* Of job 17 on n1, by alice, uid 1000. */
+static struct step_batch
+batch_of(struct step_record *steps, uint32_t n)
+{
+    struct step_batch b = {
+        .pod = "job-17-0",
+        .pod_uid = "11111111-0000-4000-8000-000000000017",
+        .node = "n1",
+        .job_id = 17,
+        .attempt = 1,
+        .user = "alice",
+        .uid = 1000,
+    };
+
+    b.steps.items = steps;
+    b.steps.count = n;
+    return b;
+}
+
+static int
+put(struct place *p, const struct step_batch *batch)
+{
+    int r;
+
+    ck_assert_int_eq(history_file_begin(p->file, NULL), 0);
+    r = history_file_add_steps(p->file, batch, NULL);
+    ck_assert_int_eq(history_file_commit(p->file, 0, NULL), 0);
+    return r;
+}
+
+static struct json *
+ask_steps(struct place *p, const struct history_question *q)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct history_reader *reader = NULL;
+    struct json *tree;
+
+    ck_assert_int_eq(history_reader_open(p->path, 0, &reader, NULL), 0);
+    ck_assert_int_eq(history_step_page_print(reader, q, &text, NULL), 0);
+    history_reader_close(reader);
+    tree = json_parse(p->arena, text.text, text.length, NULL, NULL);
+    ck_assert_ptr_nonnull(tree);
+    return tree;
+}
+
+static const struct history_question of_job = {
+    .by = HISTORY_STEPS,
+    .rights = {.is_all = true},
+    .job_id = 17,
+    .limit = 100,
+    .after_step = {.index = -2},
+};
+
+static struct json *
+items(struct place *p)
+{
+    return json_get(ask_steps(p, &of_job), "items");
+}
+
+START_TEST(a_step_comes_back_with_its_owner)
+{
+    struct place p;
+    struct step_record step = ended(3, NOON + 5000000);
+    struct step_batch batch = batch_of(&step, 1);
+    const struct json *item;
+
+    place_init(&p);
+    ck_assert_int_eq(put(&p, &batch), 1);
+    item = json_at(items(&p), 0);
+
+    ck_assert_int_eq(json_get_int(item, "step", -1), 3);
+    ck_assert_int_eq(json_get_int(item, "job", 0), 17);
+    ck_assert_int_eq(json_get_int(item, "exitCode", 0), 7);
+    ck_assert_str_eq(json_get_text(item, "user"), "alice");
+    ck_assert_str_eq(json_get_text(item, "podUid"), batch.pod_uid);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_batch_that_comes_twice_or_late_changes_nothing)
+{
+    struct place p;
+    struct step_record begun = step_of(0, NOON), later = step_of(0, NOON + 9000000);
+    struct step_record end = ended(0, NOON + 5000000);
+    struct step_batch first = batch_of(&begun, 1), second = batch_of(&later, 1);
+    struct step_batch third = batch_of(&end, 1);
+
+    place_init(&p);
+    ck_assert_int_eq(put(&p, &second), 1);
+    ck_assert_int_eq(put(&p, &second), 0);
+    ck_assert_int_eq(put(&p, &first), 0);
+    ck_assert_str_eq(json_get_text(json_at(items(&p), 0), "state"), "Running");
+    ck_assert_int_eq(put(&p, &third), 1);
+    ck_assert_int_eq(put(&p, &second), 0);
+
+    ck_assert_uint_eq(json_count(items(&p)), 1);
+    ck_assert_str_eq(json_get_text(json_at(items(&p), 0), "state"), "Failed");
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(the_owner_of_a_pod_that_is_gone_is_in_its_row_if_it_was_on_the_node)
+{
+    struct place p;
+    struct step_record step = ended(0, NOON);
+    struct step_batch batch = batch_of(&step, 1), other = batch;
+    struct history_row row;
+
+    place_init(&p);
+    row = row_of(&p, 17);
+    batch.is_of_row = other.is_of_row = true;
+    batch.job_id = other.job_id = 0;
+    batch.user = other.user = NULL;
+    other.node = "n2";
+    ck_assert_int_eq(put(&p, &batch), -ENOENT);
+    ck_assert_int_eq(add(&p, &row, 117), 1);
+
+    ck_assert_int_eq(put(&p, &other), -ENOENT);
+    ck_assert_uint_eq(json_count(items(&p)), 0);
+    ck_assert_int_eq(put(&p, &batch), 1);
+    ck_assert_str_eq(json_get_text(json_at(items(&p), 0), "user"), "alice");
+    ck_assert_str_eq(json_get_text(json_at(items(&p), 0), "jobUid"), row.job_uid);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(only_the_owner_and_administrators_see_steps)
+{
+    struct place p;
+    struct step_record step = ended(0, NOON);
+    struct step_batch batch = batch_of(&step, 1);
+    struct history_question question = of_job;
+
+    place_init(&p);
+    ck_assert_int_eq(put(&p, &batch), 1);
+    question.rights = (struct history_rights){.uid = 1000, .user = "alice"};
+    ck_assert_uint_eq(json_count(json_get(ask_steps(&p, &question), "items")), 1);
+    question.rights = (struct history_rights){.uid = 1001, .user = "bob"};
+    ck_assert_uint_eq(json_count(json_get(ask_steps(&p, &question), "items")), 0);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(pages_have_all_steps_once_and_each_its_owner)
+{
+    struct place p;
+    struct step_record steps[5];
+    struct step_batch batch = batch_of(steps, 5);
+    struct history_question question = of_job;
+    int64_t seen = 0;
+
+    place_init(&p);
+    for (int i = 0; i < 5; i++)
+        steps[i] = ended(i, NOON);
+    batch.omitted = 12;
+    ck_assert_int_eq(put(&p, &batch), 1);
+    question.limit = 2;
+    for (unsigned pages = 0; pages < 4; pages++) {
+        const struct json *answer = ask_steps(&p, &question);
+        const struct json *page = json_get(answer, "items");
+        const char *next = json_path_text(answer, "metadata.continue");
+
+        for (uint32_t i = 0; i < json_count(page); i++) {
+            ck_assert_int_eq(json_get_int(json_at(page, i), "step", -1), seen++);
+            ck_assert_str_eq(json_get_text(json_at(page, i), "user"), "alice");
+        }
+        if (pages == 0)
+            ck_assert_int_eq(
+                json_get_int(json_at(json_get(json_get(answer, "metadata"), "omitted"), 0), "steps",
+                             0),
+                12);
+        if (next == NULL)
+            break;
+        ck_assert_int_eq(sscanf(next, "%" SCNd64 ".%" SCNd64 ".%" SCNd64,
+                                &question.after_step.index, &question.after_step.attempt,
+                                &question.after_step.id),
+                         3);
+    }
+    ck_assert_int_eq(seen, 5);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_file_that_is_too_large_loses_steps_and_no_attempt)
+{
+    struct place p;
+    struct step_record step = ended(0, NOON);
+    struct step_batch batch = batch_of(&step, 1);
+    struct history_row row;
+
+    place_init(&p);
+    row = row_of(&p, 17);
+    ck_assert_int_eq(add(&p, &row, 117), 1);
+    ck_assert_int_eq(put(&p, &batch), 1);
+
+    ck_assert_int_eq(history_file_drop(p.file, 0, 1, 100, NULL), 2); /* with that of the pod */
+    ck_assert_uint_eq(json_count(items(&p)), 0);
+    ck_assert_uint_eq(json_count(ask(&p, &everything, NULL)), 1);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_batch_is_shared_as_text_and_is_no_row)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct step_record step = ended(4, NOON);
+    struct step_batch batch = batch_of(&step, 1), back;
+    struct history_row row;
+
+    json_print(record_encode(&step_batch_record, arena, &batch), &text);
+    ck_assert(history_replica_read_steps(arena, text.text, text.length, &back));
+    ck_assert_int_eq(back.steps.items[0].id, 4);
+    ck_assert_int_eq(back.job_id, 17);
+    ck_assert(!history_replica_read_row(arena, text.text, text.length, &row));
+
+    step.id = STEP_RECORDS_MOST;
+    strbuf_truncate(&text, 0);
+    json_print(record_encode(&step_batch_record, arena, &batch), &text);
+    ck_assert(!history_replica_read_steps(arena, text.text, text.length, &back));
+}
+END_TEST
+
+SUITE("history_steps", a_step_comes_back_with_its_owner,
+      a_batch_that_comes_twice_or_late_changes_nothing,
+      the_owner_of_a_pod_that_is_gone_is_in_its_row_if_it_was_on_the_node,
+      only_the_owner_and_administrators_see_steps, pages_have_all_steps_once_and_each_its_owner,
+      a_file_that_is_too_large_loses_steps_and_no_attempt, a_batch_is_shared_as_text_and_is_no_row)
