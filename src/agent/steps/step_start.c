@@ -145,7 +145,7 @@ open_cgroup(const struct agent_step *e)
 
 /* 1: the kernel cannot do it, and nothing has happened. */
 static int
-spawn_in_cgroup(struct agent_step *e, int input, char *const envp[], struct error *err)
+spawn_in_cgroup(struct agent_step *e, int input, int figures, char *const envp[], struct error *err)
 {
     struct steps *s = e->job->steps;
     CLEANUP_FD int cgroup_fd = open_cgroup(e);
@@ -157,15 +157,16 @@ spawn_in_cgroup(struct agent_step *e, int input, char *const envp[], struct erro
 
     if (cgroup_fd < 0)
         return 1;
-    r = spawn_into(cgroup_fd,
-                   &(struct spawn_program){
-                       .path = s->program,
-                       .arguments = (char *[]){name, NULL},
-                       .environment = envp,
-                       .fds = {{e->connection->fd, 0}, {input, 1}, {null, 2}},
-                       .n_fds = 3,
-                   },
-                   &pid, &forked);
+    r = spawn_into(
+        cgroup_fd,
+        &(struct spawn_program){
+            .path = s->program,
+            .arguments = (char *[]){name, NULL},
+            .environment = envp,
+            .fds = {{e->connection->fd, 0}, {input, 1}, {figures >= 0 ? figures : null, 2}},
+            .n_fds = 3,
+        },
+        &pid, &forked);
     if (r == 0)
         return child_watch(s->s.agent->loop, pid, step_end_of_child, e, &e->child, err);
     (void)cgroup_remove_inner(e->cgroup, NULL);
@@ -188,7 +189,7 @@ spawn(struct agent_step *e, int input, int figures, struct error *err)
         .envp = envp,
         .fds = {e->connection->fd, input, figures},
     };
-    int r = spawn_in_cgroup(e, input, envp, err);
+    int r = spawn_in_cgroup(e, input, figures, envp, err);
 
     if (r > 0) {
         envp[2] = NULL;

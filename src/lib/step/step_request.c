@@ -73,6 +73,7 @@ static const struct field request_fields[] = {
     STRING("distribution", step_request, distribution, 0),
     STRING("cpuBind", step_request, cpu_bind, 0),
     STRING("mpi", step_request, mpi, 0),
+    INT64("timeLimitSeconds", step_request, time_limit_s, 0),
 };
 static const struct record request_record = {
     .name = "StepRequest",
@@ -141,6 +142,7 @@ check_numbers(const struct step_request *q, struct error *err)
         {"jobTasks", q->job_tasks, STEP_TASKS_MOST},
         {"jobCPUsPerTask", q->job_cpus_per_task, STEP_CPUS_MOST},
         {"firstNode", q->first_node, INT32_MAX},
+        {"timeLimitSeconds", q->time_limit_s, STEP_SECONDS_MOST},
     };
     int r = 0;
 

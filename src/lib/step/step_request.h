@@ -29,6 +29,7 @@ struct strbuf;
 #define STEP_TASKS_MOST         65536
 #define STEP_NODES_MOST         512
 #define STEP_CPUS_MOST          1024 /* of one task */
+#define STEP_SECONDS_MOST       (INT64_C(10) * 365 * 24 * 3600)
 #define STEP_PATTERN_MOST       4096
 
 /* A soft limit of krun's own process, which its tasks inherit up to the hard
@@ -95,6 +96,9 @@ struct step_request {
 
     /* How tasks find each other: "none", "pmi1"; NULL: PMI-1 if that is possible. */
     const char *mpi;
+
+    /* Krun ends the tasks then; for the record of the step. 0: no limit of its own. */
+    int64_t time_limit_s;
 };
 
 /* Adds the JSON text. Never fails: a request that is too large is refused where
