@@ -287,8 +287,7 @@ finish(struct step *s)
         step_output_give_up(s);
     if (s->n_outputs == 0 && !s->has_ended) {
         s->has_ended = true;
-        step_frame_add(&s->link.out,
-                       &(struct step_frame){.type = STEP_FRAME_END, .task = STEP_ALL_TASKS});
+        step_result_send(s);
         step_link_flush(s);
     }
     return -1;

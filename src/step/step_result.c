@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
 #include "step/step_state.h"
 
 #define PAGE 4096
@@ -38,6 +39,21 @@ void
 step_result_end(struct step *s)
 {
     s->figures->flags |= STEP_FIGURES_OVER;
+}
+
+/* Of a step on several nodes krun adds them, and tells the step manager. */
+void
+step_result_send(struct step *s)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    step_figures_format(s->figures, &text);
+    step_frame_add(&s->link.out, &(struct step_frame){
+                                     .type = STEP_FRAME_END,
+                                     .task = STEP_ALL_TASKS,
+                                     .payload = text.text,
+                                     .length = text.length,
+                                 });
 }
 
 /* Krun ends the tasks at the time limit, which begins after the step has. */

@@ -112,6 +112,7 @@ struct rusage;
 void step_result_open(struct step *s);
 void step_result_begin(struct step *s);
 void step_result_end(struct step *s);
+void step_result_send(struct step *s);
 void step_result_note_signal(struct step *s);
 void step_result_add_exit(struct step *s, const struct step_exit *end);
 void step_result_add_usage(struct step *s, const struct rusage *usage);

@@ -81,6 +81,7 @@ n2 0 n2
 0 1 2 3 4 5 "
 
 job 2>/dev/null <<'S'
+echo "$KILN_JOB_ID" >jobid
 krun sh -c 'exit $KILN_PROCID' 2>ends
 echo $?
 grep -c "Exited with exit code" ends
@@ -90,6 +91,26 @@ is "the exit code is the highest of all nodes, and a step larger than the job is
     "$(sed 's/.*More processors.*/refused/' "$home/out")" "5
 5
 refused"
+
+# What the tasks on n2 and n3 did is in the record, which the agent of n1 keeps.
+job <<'S'
+echo "$KILN_JOB_ID" >jobid2
+krun -N 2 -n 2 -r 1 sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit $((KILN_PROCID + 3))'
+krun -n 6 sleep 60 & sleep 2; kill -9 $!; wait
+S
+recorded() {
+    as kilntest1 kctl --no-wait steps -o json "$(cat "$home/$1")" | jq -c "$2" >"$cluster/steps"
+    [ "$(cat "$cluster/steps")" = "$3" ]
+}
+ok "a step of several nodes has a record with the highest exit code of all" wait_for 30 recorded jobid \
+    '.items | map([.step, .state, .exitCode, .nodes, .nodeCount, .tasks, .cpus])' \
+    '[[0,"Failed",5,"n[1-3]",3,6,6]]' || note "$(cat "$cluster/steps")"
+ok "... and with what its tasks used, also if none of them ran on the first node" \
+    wait_for 30 recorded jobid2 '.items[0] | [.state, .exitCode, .nodes,
+        .cpuUserMicros + .cpuSystemMicros > 20000, .peakMemoryBytes > 100000]' \
+    '["Failed",4,"n[2-3]",true,true]' || note "$(cat "$cluster/steps")"
+ok "a step whose krun was killed was cancelled" wait_for 30 recorded jobid2 \
+    '.items[1] | [.state, .nodeCount]' '["Cancelled",3]' || note "$(cat "$cluster/steps")"
 
 job <<'S'
 head -c 8000000 /dev/urandom >big

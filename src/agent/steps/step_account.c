@@ -304,7 +304,7 @@ step_account_end(struct agent_step *e)
     add_cgroup_usage(e, &o);
     if (held == NULL)
         end_record(e, &o, is_told);
-    else if (is_told)
+    else if (is_told && !held->has_figures)
         held->figures = o;
 }
 
@@ -315,12 +315,16 @@ step_account_fail(const struct agent_step *e)
     end_record(e, &(struct step_figures){.version = 0}, false);
 }
 
-/* The tasks of this node may end a little later. */
+/* A krun that was killed, or is of an earlier release, tells nothing: then there are the
+ * figures of the tasks of this node, which may end a little later.
+ */
 void
 step_account_end_held(struct agent_step *e)
 {
-    if (find_step(&e->job->running, e->id) == NULL)
-        end_record(e, &e->figures, e->figures.version != 0);
+    if (!e->has_figures && find_step(&e->job->running, e->id) != NULL)
+        return;
+    e->figures.flags |= STEP_FIGURES_BEGAN;
+    end_record(e, &e->figures, e->figures.version != 0);
 }
 
 void

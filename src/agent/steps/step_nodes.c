@@ -31,6 +31,7 @@
 #include "lib/loop/fdwatch.h"
 #include "lib/step/byte_text.h"
 #include "lib/step/step_channel.h"
+#include "lib/step/step_figures.h"
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
 #include "lib/step/step_info.h"
@@ -38,6 +39,7 @@
 #include "lib/step/step_order.h"
 
 #define HOSTS_MOST       (1u << 20) /* bytes of a host file */
+#define LAST_BYTES       1024       /* of krun on a connection that it only holds */
 #define HELD_MOST        4096u      /* steps of a job that have a connection here */
 #define STEP_ID_MOST     INT32_MAX  /* of a grant, which a user may have made up */
 #define ENVIRONMENT_MOST (4u << 20)
@@ -193,6 +195,28 @@ step_nodes_answer(const struct steps *s, struct step_channel *connection,
 
 /* ---- The step manager ---- */
 
+/* Krun's last words; all of them came with one write. */
+static void
+receive_figures(struct agent_step *e)
+{
+    struct step_reader in = {0};
+    struct step_frame f;
+    ssize_t n;
+
+    do {
+        size_t room;
+        char *at = step_reader_space(&in, &room);
+
+        n = step_channel_receive(e->connection, at, room);
+        if (n > 0)
+            step_reader_add(&in, (size_t)n);
+    } while (n > 0 && step_channel_has_bytes(e->connection) && step_reader_left(&in) < LAST_BYTES);
+    if (step_reader_next(&in, &f) == 1 && f.type == STEP_FRAME_END
+        && step_figures_parse(f.payload, f.length, &e->figures) == 0)
+        e->has_figures = true;
+    step_reader_fini(&in);
+}
+
 static void
 on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
 {
@@ -200,6 +224,7 @@ on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
     struct step_job *job = e->job;
 
     job->n_held--;
+    receive_figures(e);
     step_account_end_held(e);
     agent_step_free(e);
     step_queue_try_first(job);

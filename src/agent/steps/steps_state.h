@@ -112,7 +112,8 @@ struct agent_step {
 
     /* For its record. */
     uint64_t cpu_user_us, cpu_system_us; /* of its cgroup, at its end */
-    struct step_figures figures;         /* of phase HELD: of the tasks on this node */
+    struct step_figures figures;         /* of phase HELD: of the tasks on this node, or */
+    bool has_figures;                    /* of all nodes, by krun */
 };
 
 /* steps.c. Free takes the step out of its list. */

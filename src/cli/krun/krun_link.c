@@ -148,6 +148,33 @@ krun_link_next(struct krun_link *l, struct step_frame *ret_frame)
     return step_reader_next(&l->in, ret_frame);
 }
 
+/* A kiln-step of an earlier release tells no figures. */
+bool
+krun_link_take_end(struct krun_link *l, const struct step_frame *f)
+{
+    if (l->has_ended)
+        return false;
+    l->has_ended = true;
+    (void)step_figures_parse(f->payload, f->length, &l->figures);
+    return true;
+}
+
+void
+krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct step_figures sum = {0};
+
+    for (unsigned i = 0; i < n; i++)
+        if (links[i].figures.version != 0)
+            step_figures_add(&sum, &links[i].figures);
+    if (sum.version == 0)
+        return;
+    step_figures_format(&sum, &text);
+    krun_link_add(manager, STEP_FRAME_END, text.text, text.length);
+    krun_link_flush(manager);
+}
+
 int
 krun_link_wait(struct krun_link *l, struct step_frame *ret_frame, struct error *err)
 {

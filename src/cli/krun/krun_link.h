@@ -12,6 +12,7 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/step/step_channel.h"
+#include "lib/step/step_figures.h"
 #include "lib/step/step_frames.h"
 
 struct error;
@@ -27,7 +28,8 @@ struct krun_link {
     struct step_receive_window windows[STEP_STREAMS];
     size_t owed[STEP_STREAMS]; /* received and not credited */
     bool is_accepted, has_ended, is_lost;
-    const char *node; /* for messages; NULL: the own one */
+    struct step_figures figures; /* of the tasks there, when they have ended */
+    const char *node;            /* for messages; NULL: the own one */
 };
 
 /* Life. Open takes the descriptor; the keys are NULL on the own node. */
@@ -50,6 +52,12 @@ bool krun_link_is_flushed(const struct krun_link *l);
  */
 void krun_link_receive(struct krun_link *l);
 int krun_link_next(struct krun_link *l, struct step_frame *ret_frame);
+
+/* Take_end returns whether it is the first END of the link. Tell_ends sends the figures of all
+ * links to the step manager, for its record of the step.
+ */
+bool krun_link_take_end(struct krun_link *l, const struct step_frame *f);
+void krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n);
 
 /* Waits for one frame, while nothing else happens: for questions before a step. */
 int krun_link_wait(struct krun_link *l, struct step_frame *ret_frame, struct error *err);

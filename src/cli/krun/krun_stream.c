@@ -262,8 +262,7 @@ take_frame(struct krun_stream *s, struct krun_link *l, const struct step_frame *
     case STEP_FRAME_EXIT:
         return take_exit(s, l, f);
     case STEP_FRAME_END:
-        s->n_ended += !l->has_ended;
-        l->has_ended = true;
+        s->n_ended += krun_link_take_end(l, f);
         return 0;
     case STEP_FRAME_BEAT:
         return 0;
@@ -513,6 +512,8 @@ krun_stream_run(struct krun_stream *s, struct error *err)
         if (r < 0)
             return r;
     }
+    if (!s->is_stopped && s->has_manager)
+        krun_link_tell_ends(&s->manager, s->links, s->n_links);
     return s->is_stopped ? -ECANCELED : 0;
 }
 

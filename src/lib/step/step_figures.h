@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define STEP_FIGURES_FD      2 /* of kiln-step, when it starts */
@@ -34,3 +35,12 @@ struct step_figures {
     uint64_t cpu_user_us, cpu_system_us; /* of processes that have ended */
     uint64_t peak_memory_bytes;          /* of one of these */
 };
+
+/* As text, from kiln-step to krun and from krun to the step manager, as the payload of END.
+ * Parse returns -EBADMSG. Add makes those of a step of those of its nodes; a sum begins
+ * as zero.
+ */
+struct strbuf;
+void step_figures_format(const struct step_figures *figures, struct strbuf *out);
+int step_figures_parse(const char *text, size_t length, struct step_figures *ret_figures);
+void step_figures_add(struct step_figures *sum, const struct step_figures *one);

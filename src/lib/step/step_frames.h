@@ -13,7 +13,8 @@
  *   krun -> kiln-step  SIGNAL  for one task or all
  *   krun -> kiln-step  SIZE    the terminal of task 0 has so many rows and columns now
  *   kiln-step -> krun  EXIT    a task has ended
- *   kiln-step -> krun  END     all tasks have ended and all their output was sent; JSON
+ *   kiln-step -> krun  END     all tasks have ended and all their output was sent; what they
+ *                              used (step_figures.h)
  *   both ways          BEAT    nothing, so that silence means a lost peer
  *
  * In a job of several nodes, krun first asks for their agents, and the step manager, the
@@ -25,6 +26,7 @@
  *   manager -> krun    NEED    was the answer to an earlier HELLO without it
  *   manager -> krun    GRANT   the step's id, and its tasks and CPUs on each node; krun
  *                              keeps the connection as long as it has the CPUs
+ *   krun -> manager    END     all nodes have ended; what they used together
  *   krun -> agent      GRANT   the same, to the agent of each node, before HELLO
  *   krun -> kiln-step  START   all nodes have accepted the step
  *
