@@ -11,7 +11,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need munged kiln-controller kiln-agent kiln-step ksub kctl krun jq
+need munged kiln-controller kiln-agent kiln-step ksub kctl krun jq curl
 if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
     skip_all "only root can make users"
 fi
@@ -50,4 +50,85 @@ ok "and the CPU time and memory that they used" has_steps "$id" '.items[4]
     | (.cpuUserMicros + .cpuSystemMicros > 10000) and .peakMemoryBytes > 100000'
 as kilntest1 kctl steps "$id" >"$cluster/table" 2>&1
 like "kctl steps prints them" "$(cat "$cluster/table")" "$id.1 +seven +Failed +7 +1 +1 +n1"
+is "nobody else sees them" \
+    "$(as kilntest2 kctl --no-wait steps -o json "$id" | jq '.items | length') $(admin steps -o json "$id" |
+        jq '.items | length')" "0 6"
+
+# A user who speaks for the node.
+start proxy as kilntest1 kctl proxy --port 0
+wait_for 10 grep -q "http://" "$cluster/log/proxy"
+url=$(grep -o 'http://.*' "$cluster/log/proxy" | head -n 1)
+is "no user reports steps, also not the owner of the job" "$(curl -s -o "$cluster/answer" -w '%{http_code}' \
+    -H 'Content-Type: application/json' -d '{"pods":[]}' "$url/api/v1/nodes/n1/steps")" 403
+stop proxy
+
+# The job has a step of each attempt.
+as kilntest1 kctl requeue "$id" --yes >/dev/null 2>&1 || as kilntest1 kctl requeue "$id" >/dev/null
+ok "a requeued job has the steps of each attempt, and what ran then was cancelled" wait_for 60 has_steps "$id" \
+    '(.items | map(select(.attempt == 1)) | length == 6 and .[5].state == "Cancelled")
+        and (.items | map(select(.attempt == 2)) | length) >= 1' ||
+    note "$(steps_of "$id" | jq -c '.items | map([.attempt, .step, .state])')"
+as kilntest1 kctl delete job "job-$id" >/dev/null
+gone() { ! as kilntest1 kctl --no-wait get job "job-$id" >/dev/null 2>&1; }
+wait_for 30 gone
+ok "steps remain after the job was deleted, and all have ended" wait_for 40 has_steps "$id" \
+    '(.items | map(select(.attempt == 2)) | length >= 1) and all(.items[]; .state != "Running")' ||
+    note "$(steps_of "$id" | jq -c '.items | map([.attempt, .step, .state])')"
+
+# A job that ends while no controller is there; the agent is killed before it is back.
+id=$(submit_job --wrap 'krun -n 1 sleep 1
+    touch began
+    while [ ! -e go ]; do sleep 0.1; done
+    krun -n 1 sh -c "exit 4"
+    krun -n 1 --job-name=last true
+    touch done')
+wait_for 30 test -e "$home/began"
+stop controller
+touch "$home/go"
+ok "steps run without a controller" wait_for 30 test -e "$home/done"
+sleep 1
+signal n1 KILL
+await_end n1
+agent
+cluster_controller
+ok "and are told when it is back, also by an agent that has been started again, after the end of the job" \
+    wait_for 60 has_steps "$id" \
+    '.items | map([.step, .name, .state, .exitCode]) == [[0,"sleep","Completed",0],
+        [1,"sh","Failed",4],[2,"last","Completed",0]]' ||
+    note "$(steps_of "$id" | jq -c '.items | map([.step, .name, .state, .exitCode])')"
+wait_for 30 state_is "$id" Completed
+none_kept() {
+    for kept in "$cluster"/n1/state/step-records/* "$cluster"/n1/run/step-figures/*; do
+        [ ! -e "$kept" ] || return 1
+    done
+}
+ok "then nothing of them is left on the node" wait_for 20 none_kept || note "$kept"
+
+# The agent is killed while a step runs.
+id=$(submit_job --wrap 'rm -f began; krun -n 1 sh -c "touch began2; sleep 4; exit 6"; true')
+wait_for 30 test -e "$home/began2"
+signal n1 KILL
+await_end n1
+agent
+ok "the end of a step that an earlier agent has started is known" wait_for 60 has_steps "$id" \
+    '.items[0] | [.state, .exitCode] == ["Failed", 6]' ||
+    note "$(steps_of "$id" | jq -c '.items | map([.step, .name, .state, .exitCode])')"
+
+# Requests of the agent, by the controller's count, while a job has many steps.
+requests() {
+    curl -s --unix-socket "$cluster/state/socket" http://kiln/metrics | awk '
+        /^apiserver_request_total/ && /subresource="steps"/ { n += $2 }
+        END { print n + 0 }'
+}
+count=300
+before=$(requests)
+began=$(date +%s)
+id=$(submit_job --wrap "for i in \$(seq $count); do krun -n 1 true; done")
+ok "a job of many steps has all of them" wait_for 200 has_steps "$id" \
+    ".items | length == $count and all(.[]; .state == \"Completed\")" ||
+    note "$(steps_of "$id" | jq -c '.items | map(.state) | group_by(.) | map([.[0], length])')"
+took=$(($(date +%s) - began))
+sent=$(($(requests) - before))
+ok "and costs the controller a request in ten seconds, and one at the end" \
+    test "$sent" -ge 1 -a "$sent" -le $((took / 10 + 3)) || note "$sent requests in $took seconds"
 finish
