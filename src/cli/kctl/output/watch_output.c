@@ -30,6 +30,7 @@ struct watch_state {
     struct error *err;
     int result;
     unsigned n_lost; /* consecutive losses */
+    int64_t shown;   /* lists up to this revision were shown already; 0: none is */
 };
 
 static void
@@ -56,28 +57,68 @@ version_in(const struct json *object)
     return json_path_text(row, "object.metadata.resourceVersion");
 }
 
-static void
-take_text(struct watch_state *k, const char *text, size_t length, bool is_bookmark)
+static int64_t
+revision_of(const char *version)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct json *frame = json_parse(arena, text, length, NULL, NULL);
-    const struct json *object = json_get(frame, "object");
+    return version != NULL ? strtoll(version, NULL, 10) : 0;
+}
 
-    if (object == NULL)
+/* A watch that begins anew shows what there is first, most of which is known. The
+ * server issues rising revisions, also after another controller took over.
+ */
+static bool
+is_known(const struct watch_state *k, const struct client_event *event, const char *version)
+{
+    return event->type == CLIENT_ADDED && k->shown > 0 && revision_of(version) <= k->shown;
+}
+
+/* The first objects come in the order of names, so the watch cannot go on from one
+ * of these revisions; it can from that of the first change after them.
+ */
+static void
+note_version(struct watch_state *k, const struct client_event *event, const char *version)
+{
+    if (k->version == NULL && event->type == CLIENT_ADDED)
         return;
-    set_version(k, version_in(object));
-    if (is_bookmark)
-        return;
-    listing_add(k->v->listing, object);
+    if (revision_of(version) >= revision_of(k->version))
+        set_version(k, version);
 }
 
 static void
-take_object(struct watch_state *k, const struct object *object)
+take_text(struct watch_state *k, const struct client_event *event)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *frame = json_parse(arena, event->text, event->length, NULL, NULL);
+    const struct json *object = json_get(frame, "object");
+
+    if (object == NULL || is_known(k, event, version_in(object)))
+        return;
+    note_version(k, event, version_in(object));
+    if (event->type != CLIENT_BOOKMARK)
+        listing_add(k->v->listing, object);
+}
+
+static void
+take_object(struct watch_state *k, const struct client_event *event)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    listing_add(k->v->listing, object_tree(object, arena));
-    set_version(k, object->meta->resource_version);
+    if (is_known(k, event, event->object->meta->resource_version))
+        return;
+    listing_add(k->v->listing, object_tree(event->object, arena));
+    note_version(k, event, event->object->meta->resource_version);
+}
+
+/* The server no longer has the changes since the last one that was shown, as
+ * after another controller took over: the watch begins anew, with what there is.
+ */
+static void
+begin_anew(struct watch_state *k)
+{
+    k->shown = k->version != NULL ? revision_of(k->version) : k->shown;
+    free(k->version);
+    k->version = NULL;
+    timer_start(k->retry, 0);
 }
 
 static void
@@ -85,7 +126,11 @@ connection_lost(struct watch_state *k, const struct client_event *event)
 {
     client_stop(k->watch);
     k->watch = NULL;
-    if (event->status == NULL) {
+    if (event->status != NULL && event->status->code == 410 && k->version != NULL) {
+        begin_anew(k);
+        return;
+    }
+    if (event->status == NULL || event->status->code == 503) {
         /* The first loss may be the normal end of a watch. */
         if (k->n_lost++ == 1)
             fprintf(stderr, "kctl: the controller does not answer; waiting until it "
@@ -93,7 +138,7 @@ connection_lost(struct watch_state *k, const struct client_event *event)
         timer_start(k->retry, RETRY_MS);
         return;
     }
-    k->result = error_set(k->err, event->status->code == 410 ? -ESTALE : -EREMOTEIO, "%s",
+    k->result = error_set(k->err, -EREMOTEIO, "%s",
                           event->status->message != NULL ? event->status->message
                                                          : "the server ended the watch");
     loop_stop(k->client->loop);
@@ -110,10 +155,11 @@ watch_state_event(const struct client_event *event, void *context)
     }
     k->n_lost = 0;
     if (event->text != NULL)
-        take_text(k, event->text, event->length, event->type == CLIENT_BOOKMARK);
+        take_text(k, event);
     else if (event->type != CLIENT_BOOKMARK)
-        take_object(k, event->object);
-    set_version(k, event->resource_version);
+        take_object(k, event);
+    if (event->type == CLIENT_BOOKMARK)
+        note_version(k, event, event->resource_version);
     listing_print(k->v->listing);
     if (fflush(stdout) != 0)
         loop_stop(k->client->loop); /* the reader has closed the pipe */
