@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A proxy between a controller and its database that loses answers.
 
-    flaky_proxy.py LISTEN_PORT SERVER_PORT EVERY_MS SEED
+    flaky_proxy.py LISTEN_PORT SERVER_PORT EVERY_MS SEED [BYTES_PER_SECOND]
 
 About every EVERY_MS milliseconds it cuts all connections: some at once, some
 after it has passed a request on and kept the answer, some in the middle of a
-request. Between two cuts it only passes bytes on.
+request. Between two cuts it only passes bytes on, to the server no more than so
+many in a second.
 """
 import asyncio
 import random
 import sys
 
 listen_port, server_port, every_ms, seed = (int(a) for a in sys.argv[1:5])
+rate = int(sys.argv[5]) if len(sys.argv) > 5 else 0
 chance = random.Random(seed)
 pairs = []
 
@@ -39,6 +41,8 @@ async def pass_on(pair, reader, writer, is_answer):
                 break
             writer.write(data)
             await writer.drain()
+            if rate and not is_answer:
+                await asyncio.sleep(len(data) / rate)
     except OSError:
         pass
     if not pair.keeps_answers:

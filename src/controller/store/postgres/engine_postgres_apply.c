@@ -27,6 +27,12 @@
 #define PAUSE_LEAST_MS 20
 #define PAUSE_MOST_MS  1000
 
+/* A batch that was not answered in time gets more, or it would be repeated for
+ * ever over a slow line.
+ */
+#define PATIENCE_NEXT_MS (2 * POSTGRES_PATIENCE_MS)
+#define PATIENCE_MOST_MS (32 * POSTGRES_PATIENCE_MS)
+
 /* True if the number of rows is the last parameter's. */
 #define COUNTED(statement, expected)           \
     "WITH done AS (" statement " RETURNING 1)" \
@@ -314,7 +320,7 @@ apply(struct engine_postgres *e, const struct engine_batch *batch, const struct 
       struct error *err)
 {
     int64_t before = e->batches;
-    int64_t pause_ms = 0;
+    int64_t pause_ms = 0, patience_ms = 0;
     bool waits = false;
     int r = -EAGAIN;
 
@@ -322,12 +328,18 @@ apply(struct engine_postgres *e, const struct engine_batch *batch, const struct 
         r = e->writer != NULL ? 0 : engine_postgres_retake(e, err);
         if (r == 0 && (r = is_committed(e, before, err)) > 0)
             return note_waiting(e, &waits, NULL), 0;
-        if (r == 0 && (r = try_batch(e, batch, fold, err)) == 0)
+        if (r == 0) {
+            e->writer->patience_ms = patience_ms;
+            r = try_batch(e, batch, fold, err);
+        }
+        if (r == 0)
             e->batches++;
         if (r == -EACCES) /* nothing was committed, and somebody will mend it */
             r = -EAGAIN;
         if (r != -EAGAIN)
             break;
+        if (e->writer != NULL && e->writer->is_late)
+            patience_ms = backoff_next(patience_ms, PATIENCE_NEXT_MS, PATIENCE_MOST_MS);
         postgres_close(e->writer);
         e->writer = NULL;
         note_waiting(e, &waits, err);

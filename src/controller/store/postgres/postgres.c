@@ -8,6 +8,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,13 +83,21 @@ lost(struct postgres *p, struct error *err)
     return set_error(p, NULL, PQerrorMessage(p->db), err);
 }
 
+static int64_t
+patience_ms(const struct postgres *p)
+{
+    return p->patience_ms > 0 ? p->patience_ms : POSTGRES_PATIENCE_MS;
+}
+
 static int
 late(struct postgres *p, struct error *err)
 {
+    p->is_late = true;
     return error_set(err, -EAGAIN,
-                     "database '%s': no answer within %d s; check that the server runs, and that "
+                     "database '%s': no answer within %" PRId64
+                     " s; check that the server runs, and that "
                      "its synchronous standby does",
-                     p->where, POSTGRES_PATIENCE_MS / 1000);
+                     p->where, patience_ms(p) / 1000);
 }
 
 static int
@@ -447,9 +456,9 @@ flush(struct postgres *p, int64_t until_us, struct error *err)
 }
 
 static int64_t
-patience(void)
+patience(const struct postgres *p)
 {
-    return clock_monotonic_us(&clock_system) + POSTGRES_PATIENCE_MS * INT64_C(1000);
+    return clock_monotonic_us(&clock_system) + patience_ms(p) * 1000;
 }
 
 /* The next result, or NULL at the end of a statement's results. */
@@ -469,7 +478,7 @@ next_result(struct postgres *p, int64_t until_us, PGresult **ret, struct error *
 static int
 gather(struct postgres *p, PGresult **ret_result, struct error *err)
 {
-    int64_t until_us = patience();
+    int64_t until_us = patience(p);
     PGresult *result = NULL, *last = NULL;
     int outcome = 0;
     int r = flush(p, until_us, err);
@@ -509,6 +518,19 @@ postgres_exec(struct postgres *p, const char *text, struct error *err)
     return gather(p, NULL, err);
 }
 
+void
+postgres_await_notice(struct postgres *p, int milliseconds)
+{
+    struct pollfd fd = {.fd = PQsocket(p->db), .events = POLLIN};
+    PGnotify *notice;
+
+    if ((notice = PQnotifies(p->db)) == NULL && poll(&fd, 1, milliseconds) > 0
+        && PQconsumeInput(p->db) != 0)
+        notice = PQnotifies(p->db);
+    for (; notice != NULL; notice = PQnotifies(p->db))
+        PQfreemem(notice);
+}
+
 int
 postgres_prepare(struct postgres *p, const char *name, const char *text, struct error *err)
 {
@@ -538,7 +560,7 @@ postgres_send(struct postgres *p, const char *name, const struct postgres_values
 int
 postgres_sync(struct postgres *p, size_t *ret_failed, struct error *err)
 {
-    int64_t until_us = patience();
+    int64_t until_us = patience(p);
     bool has_ended = false;
     size_t at = 0;
     int outcome = 0;

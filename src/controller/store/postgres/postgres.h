@@ -31,8 +31,10 @@ struct error;
 
 struct postgres {
     PGconn *db;
-    char *where;     /* the server and database, for messages, without a password */
-    bool is_doubted; /* the server has warned: a commit may not be on a second disk */
+    char *where;         /* the server and database, for messages, without a password */
+    bool is_doubted;     /* the server has warned: a commit may not be on a second disk */
+    bool is_late;        /* an answer did not come in time */
+    int64_t patience_ms; /* 0: POSTGRES_PATIENCE_MS */
 };
 
 /* Life. Connect sets all that the session depends on. */
@@ -73,6 +75,9 @@ int postgres_prepare(struct postgres *p, const char *name, const char *text, str
 int postgres_send(struct postgres *p, const char *name, const struct postgres_values *values,
                   struct error *err);
 int postgres_sync(struct postgres *p, size_t *ret_failed, struct error *err);
+
+/* Waits so long, or until a notification of LISTEN comes, or the session ends. */
+void postgres_await_notice(struct postgres *p, int milliseconds);
 
 /* Look into a result in binary form. Texts are followed by a NUL. */
 int64_t postgres_int64(const PGresult *result, int row, int column);
