@@ -462,6 +462,8 @@ start_api(struct controller *c, struct error *err)
         .leases = {&c->is_failing[0], &c->is_failing[1]},
         .is_scheduling_paused = &c->is_scheduling_paused,
         .begins_paused = c->settings->begins_paused,
+        .hand_over = standby_hand_over,
+        .hand_over_context = &c->standby,
     });
     return 0;
 }
@@ -589,5 +591,5 @@ controller_run(struct controller *c, struct error *err)
     loop_run(c->loop);
     if (c->failure.code < 0)
         return error_set(err, c->failure.code, "%s", c->failure.text);
-    return 0;
+    return standby_result(&c->standby, err);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/standby.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -188,4 +190,22 @@ standby_end(struct standby *standby, struct apiserver *api)
                                    .check = check_header,
                                    .arg = standby,
                                });
+}
+
+/* As if an administrator had stopped it. */
+void
+standby_hand_over(void *arg)
+{
+    struct standby *standby = arg;
+
+    standby->is_handed_over = true;
+    (void)raise(SIGTERM);
+}
+
+int
+standby_result(const struct standby *standby, struct error *err)
+{
+    if (!standby->is_handed_over)
+        return 0;
+    return error_set(err, -ESTALE, "the lead was handed over: this controller ends, to wait");
 }

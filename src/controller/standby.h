@@ -16,6 +16,7 @@
 
 struct apiserver;
 struct controller_settings;
+struct error;
 struct loop;
 struct proxy_receiver;
 struct relay;
@@ -29,6 +30,7 @@ struct standby {
     struct relay *relay;             /* while it waits, or NULL */
     bool must_tell;                  /* the relay does not know the leader yet */
     struct proxy_receiver *receiver; /* while it leads, or NULL */
+    bool is_handed_over;             /* the lead, to another controller */
 };
 
 /* Life. A zeroed struct has nothing to free. */
@@ -40,3 +42,9 @@ struct engine_waits standby_waits(struct standby *standby);
 
 /* Closes the ports, before the API server listens there, and lets it take what is relayed. */
 void standby_end(struct standby *standby, struct apiserver *api);
+
+/* Ends this process in good order. Its result is then an error, after which the
+ * service manager starts it again, to wait.
+ */
+void standby_hand_over(void *standby);
+int standby_result(const struct standby *standby, struct error *err);

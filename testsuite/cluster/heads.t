@@ -99,6 +99,13 @@ head_start b "$address_b"
 wait_for 20 log_says b "Waiting to lead"
 
 # --- kill -9 of the leader ----------------------------------------------------------
+# A watch that has missed changes when the leader dies.
+as kilntest1 sh -c 'echo $$ >watch.pid; exec kctl get jobs -w' >"$cluster/watch" \
+    2>"$cluster/log/watch" &
+wait_for 20 grep -q "^$long " "$cluster/watch"
+watch=$(cat "$cluster/home/kilntest1/watch.pid")
+kill -STOP "$watch"
+rows_before=$(grep -c "^$long " "$cluster/watch")
 storm_begin
 signal controller KILL
 await_end controller
@@ -108,6 +115,14 @@ sql 'BEGIN; UPDATE kiln.counters SET holder = holder; SELECT pg_sleep(18.5); COM
 ok "after a kill of the leader the standby leads" wait_for 30 leads b
 ok "submissions go on" goes_on 30
 storm_end
+kill -CONT "$watch"
+ok "a watch shows what it has missed" \
+    wait_for 20 grep -q "^$(tail -1 "$cluster/ids") " "$cluster/watch"
+is "and not what it has shown before" "$(grep -c "^$long " "$cluster/watch")" "$rows_before"
+after_watch=$(as kilntest1 ksub --parsable --wrap true)
+ok "it goes on with the controller that leads now" \
+    wait_for 20 grep -q "^$after_watch " "$cluster/watch"
+kill "$watch"
 check_storm "kill -9"
 ok "a job that ran runs still" state_is "$long" Running
 
@@ -125,6 +140,35 @@ sql "INSERT INTO kiln.history (key, at, record)
 # --- handover ------------------------------------------------------------------------
 head_start c "$address_controller"
 wait_for 20 log_says c "Waiting to lead"
+row_of() { # ADDRESS
+    admin_rows=$(as kilntest1 kctl --server "$cluster_url" controllers --no-headers --no-wait) &&
+        echo "$admin_rows" | grep "$1"
+}
+waits() { row_of "$1" | grep -q Waiting; }
+ok "kctl controllers shows the standby" wait_for 20 waits "$address_controller"
+like "and who leads" "$(row_of "$address_b")" 'Leading'
+like "a user cannot hand over" \
+    "$(as kilntest1 kctl --server "$cluster_url" controllers handover 2>&1)" 'only administrators'
+like "nor can the lead be given to nobody" "$(on b controllers handover nowhere 2>&1)" \
+    "no controller 'nowhere' waits.*$address_controller"
+storm_begin
+like "an administrator hands the lead over" "$(on b controllers handover "$address_controller")" \
+    "handed over to .*$address_controller"
+await_end b
+is "the one that has led ends, to be started again" "$stopped_with" 75
+ok "the other one leads" wait_for 8 leads c
+ok "submissions go on" goes_on 20
+leads_now() { row_of "$1" | grep -q Leading; }
+ok "kctl controllers shows that" wait_for 20 leads_now "$address_controller"
+head_start b "$address_b"
+ok "the one before waits now" wait_for 20 waits "$address_b"
+like "it leads again when it is told to" "$(on c controllers handover)" "$address_b"
+await_end c
+ok "after that, too, submissions go on" goes_on 20
+storm_end
+check_storm "handover by kctl"
+head_start c "$address_controller"
+wait_for 20 waits "$address_controller"
 storm_begin
 stop b
 is "the leader ends in good order" "$stopped_with" 0

@@ -146,6 +146,23 @@ stop controller KILL
 stop b
 cluster_store=$postgres_url
 
+# --- a slow line ---------------------------------------------------------------------------
+start proxy python3 "$top_srcdir/testsuite/lib/flaky_proxy.py" "$proxy_port" \
+    "$(postgres_port_of pg1)" 100000000 7 250000
+cluster_store=postgresql://kiln@127.0.0.1:$proxy_port/kiln
+wait_for 10 sh -c "psql -qAtX '$cluster_store' -c 'SELECT 1'"
+cluster_controller
+{
+    echo '#!/bin/sh'
+    head -c 2900000 /dev/urandom | base64 -w 100 | sed 's/^/# /' | head -c 3000000
+} >"$cluster/home/kilntest1/big"
+ok "a batch that takes longer than the usual patience is written in the end" \
+    as kilntest1 timeout 90 ksub --hold "$cluster/home/kilntest1/big"
+ok "it was tried before" log_says controller 'no answer within 10 s'
+stop controller
+stop proxy
+cluster_store=$postgres_url
+
 # --- a standby that is away ---------------------------------------------------------------
 cluster_controller
 ok "a store on one disk is warned of" log_says controller 'no synchronous standby'

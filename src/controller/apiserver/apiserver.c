@@ -61,6 +61,8 @@ apiserver_new(const struct apiserver_settings *settings)
     server->configz = settings->configz;
     server->token_endpoint = xnew(struct token_endpoint);
     *server->token_endpoint = settings->token_endpoint;
+    server->hand_over = settings->hand_over;
+    server->hand_over_context = settings->hand_over_context;
     server->is_munge_dead = settings->is_munge_dead;
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         server->leases[i] = settings->leases[i];

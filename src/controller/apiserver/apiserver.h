@@ -75,6 +75,10 @@ struct apiserver_settings {
      */
     atomic_bool *leases[2];
 
+    /* Ends this controller, so that another one leads; NULL: it cannot. */
+    void (*hand_over)(void *context);
+    void *hand_over_context;
+
     /* Written by the server: whether administrators have paused scheduling. Or
      * NULL.
      */

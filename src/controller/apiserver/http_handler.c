@@ -19,6 +19,7 @@
 #include "controller/apiserver/access/token_endpoint.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/conformance.h"
+#include "controller/apiserver/controllers.h"
 #include "controller/apiserver/cut_off.h"
 #include "controller/apiserver/discovery/discovery.h"
 #include "controller/apiserver/discovery/request_metrics.h"
@@ -319,7 +320,8 @@ serve(struct http_exchange *v)
         if (summary_timeline(q, parameters, count))
             return;
     }
-    if (scheduling_pause_serve(q, asked.path) || token_endpoint_serve(q, asked.path)
+    if (controllers_serve(q, asked.path, http_request_query(v->http, "to"))
+        || scheduling_pause_serve(q, asked.path) || token_endpoint_serve(q, asked.path)
         || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
         || job_action_serve(q, asked.path, http_request_peer(v->http))
         || pipeline_serve(q, asked.path, http_request_peer(v->http))

@@ -36,6 +36,7 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
 #include "lib/loop/timer.h"
 
 #define LOG_BYTES   (64u << 20)
@@ -99,18 +100,23 @@ make_empty(const struct store_settings *settings)
     return s;
 }
 
+static const char *
+find_host(char ret_host[256])
+{
+    (void)gethostname(ret_host, 255);
+    return ret_host;
+}
+
 /* The machine and the state directory, for another controller to read. Machines
  * that were copied have one name and one machine-id; two that run never have the
  * same boot id.
  */
 static char *
-name_place(const char *directory)
+name_place(const char *directory, const char *host)
 {
     CLEANUP_STRBUF struct strbuf boot = STRBUF_INIT;
     struct stat at = {0};
-    char host[256] = "";
 
-    (void)gethostname(host, sizeof(host) - 1);
     (void)stat(directory, &at);
     if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot, NULL) < 0)
         strbuf_truncate(&boot, 0);
@@ -124,11 +130,14 @@ store_open_engine(const struct store_location *location, bool must_exist,
                   struct engine_counters *ret_counters, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/kiln.db", location->directory);
-    CLEANUP_FREE char *place = name_place(location->directory);
+    char host[256] = "";
+    CLEANUP_FREE char *place = name_place(location->directory, find_host(host));
     const struct engine_sqlite_settings file = {.path = path, .must_exist = must_exist};
     const struct engine_postgres_settings database = {
         .url = location->database,
         .place = place,
+        .name = host,
+        .directory = location->directory,
         .waits = waits,
     };
 
@@ -215,6 +224,7 @@ open_events(struct store *s, struct error *err)
 static void
 start(struct store *s)
 {
+    s->opened_us = clock_real_us(s->settings.clock);
     s->change_log = change_log_new(s->committed.revision);
     s->committed_end = change_log_end(s->change_log);
     s->metrics = store_metrics_new(s);
@@ -369,6 +379,42 @@ store_close(struct store *s)
         return;
     store_drain(s);
     free_all(s);
+}
+
+/* The only controller of a store in a state directory. */
+static void
+visit_this(const struct store *s, engine_controller_fn *visit, void *context)
+{
+    char host[256] = "";
+    const struct engine_waits *waits = s->settings.waits;
+
+    visit(
+        &(struct engine_controller){
+            .name = find_host(host),
+            .directory = s->settings.location.directory,
+            .address = waits != NULL && waits->self != NULL ? waits->self->address : "",
+            .release = version_text(),
+            .place = "",
+            .leads = true,
+            .since_s = s->opened_us / 1000000,
+            .revision = store_revision(s),
+        },
+        context);
+}
+
+void
+store_visit_controllers(const struct store *s, engine_controller_fn *visit, void *context)
+{
+    if (s->engine->ops->visit_controllers != NULL)
+        s->engine->ops->visit_controllers(s->engine, visit, context);
+    else
+        visit_this(s, visit, context);
+}
+
+void
+store_name_successor(struct store *s, const char *place)
+{
+    s->engine->ops->name_successor(s->engine, place);
 }
 
 struct section *

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "controller/store/directory/location.h"
+#include "controller/store/engine/engine.h"
 #include "controller/store/memory/store_types.h"
 #include "lib/base/macro.h"
 
@@ -113,6 +114,13 @@ bool store_waits(const struct store *store);              /* the database is sil
 int store_copies(const struct store *store);
 bool store_is_in_database(const struct store *store);
 size_t store_count(const struct store *store, const struct kind *kind);
+
+/* The controllers of a store in a database, of which all but one wait, as they
+ * were some seconds ago; or the only one. Name: the controller of that place takes
+ * over when this store is closed.
+ */
+void store_visit_controllers(const struct store *store, engine_controller_fn *visit, void *context);
+void store_name_successor(struct store *store, const char *place);
 
 /* Visitors must not change the store.
  *

@@ -68,6 +68,7 @@ struct store {
 
     struct engine_counters pending; /* includes those of the open transaction */
     struct engine_counters committed;
+    int64_t opened_us; /* Unix time */
     int64_t opened_at; /* the revision found then */
     int64_t begun_at;  /* this opening issues revisions above it */
     int64_t epoch;

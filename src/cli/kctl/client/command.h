@@ -84,6 +84,7 @@ extern const struct command apply_command;
 extern const struct command approve_command;
 extern const struct command orphans_command;
 extern const struct command cancel_command;
+extern const struct command controllers_command;
 extern const struct command cordon_command;
 extern const struct command create_command;
 extern const struct command credential_command;

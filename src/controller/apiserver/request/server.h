@@ -95,7 +95,9 @@ struct apiserver {
                                      */
     struct http_server *http;
     struct token_endpoint *token_endpoint;
-    struct openapi *openapi;    /* NULL until the first request for it */
-    bool is_counting_resources; /* see resource_metrics.h */
+    struct openapi *openapi;          /* NULL until the first request for it */
+    bool is_counting_resources;       /* see resource_metrics.h */
+    void (*hand_over)(void *context); /* or NULL */
+    void *hand_over_context;
     bool is_closing;
 };

@@ -127,6 +127,20 @@ struct engine_slice {
 /* For a delta: its own revision and text, with the key of its object. */
 typedef void engine_wrong_fn(const struct engine_row *row, void *context);
 
+/* A controller of the database. All is borrowed. */
+struct engine_controller {
+    const char *name;      /* of its machine */
+    const char *directory; /* of its state */
+    const char *address;   /* "HOST:PORT"; "": only local clients */
+    const char *release;
+    const char *place;
+    bool leads;
+    int64_t since_s;   /* since when it leads, or waits; Unix time of the database */
+    int64_t silent_ms; /* since its last word */
+    int64_t revision;  /* that a standby has in memory; -1: it will read all */
+};
+typedef void engine_controller_fn(const struct engine_controller *controller, void *context);
+
 struct engine {
     const struct engine_ops *ops;
 };
@@ -176,6 +190,13 @@ struct engine_ops {
     int (*check)(struct engine *engine, struct error *err);
     void (*stop)(struct engine *engine);
     int (*copies)(struct engine *engine);
+
+    /* Visit: the controllers of the database, as they were some seconds ago. Name:
+     * the controller of that place takes over when this engine is closed. Both are
+     * NULL where there is but one controller. The store's thread.
+     */
+    void (*visit_controllers)(struct engine *engine, engine_controller_fn *visit, void *context);
+    void (*name_successor)(struct engine *engine, const char *place);
     void (*close)(struct engine *engine);
 };
 
@@ -231,6 +252,8 @@ struct engine_waits {
 struct engine_postgres_settings {
     const char *url;
     const char *place;
+    const char *name;      /* of the machine; NULL: not listed among the controllers */
+    const char *directory; /* of its state */
     const struct engine_waits *waits;
 };
 int engine_postgres_create(const char *url, bool anew, bool *ret_was_there, struct error *err);

@@ -155,16 +155,23 @@ take_counters(struct engine_postgres *e, struct engine_counters *ret_counters, s
 
 /* --- life ---------------------------------------------------------------------- */
 
-/* The next controller need not wait until this one counts as silent. */
+/* The next controller need not wait until this one counts as silent. A successor
+ * has the row at once; the others wait a little for it.
+ */
 static void
 release_lead(struct engine_postgres *e)
 {
     struct postgres_values v = {0};
 
     postgres_add_text(&v, e->holder);
+    engine_postgres_choose_successor(e);
+    postgres_add_text(&v, e->successor != NULL ? ENGINE_POSTGRES_HANDOVER : "");
+    postgres_add_text(&v, e->successor != NULL ? e->successor : e->place);
     (void)postgres_query(e->writer,
-                         "UPDATE kiln.leader SET holder = '', beat = beat + 1"
-                         " WHERE id = 1 AND holder = $1::text",
+                         "WITH done AS (UPDATE kiln.leader SET holder = $2::text,"
+                         " place = $3::text, beat = beat + 1"
+                         " WHERE id = 1 AND holder = $1::text RETURNING 1)"
+                         " SELECT pg_notify('" ENGINE_POSTGRES_CHANNEL "', '') FROM done",
                          &v, NULL, NULL);
     postgres_values_fini(&v);
 }
@@ -177,11 +184,17 @@ engine_postgres_close(struct engine *engine)
     engine_postgres_stop_beat(e);
     if (e->leads && e->writer != NULL && !atomic_load(&e->is_fenced))
         release_lead(e);
+    if (e->writer != NULL && (!e->leads || engine->ops->check(engine, NULL) == 0))
+        engine_postgres_remove_row(e, e->writer);
+    engine_postgres_forget_controllers(e);
     postgres_close(e->writer);
     postgres_close(e->reader);
     pthread_cond_destroy(&e->wakes);
     pthread_mutex_destroy(&e->lock);
     free(e->place);
+    free(e->name);
+    free(e->directory);
+    free(e->address);
     free(e->where);
     free(e->url);
     free(e);
@@ -325,6 +338,8 @@ static const struct engine_ops engine_postgres_ops = {
     .check = engine_postgres_check,
     .stop = engine_postgres_stop,
     .copies = engine_postgres_copies,
+    .visit_controllers = engine_postgres_visit_controllers,
+    .name_successor = engine_postgres_name_successor,
     .close = engine_postgres_close,
 };
 
@@ -386,7 +401,7 @@ take_lead(struct engine_postgres *e, const struct engine_waits *waits,
     int r = engine_postgres_await_lead(e, waits, err);
 
     if (r == 0) /* those that only wait are not ended by the one that leads */
-        r = postgres_exec(e->writer, "SET application_name = '" WRITER "'", err);
+        r = postgres_exec(e->writer, "SET application_name = '" WRITER "'; UNLISTEN *", err);
     if (r == 0)
         r = tables_upgrade(e->writer, err);
     if (r == 0)
@@ -429,8 +444,14 @@ engine_postgres_open(const struct engine_postgres_settings *settings, struct eng
                      struct engine_counters *ret_counters, struct error *err)
 {
     struct engine_postgres *e = make(settings->url, settings->place);
-    int r = bring_up(e, settings->waits, ret_counters, err);
+    int r;
 
+    if (settings->name != NULL && settings->waits != NULL) {
+        e->name = xstrdup(settings->name);
+        e->directory = xstrdup(settings->directory);
+        e->address = xstrdup(settings->waits->self != NULL ? settings->waits->self->address : "");
+    }
+    r = bring_up(e, settings->waits, ret_counters, err);
     if (r < 0) {
         engine_postgres_close(&e->base);
         return r;

@@ -23,11 +23,22 @@
 #include "controller/store/postgres/postgres.h"
 #include "lib/base/random.h"
 
+/* The holder in the row of the leader while it is `place` that should take it;
+ * and the channel of notifications that it is free.
+ */
+#define ENGINE_POSTGRES_HANDOVER "handover"
+#define ENGINE_POSTGRES_CHANNEL  "kiln_lead"
+
+struct controller_rows;
+
 struct engine_postgres {
     struct engine base;
     char *url;
     char *where;
     char *place; /* the machine and its state directory */
+    char *name;  /* of the machine; NULL: not among the controllers */
+    char *directory;
+    char *address; /* for others */
     char holder[UUID_SIZE];
     bool only_reads; /* attached: it does not lead */
     bool leads;
@@ -44,8 +55,13 @@ struct engine_postgres {
     atomic_int copies;            /* 1: no synchronous standby has the commits; 0: not known */
     bool has_thread;
     pthread_t thread;
-    pthread_mutex_t lock; /* of `wakes` */
+    pthread_mutex_t lock; /* of `wakes` and `controllers` */
     pthread_cond_t wakes;
+
+    int64_t noted_us; /* boot time: when the row of this controller was written */
+    int64_t led_us;   /* likewise, by the beat */
+    struct controller_rows *controllers;
+    char *successor; /* its place; NULL: anybody */
 };
 
 struct engine_postgres *engine_postgres_of(struct engine *engine);
@@ -68,6 +84,20 @@ int engine_postgres_publish(struct engine_postgres *e, const struct engine_leade
                             struct error *err);
 int engine_postgres_read_address(struct postgres *p, const char *holder,
                                  struct engine_leader *ret_leader);
+
+/* engine_postgres_controllers.c: the row of this controller, which a standby
+ * writes (-EAGAIN: the session is lost), or the beat of the leader, which then
+ * reads all of them; remove it; the operations of the engine.
+ */
+#define NOTE_EVERY_US 3000000
+int engine_postgres_note_waiting(struct engine_postgres *e, struct postgres *p);
+int engine_postgres_note_leading(struct engine_postgres *e, struct postgres *p);
+void engine_postgres_remove_row(struct engine_postgres *e, struct postgres *p);
+void engine_postgres_forget_controllers(struct engine_postgres *e);
+void engine_postgres_visit_controllers(struct engine *engine, engine_controller_fn *visit,
+                                       void *context);
+void engine_postgres_choose_successor(struct engine_postgres *e);
+void engine_postgres_name_successor(struct engine *engine, const char *place);
 
 /* Waits so long, or until the engine is told to stop. */
 void engine_postgres_pause(struct engine_postgres *e, int64_t milliseconds);

@@ -18,7 +18,8 @@
 #define BEAT_MS    2000
 #define ASK_MS     500
 #define STANDS_US  10000000
-#define NOTE_EVERY 150 /* beats between two looks at the standbys */
+#define SUCCEED_US 3000000 /* a successor that was named has so long */
+#define NOTE_EVERY 150     /* beats between two looks at the standbys */
 
 struct lead {
     char *holder;
@@ -56,7 +57,8 @@ read_lead(struct postgres *p, struct lead *ret, struct error *err)
 }
 
 /* 1 if this controller has taken the place of that leader, 0 if another one was
- * quicker, or the leader is there again.
+ * quicker, or the leader is there again. In a place of one's own a count proves
+ * nothing, for its directory is locked.
  */
 static int
 take(struct engine_postgres *e, const struct lead *from, struct error *err)
@@ -72,7 +74,8 @@ take(struct engine_postgres *e, const struct lead *from, struct error *err)
     r = postgres_query(e->writer,
                        "UPDATE kiln.leader SET holder = $1::text, place = $2::text,"
                        " beat = beat + 1 WHERE id = 1"
-                       " AND (holder = $1::text OR (holder = $3::text AND beat = $4::int8))"
+                       " AND (holder = $1::text OR (holder = $3::text"
+                       " AND (beat = $4::int8 OR place = $2::text)))"
                        " RETURNING 1::int8",
                        &v, &result, err);
     n = r == 0 ? PQntuples(result) : 0;
@@ -98,11 +101,17 @@ is_free(const struct engine_postgres *e, const struct lead *l)
 }
 
 static int
+connect_candidate(struct engine_postgres *e, struct error *err)
+{
+    int r = postgres_connect(e->url, "kiln-controller candidate", &e->writer, err);
+
+    return r == 0 ? postgres_exec(e->writer, "LISTEN " ENGINE_POSTGRES_CHANNEL, err) : r;
+}
+
+static int
 read_anew(struct engine_postgres *e, struct lead *ret, struct error *err)
 {
-    int r = e->writer != NULL
-                ? 0
-                : postgres_connect(e->url, "kiln-controller candidate", &e->writer, err);
+    int r = e->writer != NULL ? 0 : connect_candidate(e, err);
 
     if (r == 0)
         r = tables_check(e->writer, err);
@@ -131,6 +140,13 @@ is_same_holder(const struct lead *a, const struct lead *b)
     return a->holder != NULL && strcmp(a->holder, b->holder) == 0;
 }
 
+/* How long a leader may stand still before another takes its place. */
+static int64_t
+patience_us(const struct lead *l)
+{
+    return strcmp(l->holder, ENGINE_POSTGRES_HANDOVER) == 0 ? SUCCEED_US : STANDS_US;
+}
+
 /* While the database was away the leader could not raise its count, so the time
  * counts anew from when it can be read again.
  */
@@ -152,8 +168,10 @@ try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, str
     } else {
         lead_fini(&now);
     }
-    if (is_free(e, seen) || clock_boottime_us() - *since_us > STANDS_US)
+    if (is_free(e, seen) || clock_boottime_us() - *since_us > patience_us(seen))
         r = take(e, seen, err);
+    if (r == 0)
+        r = engine_postgres_note_waiting(e, e->writer);
     if (r == 0)
         error_set(err, -EBUSY, "database '%s': the controller of %s leads", e->where, seen->place);
     return r;
@@ -200,7 +218,10 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
             r = why.code;
             break;
         }
-        engine_postgres_pause(e, ASK_MS);
+        if (e->writer != NULL)
+            postgres_await_notice(e->writer, ASK_MS);
+        else
+            engine_postgres_pause(e, ASK_MS);
     }
     lead_fini(&seen);
     e->leads = r > 0;
@@ -264,8 +285,12 @@ beat_once(struct engine_postgres *e, struct postgres **p, unsigned count)
         r = beat(e, *p, NULL);
     if (r > 0) {
         atomic_store(&e->confirmed_us, asked_us);
-        if (count % NOTE_EVERY == 0)
+        if (count % NOTE_EVERY == 0 || atomic_load(&e->copies) == 0)
             note_copies(e, *p);
+        if (engine_postgres_note_leading(e, *p) == -EAGAIN) {
+            postgres_close(*p);
+            *p = NULL;
+        }
         return;
     }
     if (r == 0)
