@@ -11,11 +11,12 @@
 . "$top_srcdir/testsuite/lib/netns.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
-need munged kiln-controller kiln-agent kiln-step krun kctl ksub jq
+need munged kiln-controller kiln-agent kiln-step kiln-slurm kiln-pause krun kalloc kctl ksub jq python3
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_user kilntest2 || skip_all "only root can make users"
 netns_begin
 cluster_munge
+cluster_slurm
 cluster_controller --socket "$cluster/socket"
 for number in 1 2; do
     netns_agent "n$number" "$number" --topology "package:1 core:4 pu:1"
@@ -92,10 +93,118 @@ is "a job that is gone, waits or has ended runs no programs" \
         wait=$(as kilntest1 ksub --parsable -N 2 -c 4 -t 5 -D "$home" sleep.sh)
         login kctl exec "$wait" id 2>&1 | sed "s/job $wait/job N/"
         as kilntest1 kctl cancel "$wait" >/dev/null
+        wait_for 20 is_state "$wait" Cancelled
         login kctl exec "$wait" id 2>&1 | sed "s/job $wait/job N/")" \
     "kctl: exec: job 999 not found; 'kctl history 999' shows whether it ended and was deleted
 kctl: exec: job N waits; programs are started in it when it runs ('kctl why' says why it waits)
 kctl: exec: job N does not run: it is Cancelled"
 as kilntest1 kctl cancel "$id" >/dev/null
+
+# --- allocations ----------------------------------------------------------------
+
+last() { as kilntest1 kctl get jobs -o json | jq '[.items[].status.id] | max'; }
+has_ended_as() { [ "$(as kilntest1 kctl get job "job-$1" -o json |
+    jq -r '"\(.status.state) \(.status.exitCode // "")"')" = "$2" ]; }
+begin_kalloc() {
+    rm -f "$home/pid" "$home/said"
+    cat >"$home/kalloc.sh" <<S
+#!/bin/sh
+echo \$\$ >$home/pid
+exec kalloc -t 5 "\$@" 2>$home/said
+S
+    chmod 755 "$home/kalloc.sh"
+    login ./kalloc.sh "$@" &
+    kalloc=$!
+    wait_for 20 test -s "$home/pid"
+}
+says() { grep -q "$1" "$home/said"; }
+
+is "kalloc runs a command here, whose tasks run on the job's nodes" \
+    "$(login kalloc -Q -N 2 -n 4 -t 5 sh -c 'hostname; krun -l hostname | sort; exit 4'; echo $?)" \
+    "login
+0: n1
+1: n1
+2: n2
+3: n2
+4"
+id=$(last)
+ok "... and the job ends with its status" wait_for 20 has_ended_as "$id" "Failed 4" ||
+    note "$(as kilntest1 kctl get job "job-$id" -o json | jq -c .status)"
+is "... its program only holds the nodes" "$(as kilntest1 kctl get job "job-$id" -o json |
+    jq -c '[.spec.template.spec.containers[0] | .command, .args] + [.metadata.annotations["kiln.hpc/job-name"]]')" \
+    '[["kiln-pause"],["--hold"],"sh"]'
+is "salloc says what Slurm's does, and srun's tasks are in its job" \
+    "$(login salloc -N 2 -t 5 sh -c 'echo "$SLURM_NNODES $SLURM_JOB_NODELIST"; srun hostname | sort' 2>&1 |
+        grep -v -e Pending -e queued | sed 's/allocation [0-9]*/allocation N/')" \
+    "salloc: Granted job allocation N
+2 n[1-2]
+n1
+n2
+salloc: Relinquishing job allocation N"
+
+begin_kalloc -N 2 -c 4 sleep 1000
+ok "an allocation runs" wait_for 30 says "runs on"
+id=$(last)
+is "... and another one with --immediate is given up" \
+    "$(login kalloc -I -N 2 -t 5 true 2>&1 | grep -c 'not started within'; has_ended_as "$(last)" "Cancelled " &&
+        echo cancelled)" "1
+cancelled"
+stop controller KILL
+stop n1 KILL
+cluster_controller --socket "$cluster/socket"
+netns_start n1 1 --topology "package:1 core:4 pu:1"
+wait_for 40 ready
+is "it goes on while controller and agent are killed" "$(state "$id")" Running
+kill -TERM "$(cat "$home/pid")"
+ok "... and ends afterwards with its command" wait_for 30 has_ended_as "$id" "Failed 143" ||
+    note "$(as kilntest1 kctl get job "job-$id" -o json | jq -c .status; cat "$home/said")"
+wait "$kalloc"
+
+begin_kalloc -N 2 -c 4 sleep 1000
+wait_for 30 says "runs on"
+id=$(last)
+cp "$home/pid" "$home/pid.first"
+begin_kalloc -N 2 -c 4 true
+ok "an allocation waits for another" wait_for 20 says waits
+second=$(last)
+kill -KILL "$(cat "$home/pid")"
+ok "... and is cancelled if its kalloc is killed" wait_for 20 is_state "$second" Cancelled
+wait "$kalloc" 2>/dev/null
+cat >"$cluster/attack.py" <<'P'
+# HOLD and an end for the job of another user, by the socket that everybody may connect to.
+import re, socket, struct, sys
+words = re.search(r"enum step_frame_type \{(.*?)\}", open(sys.argv[3]).read(), re.S).group(1)
+types = re.findall(r"STEP_FRAME_(\w+)", words)
+def frame(name, payload=b""):
+    return struct.pack(">IBBHI", len(payload), types.index(name) + 1, 0, 0, 0xFFFFFFFF) + payload
+for name in "HOLD", "AWAIT":
+    c = socket.socket(socket.AF_UNIX)
+    c.connect(sys.argv[1])
+    c.sendall(frame(name, sys.argv[2].encode()))
+    head = c.recv(12, socket.MSG_WAITALL)
+    print(name, types[head[4] - 1])
+P
+uid=$(root get pods -o json | jq -r --arg job "job-$id" '.items[] | select(.spec.nodeName == "n1" and
+    .metadata.labels["job-name"] == $job) | .metadata.uid')
+is "another user can neither hold nor end it, nor be told its end" \
+    "$(as kilntest2 python3 "$cluster/attack.py" "$cluster/n1/state/steps" "$uid" \
+        "$(realpath "$top_srcdir")/src/lib/step/step_frames.h")" "HOLD REFUSE
+AWAIT REFUSE"
+kill -KILL "$(cat "$home/pid.first")"
+ok "it ends if its kalloc is killed" wait_for 20 has_ended_as "$id" "Failed 137" ||
+    note "$(as kilntest1 kctl get job "job-$id" -o json | jq -c .status)"
+
+begin_kalloc -N 2 -c 4 -t 0:03 sleep 1000
+wait "$kalloc"
+is "the command is ended with the job's time limit, and told" "$? $(grep -c TimedOut "$home/said")" \
+    "143 1"
+id=$(login kalloc -Q --detach -n 1 -t 5)
+is "--detach leaves the job and prints its id" "$(login kctl exec "$id" hostname | sed 's/n[12]/node/'; state "$id")" \
+    "node
+Running"
+as kilntest1 kctl cancel "$id" >/dev/null
+is "options of scripts are refused" "$(as kilntest1 kalloc --wrap true 2>&1; echo $?)" \
+    "kalloc: error: unknown option '--wrap'
+64"
 
 finish

@@ -245,7 +245,7 @@ is "outside of a job" "$(says sbcast source other)" \
     "|sbcast: error: Need a job id to run this command.  Run from within a Slurm job+|1"
 like "another job" "$(says env SLURM_JOB_ID=1 sbcast -j 2 source other)" \
     'copies into the job that sbcast is called in, 1, and not into 2.*\|1$'
-for command in salloc sattach sreport strigger sview; do
+for command in sattach sreport strigger sview; do
     like "$command says what to use instead" "$(says "$cluster/bin/kiln-slurm" "$command" x)" \
         "^\\|$command: error: Kiln has no .*\\|1\$"
 done

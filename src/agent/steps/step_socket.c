@@ -122,7 +122,7 @@ hand_over(struct guest *g, const struct step_frame *f)
     struct step_channel *channel = g->channel;
     const struct step_asked asked = {
         .peer = g->caller,
-        .is_question = f->type == STEP_FRAME_ASK,
+        .type = f->type,
         .text = f->payload,
         .length = f->length,
         .grant = g->grant.length > 0 ? g->grant.text : NULL,
@@ -148,6 +148,13 @@ keep(struct strbuf *to, const struct step_frame *f)
     return true;
 }
 
+static bool
+is_request(enum step_frame_type type)
+{
+    return type == STEP_FRAME_HELLO || type == STEP_FRAME_ASK || type == STEP_FRAME_HOLD
+           || type == STEP_FRAME_AWAIT;
+}
+
 /* Whether the guest is still one. A grant and places come before a request, each at most
  * once.
  */
@@ -157,7 +164,7 @@ take_frame(struct guest *g, const struct step_frame *f)
     if ((f->type == STEP_FRAME_GRANT && keep(&g->grant, f))
         || (f->type == STEP_FRAME_PLACES && keep(&g->places, f)))
         return true;
-    if ((f->type == STEP_FRAME_HELLO || f->type == STEP_FRAME_ASK) && step_reader_left(&g->in) == 0
+    if (is_request(f->type) && step_reader_left(&g->in) == 0
         && !step_channel_has_bytes(g->channel)) {
         hand_over(g, f);
         return false;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "lib/base/macro.h"
+#include "lib/step/step_frames.h"
 
 struct error;
 struct loop;
@@ -30,8 +31,8 @@ struct step_peer {
 /* All that it has sent; borrowed for the call. */
 struct step_asked {
     struct step_peer peer;
-    bool is_question; /* for what the pod named by the text has here */
-    const char *text; /* the request, or the name of a pod */
+    enum step_frame_type type; /* HELLO, ASK, HOLD or AWAIT */
+    const char *text;          /* the request, or the name of a pod */
     size_t length;
     const char *grant; /* of the step manager, for a step on several nodes; or NULL */
     size_t grant_length;
@@ -61,7 +62,6 @@ struct step_caller;
 void step_socket_take(struct step_socket *d, int fd TAKES, const struct step_caller *caller);
 
 /* Sends a frame without waiting for the receiver. Close ends a connection. */
-enum step_frame_type;
 void step_socket_answer(struct step_channel *connection, enum step_frame_type type,
                         const char *payload);
 void step_socket_close(struct step_channel *connection TAKES);

@@ -43,8 +43,8 @@
 
 /* ---- Jobs and steps ---- */
 
-static struct step_job *
-get_job(struct steps *s, const char *uid)
+struct step_job *
+steps_get_job(struct steps *s, const char *uid)
 {
     struct step_job *job = map_find(s->jobs, uid);
 
@@ -57,6 +57,7 @@ get_job(struct steps *s, const char *uid)
     list_init(&job->blocked);
     list_init(&job->running);
     list_init(&job->held);
+    list_init(&job->holds);
     map_put(s->jobs, job->uid, job);
     return job;
 }
@@ -87,6 +88,7 @@ free_job(struct step_job *job)
     list_foreach_safe(at, &job->blocked) agent_step_free(container_of(at, struct agent_step, link));
     list_foreach_safe(at, &job->running) agent_step_free(container_of(at, struct agent_step, link));
     list_foreach_safe(at, &job->held) agent_step_free(container_of(at, struct agent_step, link));
+    step_hold_end(job);
     step_nodes_fini(job);
     step_blockers_free(job->blockers);
     timer_free(job->look);
@@ -149,7 +151,7 @@ has_room(const struct steps *s, const struct agent_step *e)
 static void
 add_request(struct steps *s, struct agent_step *e)
 {
-    struct step_job *job = get_job(s, e->request.pod_uid);
+    struct step_job *job = steps_get_job(s, e->request.pod_uid);
 
     e->job = job;
     job->owner = e->owner;
@@ -192,7 +194,7 @@ take_request(struct steps *s, struct agent_step *e, const struct step_asked *ask
 static void
 take_places(struct steps *s, const char *uid, const struct step_asked *asked)
 {
-    struct step_job *job = get_job(s, uid);
+    struct step_job *job = steps_get_job(s, uid);
     struct step_place *places;
     unsigned n;
 
@@ -231,8 +233,8 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
     struct agent_step *e;
     struct error err = {0};
 
-    if (asked->is_question) {
-        answer_question(s, connection, asked);
+    if (asked->type != STEP_FRAME_HELLO) {
+        (asked->type == STEP_FRAME_ASK ? answer_question : step_hold_take)(s, connection, asked);
         return;
     }
     e = add_step(NULL);
@@ -305,7 +307,7 @@ resume_pod(const char *uid, void *context)
 
     if (step_log_read(s->log_dir, uid, &entries, &n, &next_id) < 0)
         return;
-    job = get_job(s, uid);
+    job = steps_get_job(s, uid);
     job->next_id = next_id;
     for (unsigned i = 0; i < n; i++)
         resume_step(job, &entries[i], outer);
@@ -340,7 +342,7 @@ void
 steps_freeze_pod(const char *uid, bool still, void *context)
 {
     struct steps *s = context;
-    struct step_job *job = still ? get_job(s, uid) : map_find(s->jobs, uid);
+    struct step_job *job = still ? steps_get_job(s, uid) : map_find(s->jobs, uid);
 
     if (job == NULL)
         return;

@@ -53,6 +53,7 @@ struct step_job {
     uid_t owner;
     int64_t next_id;
     struct list waiting, running;
+    struct list holds;              /* connections of kalloc, and of the job to hear from it */
     struct list blocked;            /* grants that wait (step_queue.c) */
     struct step_blockers *blockers; /* NULL: none has waited yet */
     struct list held; /* steps on several nodes whose kruns have CPUs of this manager */
@@ -132,6 +133,9 @@ void step_queue_try_first(struct step_job *job);
 void step_queue_take_freed(struct step_job *job, const struct bitset *cpus,
                            const struct bitset *gpus);
 
+/* The pod's; made if there is none. */
+struct step_job *steps_get_job(struct steps *s, const char *uid);
+
 /* step_place.c: what the pod has here, and what steps hold of it. */
 void steps_fill_place(struct step_job *job, const struct running_pod *running,
                       struct step_place *p);
@@ -169,6 +173,12 @@ void step_account_fail(const struct agent_step *e);
 void step_account_end_held(struct agent_step *e);
 void step_account_close(const struct steps *s, const char *pod_uid);
 void step_account_close_unknown(struct steps *s);
+
+/* step_hold.c: HOLD and AWAIT, and the end of all that came so. */
+struct step_asked;
+void step_hold_take(struct steps *s, struct step_channel *connection TAKES,
+                    const struct step_asked *asked);
+void step_hold_end(struct step_job *job);
 
 /* step_start.c: gives the connection to a new kiln-step, for that node of the layout. The
  * step gets its id, unless its grant has one, and joins the running ones.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* salloc, sattach, sprio, sreport, strigger, sview - refused, with what to use
+/* sattach, sprio, sreport, strigger, sview - refused, with what to use
  * instead
  *
  * No links of these names are installed: programs and scripts that look for a
@@ -34,8 +34,6 @@ refuse(struct slurm_client *client, const char *instead)
         .run = command##_run,                                                                 \
     }
 
-REFUSED(salloc, "refused: there are no interactive jobs yet",
-        "Kiln has no interactive jobs yet: submit a script with sbatch");
 REFUSED(sattach, "refused: a step is attached to its srun",
         "Kiln has no sattach: the output of a step goes to its srun; 'kctl logs --follow JOB' "
         "follows that of a job");

@@ -37,6 +37,14 @@
  *   krun -> kiln-step  PMI     the lines of all nodes; without lines: the barrier opens
  *   both ways          ABORT   all tasks end, because of this task; its exit code
  *
+ * Of an allocation, a job that kalloc holds:
+ *
+ *   kalloc -> agent      HOLD   for a pod; after the answer BEAT, and EXIT with its status
+ *   agent -> kalloc      BEAT   it holds the job now
+ *   kiln-pause -> agent  AWAIT  in the job, for its pod
+ *   agent -> kiln-pause  BEAT, EXIT: what comes from kalloc
+ *   agent -> kalloc      END    EXIT was passed on
+ *
  * A frame is a header of 12 bytes (length of the payload, type, stream, two zero
  * bytes, task; big endian) and the payload.
  *
@@ -69,6 +77,9 @@ struct strbuf;
 #define STEP_BEAT_MS 5000
 #define STEP_LOST_MS 30000
 
+/* So long without a beat of its kalloc, and an allocation ends. */
+#define STEP_HOLD_MS 90000
+
 enum step_frame_type {
     STEP_FRAME_HELLO = 1,
     STEP_FRAME_WAIT,
@@ -91,6 +102,8 @@ enum step_frame_type {
     STEP_FRAME_PMI,
     STEP_FRAME_ABORT,
     STEP_FRAME_SIZE,
+    STEP_FRAME_HOLD,
+    STEP_FRAME_AWAIT,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 

@@ -262,7 +262,7 @@ pod_only_holds(const struct pod *pod)
     const struct container *c =
         pod->spec.containers.count > 0 ? &pod->spec.containers.items[0] : NULL;
 
-    return c != NULL && c->command.count == 1
+    return c != NULL && c->command.count == 1 && c->args.count == 0
            && strcmp(c->command.items[0], POD_PAUSE_COMMAND) == 0;
 }
 

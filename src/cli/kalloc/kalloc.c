@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kalloc/kalloc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/connect/connection.h"
+#include "cli/kalloc/kalloc_guard.h"
+#include "cli/kalloc/kalloc_job.h"
+#include "cli/kalloc/kalloc_options.h"
+#include "cli/kctl/client/job_steps.h"
+#include "cli/kctl/client/kctl.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
+#include "lib/client/client.h"
+#include "lib/client/informer.h"
+#include "lib/loop/child.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/sigwatch.h"
+#include "lib/loop/timer.h"
+#include "lib/program/option.h"
+#include "lib/program/program.h"
+
+#define TELL_MS       700 /* a job that starts at once is not said to wait */
+#define ENTER_TRIES   150 /* while its program starts */
+#define ENTER_WAIT_US 200000
+
+struct kalloc {
+    const char *name;
+    struct kalloc_options o;
+    struct arena *arena;
+    struct connection *connection;
+    struct loop *loop;
+    struct informer *informer;
+    struct kalloc_guard guard;
+    const struct object *job; /* as it was created */
+    int64_t id;
+    const struct object *ended; /* or NULL */
+    bool is_gone, runs, is_late;
+    int signal; /* that ended the wait; or 0 */
+    struct timer *notice, *patience;
+    struct child *child;
+    pid_t pid;
+    bool has_ended; /* the command */
+    int status;
+};
+
+/* ---- Words ---- */
+
+static void PRINTF(2, 3) inform(const struct kalloc *k, const char *format, ...)
+{
+    va_list args;
+
+    if (k->o.s.quiet)
+        return;
+    fprintf(stderr, "%s: ", k->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+static int PRINTF(2, 3) fail(const struct kalloc *k, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "%s: error: ", k->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return 1;
+}
+
+static void
+tell_waiting(void *context)
+{
+    const struct kalloc *k = context;
+
+    if (!k->o.is_slurms) {
+        inform(k, "job %" PRId64 " waits for its start; Ctrl-C cancels it", k->id);
+        return;
+    }
+    inform(k, "Pending job allocation %" PRId64, k->id);
+    inform(k, "job %" PRId64 " queued and waiting for resources", k->id);
+}
+
+static void
+tell_granted(const struct kalloc *k)
+{
+    const char *nodes = getenv("KILN_JOB_NODELIST");
+
+    if (k->o.is_slurms)
+        inform(k, "Granted job allocation %" PRId64, k->id);
+    else
+        inform(k, "job %" PRId64 " runs%s%s", k->id, nodes != NULL ? " on " : "",
+               nodes != NULL ? nodes : "");
+    if (k->o.rings_bell && !k->o.s.quiet)
+        fputc('\a', stderr);
+}
+
+/* The job has ended before the command. */
+static void
+tell_revoked(const struct kalloc *k)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    if (k->ended != NULL)
+        job_reason_describe_end(job_of(k->ended), &words);
+    else
+        strbuf_add_text(&words, "deleted");
+    if (!k->o.is_slurms)
+        fprintf(stderr, "%s: job %" PRId64 " has ended: %s\n", k->name, k->id, words.text);
+    else if (k->ended != NULL && job_find_state(job_of(k->ended)) == JOB_STATE_TIMED_OUT)
+        fprintf(stderr,
+                "%s: Job %" PRId64 " has exceeded its time limit and its allocation has been "
+                "revoked.\n",
+                k->name, k->id);
+    else
+        fprintf(stderr, "%s: Job allocation %" PRId64 " has been revoked.\n", k->name, k->id);
+}
+
+/* ---- The job ---- */
+
+static void
+on_change(const struct object *before, const struct object *after, void *context)
+{
+    struct kalloc *k = context;
+    const struct object *object = after != NULL ? after : before;
+
+    if (k->ended != NULL || k->is_gone || strcmp(object->meta->uid, k->job->meta->uid) != 0)
+        return;
+    if (job_is_finished(job_of(object)))
+        k->ended = object_ref(object);
+    else if (after == NULL)
+        k->is_gone = true;
+    else if (job_find_state(job_of(object)) == JOB_STATE_RUNNING)
+        k->runs = true;
+    else
+        return;
+    loop_stop(k->loop);
+}
+
+/* It may have been deleted before the first list. */
+static void
+on_listed(void *context)
+{
+    struct kalloc *k = context;
+
+    if (informer_find(k->informer, k->job->meta->namespace, k->job->meta->name) != NULL
+        || k->ended != NULL)
+        return;
+    k->is_gone = true;
+    loop_stop(k->loop);
+}
+
+static void
+on_late(void *context)
+{
+    struct kalloc *k = context;
+
+    k->is_late = true;
+    loop_stop(k->loop);
+}
+
+static void
+on_interrupt(int signal_number, void *context)
+{
+    struct kalloc *k = context;
+
+    k->signal = signal_number;
+    loop_stop(k->loop);
+}
+
+static void
+unblock_signals(void)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int
+give_up(struct kalloc *k)
+{
+    kalloc_guard_cancel(&k->guard);
+    if (k->is_late)
+        return fail(k, k->o.is_slurms
+                           ? "Unable to allocate resources: Requested nodes are busy"
+                           : "the job has not started within the time of --immediate, and "
+                             "was cancelled");
+    if (k->o.is_slurms)
+        inform(k, "Job allocation %" PRId64 " has been revoked.", k->id);
+    else
+        inform(k, "job %" PRId64 " was cancelled", k->id);
+    return 128 + k->signal;
+}
+
+/* Until it runs: 0, or the exit status. */
+static int
+wait_for_start(struct kalloc *k)
+{
+    struct sigwatch *watches[] = {sigwatch_new(k->loop, SIGINT, on_interrupt, k),
+                                  sigwatch_new(k->loop, SIGTERM, on_interrupt, k),
+                                  sigwatch_new(k->loop, SIGHUP, on_interrupt, k)};
+
+    k->notice = timer_new(k->loop, tell_waiting, k);
+    timer_start(k->notice, TELL_MS);
+    k->patience = timer_new(k->loop, on_late, k);
+    if (k->o.has_patience)
+        timer_start(k->patience, k->o.patience_s * 1000);
+    while (!k->runs && k->ended == NULL && !k->is_gone && k->signal == 0 && !k->is_late)
+        loop_run(k->loop);
+    timer_free(k->notice);
+    timer_free(k->patience);
+    for (size_t i = 0; i < ARRAY_SIZE(watches); i++)
+        sigwatch_free(watches[i]);
+    if (!k->runs && k->ended == NULL && !k->is_gone)
+        return give_up(k);
+    unblock_signals();
+    if (k->ended == NULL && !k->is_gone)
+        return 0;
+    kalloc_guard_leave(&k->guard);
+    tell_revoked(k);
+    return 1;
+}
+
+/* ---- The command ---- */
+
+/* The calls have a connection of their own: this one's loop has the watch of the job. */
+static int
+enter(struct kalloc *k, struct error *err)
+{
+    struct kctl kctl = {.server = k->o.s.server, .program = k->name};
+    const struct target_object target = {
+        .kind = &job_kind,
+        .namespace = k->job->meta->namespace,
+        .name = k->job->meta->name,
+    };
+    const char *directory;
+    int r = -EAGAIN;
+
+    for (int i = 0; i < ENTER_TRIES && r == -EAGAIN; i++) {
+        if (i > 0)
+            usleep(ENTER_WAIT_US);
+        r = job_steps_enter(&kctl, &target, k->arena, &directory, err);
+    }
+    kctl_fini(&kctl);
+    return r;
+}
+
+static const char *
+find_shell(void)
+{
+    const char *shell = getenv("SHELL");
+    const struct passwd *own = shell == NULL || shell[0] == '\0' ? getpwuid(getuid()) : NULL;
+
+    if (own != NULL)
+        shell = own->pw_shell;
+    return shell != NULL && shell[0] != '\0' ? shell : "/bin/sh";
+}
+
+static void
+become_command(const struct kalloc *k, char **command)
+{
+    char *shell[] = {(char *)(uintptr_t)find_shell(), NULL};
+    char **words = command[0] != NULL ? command : shell;
+
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, SIG_DFL);
+    unblock_signals();
+    (void)prctl(PR_SET_PDEATHSIG, SIGHUP); /* without kalloc there is no allocation */
+    if (k->o.s.directory != NULL && chdir(k->o.s.directory) < 0) {
+        fprintf(stderr, "%s: error: '%s': %s\n", k->name, k->o.s.directory, strerror(errno));
+        _exit(125);
+    }
+    execvp(words[0], words);
+    fprintf(stderr, "%s: error: '%s': %s\n", k->name, words[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static void
+on_end(const struct child_exit *end, void *context)
+{
+    struct kalloc *k = context;
+
+    k->has_ended = true;
+    k->status = WIFSIGNALED(end->status) ? 128 + WTERMSIG(end->status) : WEXITSTATUS(end->status);
+    loop_stop(k->loop);
+}
+
+static void
+pass_on(int signal_number, void *context)
+{
+    const struct kalloc *k = context;
+
+    (void)kill(k->pid, signal_number);
+}
+
+/* salloc's status after a signal that usually is its user's is 0. */
+static int
+final_status(const struct kalloc *k)
+{
+    static const int usual[] = {SIGHUP, SIGINT, SIGQUIT, SIGKILL};
+
+    for (size_t i = 0; k->o.is_slurms && i < ARRAY_SIZE(usual); i++)
+        if (k->status == 128 + usual[i])
+            return 0;
+    return k->status;
+}
+
+/* A shell on a terminal takes the terminal, and is to give it back. */
+static void
+take_terminal(void)
+{
+    (void)signal(SIGTTOU, SIG_IGN);
+    if (isatty(STDIN_FILENO))
+        (void)tcsetpgrp(STDIN_FILENO, getpgrp());
+}
+
+static int
+run_command(struct kalloc *k, char **command)
+{
+    struct sigwatch *watches[2];
+    struct error err = {0};
+
+    k->pid = fork();
+    if (k->pid < 0)
+        return fail(k, "fork: %s", strerror(errno));
+    if (k->pid == 0)
+        become_command(k, command);
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGQUIT, SIG_IGN);
+    watches[0] = sigwatch_new(k->loop, SIGTERM, pass_on, k);
+    watches[1] = sigwatch_new(k->loop, SIGHUP, pass_on, k);
+    if (child_watch(k->loop, k->pid, on_end, k, &k->child, &err) < 0)
+        return fail(k, "%s", err.text);
+    while (!k->has_ended) {
+        const bool was_running = k->ended == NULL && !k->is_gone;
+
+        loop_run(k->loop);
+        if (!was_running || (k->ended == NULL && !k->is_gone))
+            continue;
+        if (k->has_ended)
+            break;
+        tell_revoked(k);
+        (void)kill(k->pid, k->o.kill_signal > 0   ? k->o.kill_signal
+                           : isatty(STDIN_FILENO) ? SIGHUP
+                                                  : SIGTERM);
+    }
+    child_free(k->child);
+    for (size_t i = 0; i < ARRAY_SIZE(watches); i++)
+        sigwatch_free(watches[i]);
+    take_terminal();
+    if (k->ended != NULL || k->is_gone) {
+        kalloc_guard_leave(&k->guard);
+        return final_status(k);
+    }
+    if (k->o.is_slurms)
+        inform(k, "Relinquishing job allocation %" PRId64, k->id);
+    kalloc_guard_release(&k->guard, k->status);
+    if (!k->o.is_slurms)
+        inform(k, "job %" PRId64 " is over", k->id);
+    return final_status(k);
+}
+
+/* ---- The program ---- */
+
+static int
+use(struct kalloc *k, char **command)
+{
+    struct error err = {0};
+    int status = wait_for_start(k);
+
+    if (status != 0)
+        return status;
+    if (k->o.is_detached) {
+        kalloc_guard_leave(&k->guard);
+        if (k->o.is_slurms)
+            tell_granted(k);
+        else
+            printf("%" PRId64 "\n", k->id);
+        return (int)program_end(k->name, 0, NULL);
+    }
+    if (enter(k, &err) < 0) {
+        kalloc_guard_cancel(&k->guard);
+        return fail(k, "job %" PRId64 " cannot be used from here, and was cancelled: %s", k->id,
+                    err.text);
+    }
+    kalloc_guard_hold(&k->guard, getenv("KILN_STEP_SOCKET"), getenv("KILN_POD_UID"));
+    tell_granted(k);
+    return run_command(k, command);
+}
+
+static int
+allocate(struct kalloc *k, char **command)
+{
+    CLEANUP_FREE char *selector = NULL;
+    struct error err = {0};
+    int r = connection_open(k->o.s.server, NULL, CONNECTION_OFTEN, &k->connection, &err);
+    int status;
+
+    if (r == 0)
+        r = kalloc_job_submit(k->name, &k->o, connection_client(k->connection), k->arena, &k->job,
+                              &err);
+    if (r < 0) {
+        (void)connection_advise(r, &err);
+        kalloc_guard_leave(&k->guard);
+        return k->o.is_slurms ? fail(k, "Job submit/allocate failed: %s", err.text)
+                              : fail(k, "%s", err.text);
+    }
+    k->id = job_of(k->job)->status.id;
+    kalloc_guard_set_job(&k->guard, k->id);
+    k->loop = connection_client(k->connection)->loop;
+    selector = xasprintf("metadata.name=%s", k->job->meta->name);
+    k->informer = informer_new(&(struct informer_settings){
+        .client = connection_client(k->connection),
+        .kind = &job_kind,
+        .namespace = k->job->meta->namespace,
+        .field_selector = selector,
+        .changed = on_change,
+        .synced = on_listed,
+        .context = k,
+    });
+    status = use(k, command);
+    informer_free(k->informer);
+    object_unref(k->ended);
+    object_unref(k->job);
+    return status;
+}
+
+static int
+print_version(const struct kalloc *k)
+{
+    if (k->o.is_slurms)
+        printf("slurm 22.05.8 (kiln %s)\n", version_text());
+    else
+        printf("%s %s\n", k->name, version_text());
+    return (int)program_end(k->name, 0, NULL);
+}
+
+static int
+print_help(const struct kalloc *k)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    kalloc_options_help(k->name, &text);
+    fwrite(text.text, 1, text.length, stdout);
+    return (int)program_end(k->name, 0, NULL);
+}
+
+int
+kalloc_run(const char *name, int argc, char **argv)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct kalloc k = {.name = name, .arena = arena};
+    struct error err = {0};
+    int operands = argc, status, r;
+
+    program_open_descriptors();
+    r = kalloc_options_read(name, argc, argv, &k.o, &operands, &err);
+    if (r == OPTION_HELP)
+        return print_help(&k);
+    if (r == OPTION_VERSION)
+        return print_version(&k);
+    if (r < 0) {
+        fail(&k, "%s", err.text);
+        return k.o.is_slurms ? 1 : EXIT_STATUS_USAGE;
+    }
+    if (k.o.is_detached && operands < argc)
+        return fail(&k, "%s runs no command", k.o.is_slurms ? "--no-shell" : "--detach");
+    if (kalloc_guard_start(&k.guard, &err) < 0)
+        return fail(&k, "%s", err.text);
+    status = allocate(&k, argv + operands);
+    connection_close(k.connection);
+    return status;
+}

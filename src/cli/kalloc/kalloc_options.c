@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kalloc/kalloc_options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ksub/ksub_options.h"
+#include "cli/ksub/sbatch_options.h"
+#include "cli/ksub/sbatch_settle.h"
+#include "cli/ksub/submission_set.h"
+#include "lib/api/pod/pod_signal.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/program/option.h"
+
+#define ROWS_MOST 256u
+
+/* Options of a script, of its files, or of several jobs. */
+static const char *const of_scripts[] = {
+    "array",
+    "array-fail-fast",
+    "batch",
+    "chain",
+    "checkpoint-command",
+    "container",
+    "cron",
+    "dry-run",
+    "error",
+    "export",
+    "export-file",
+    "get-user-env",
+    "ignore-pbs",
+    "input",
+    "ignore-directives",
+    "no-requeue",
+    "no-sbatch",
+    "open-mode",
+    "output",
+    "parsable",
+    "per-node",
+    "pipeline",
+    "propagate",
+    "requeue",
+    "sbatch",
+    "shared",
+    "strict",
+    "test-only",
+    "wait",
+    "wait-all-nodes",
+    "wrap",
+};
+
+static int
+set_patience(UNUSED const struct option_spec *option, const char *value, void *target,
+             struct error *err)
+{
+    struct kalloc_options *o = target;
+    char *end = NULL;
+    const long long n = value != NULL ? strtoll(value, &end, 10) : 1;
+
+    if (value != NULL && (end == value || *end != '\0' || n < 0 || n > INT32_MAX))
+        return error_set(err, -EINVAL, "'%s' is no number of seconds", value);
+    o->has_patience = true;
+    o->patience_s = n;
+    return 0;
+}
+
+static int
+set_kill_signal(UNUSED const struct option_spec *option, const char *value, void *target,
+                struct error *err)
+{
+    struct kalloc_options *o = target;
+
+    if (value == NULL) {
+        o->kill_signal = SIGTERM;
+        return 0;
+    }
+    o->kill_signal = pod_signal_number(value);
+    return o->kill_signal > 0 ? 0 : error_set(err, -EINVAL, "'%s' is no signal", value);
+}
+
+#define PLACE(member) .offset = offsetof(struct kalloc_options, member)
+
+static const struct option_spec own_rows[] = {
+    {.name = "bell",
+     .help = "ring the terminal's bell when the job starts",
+     .type = OPTION_FLAG,
+     PLACE(rings_bell)},
+    {.name = "detach",
+     .help =
+         "wait for the start, print the job's id and end; the job goes on until its time limit, "
+         "or until it is cancelled",
+     .type = OPTION_FLAG,
+     PLACE(is_detached)},
+    {.name = "immediate",
+     .letter = 'I',
+     .argument = "[=SECONDS]",
+     .help = "give up if the job has not started within SECONDS (1)",
+     .type = OPTION_CALL,
+     .set = set_patience},
+    {.name = "kill-command",
+     .letter = 'K',
+     .argument = "[=SIGNAL]",
+     .help = "the signal that COMMAND gets when the job ends before it (TERM); otherwise HUP on a "
+             "terminal, TERM elsewhere",
+     .type = OPTION_CALL,
+     .set = set_kill_signal},
+    {.name = "no-shell", .help = "same as --detach", .type = OPTION_FLAG, PLACE(is_detached)},
+};
+
+static bool
+is_of_scripts(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(of_scripts); i++)
+        if (strcmp(of_scripts[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    return strcmp(((const struct option_spec *)a)->name, ((const struct option_spec *)b)->name);
+}
+
+static const struct option_table *
+options_table(const char *name)
+{
+    static struct option_spec all[ROWS_MOST];
+    static struct option_table table;
+    const bool is_slurms = strcmp(name, "salloc") == 0;
+    const struct option_table *base = is_slurms ? sbatch_options() : &ksub_options;
+    size_t n = 0;
+
+    if (table.n_options > 0)
+        return &table;
+    for (size_t i = 0; i < base->n_options && n < ROWS_MOST - ARRAY_SIZE(own_rows); i++)
+        if (!is_of_scripts(base->options[i].name))
+            all[n++] = base->options[i];
+    for (size_t i = 0; i < ARRAY_SIZE(own_rows); i++)
+        all[n++] = own_rows[i];
+    qsort(all, n, sizeof(*all), compare);
+    table = (struct option_table){
+        .name = name,
+        .usage = "[OPTION]... [COMMAND [ARGUMENT]...]",
+        .summary =
+            "Allocate nodes and CPUs, and run COMMAND (otherwise a shell) here while the "
+            "job has them: krun and srun in it start tasks there. The job ends with COMMAND, "
+            "whose exit status is also that of this program.",
+        .options = all,
+        .n_options = n,
+        .more =
+            "A job whose kalloc is killed ends at once. It ends as well when the machine of its "
+            "kalloc has not been heard of for 90 seconds.\n\n"
+            "Example: kalloc -N 2 -n 8 -t 1:00:00",
+        .has_version = true,
+        .stops_at_operand = true,
+    };
+    return &table;
+}
+
+void
+kalloc_options_help(const char *name, struct strbuf *out)
+{
+    option_format_help(options_table(name), out);
+}
+
+/* ---- Variables ---- */
+
+/* KSUB_TIME is ksub's; SALLOC_TIMELIMIT salloc's. */
+static const struct {
+    const char *variable, *option;
+} variables[] = {
+    {"SALLOC_ACCOUNT", "account"},
+    {"SALLOC_CONSTRAINT", "constraint"},
+    {"SALLOC_EXCLUSIVE", "exclusive"},
+    {"SALLOC_GPUS", "gpus"},
+    {"SALLOC_GRES", "gres"},
+    {"SALLOC_IMMEDIATE", "immediate"},
+    {"SALLOC_KILL_CMD", "kill-command"},
+    {"SALLOC_MEM_PER_CPU", "mem-per-cpu"},
+    {"SALLOC_MEM_PER_NODE", "mem"},
+    {"SALLOC_PARTITION", "partition"},
+    {"SALLOC_QOS", "qos"},
+    {"SALLOC_RESERVATION", "reservation"},
+    {"SALLOC_TIMELIMIT", "time"},
+    {"SALLOC_NO_BELL", NULL},
+};
+
+static int
+read_variables(const struct option_table *table, struct kalloc_options *o, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+        const char *value = getenv(variables[i].variable);
+
+        for (size_t j = 0; value != NULL && variables[i].option != NULL && j < table->n_options;
+             j++) {
+            const struct option_spec *row = &table->options[j];
+            int r;
+
+            if (strcmp(row->name, variables[i].option) != 0)
+                continue;
+            r = option_set(row, *value != '\0' ? value : NULL, o, err);
+            if (r < 0)
+                return error_wrap(err, r, "%s", variables[i].variable);
+        }
+    }
+    return 0;
+}
+
+int
+kalloc_options_read(const char *name, int argc, char **argv, struct kalloc_options *o,
+                    int *ret_operands, struct error *err)
+{
+    const struct option_table *table = options_table(name);
+    struct submission *s = &o->s;
+    int r = 0;
+
+    *o = (struct kalloc_options){.is_slurms = strcmp(name, "salloc") == 0};
+    s->is_slurms = o->is_slurms;
+    if (o->is_slurms)
+        r = read_variables(table, o, err);
+    if (r == 0)
+        r = option_parse(table, argc, argv, o, ret_operands, err);
+    if (r != 0)
+        return r;
+    o->asked = *s;
+    r = sbatch_settle(s, err);
+    if (r == 0)
+        r = submission_set_order(s, err);
+    if (r < 0)
+        return r;
+    if (s->job_name == NULL && *ret_operands < argc) {
+        const char *slash = strrchr(argv[*ret_operands], '/');
+
+        s->job_name = slash != NULL && slash[1] != '\0' ? slash + 1 : argv[*ret_operands];
+    }
+    if (s->job_name == NULL)
+        s->job_name = "interactive";
+    o->asked.job_name = s->job_name;
+    s->output = "/dev/null";
+    s->exported = "NONE"; /* the command has its variables from here */
+    return 0;
+}
