@@ -114,6 +114,13 @@ ok "the end of a step that an earlier agent has started is known" wait_for 60 ha
     '.items[0] | [.state, .exitCode] == ["Failed", 6]' ||
     note "$(steps_of "$id" | jq -c '.items | map([.step, .name, .state, .exitCode])')"
 
+# A job that its time limit ends, and one whose user cancels it.
+id=$(submit_job -t 0:03 --wrap 'krun -n 1 sleep 600')
+ok "the steps of a job that has reached its time limit were cancelled" wait_for 60 has_steps "$id" \
+    '.items[0].state == "Cancelled"' || note "$(steps_of "$id" | jq -c '.items')"
+is "kctl history shows them below the job" "$(as kilntest1 kctl history --steps "$id" |
+    awk '{ print $1, $3 }' | grep -c "^$id.0 Cancelled$")" 1
+
 # Requests of the agent, by the controller's count, while a job has many steps.
 requests() {
     curl -s --unix-socket "$cluster/state/socket" http://kiln/metrics | awk '

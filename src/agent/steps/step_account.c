@@ -22,6 +22,7 @@
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -218,10 +219,28 @@ had_oom(struct step_job *job)
     return usage.oom_kills > before;
 }
 
+/* Its processes get signals before its end is known here. */
+static bool
+is_ending(const struct step_job *job)
+{
+    const struct steps *s = job->steps;
+    struct running_pod running;
+    const struct pod *pod;
+
+    if (job->is_ending || pods_find_running(s->s.pods, job->uid, &running) <= 0)
+        return true;
+    pod = pod_of(running.pod);
+    return pod->meta.deleted_at_us > 0
+           || (pod->spec.active_deadline_seconds != NULL
+               && clock_real_us(s->s.agent->clock) - running.started_at_us
+                      >= *pod->spec.active_deadline_seconds * INT64_C(1000000));
+}
+
 static enum job_state
 find_state(struct step_job *job, const struct step_figures *o)
 {
     const bool is_over = o->flags & STEP_FIGURES_OVER;
+    const bool was_ended = !is_over || o->signal == SIGKILL || o->signal == SIGTERM;
 
     if (o->flags & STEP_FIGURES_TIMED_OUT)
         return JOB_STATE_TIMED_OUT;
@@ -229,7 +248,7 @@ find_state(struct step_job *job, const struct step_figures *o)
         return JOB_STATE_COMPLETED;
     if ((!is_over || o->signal == SIGKILL) && had_oom(job))
         return JOB_STATE_OUT_OF_MEMORY;
-    if (job->is_ending && (!is_over || o->signal == SIGKILL))
+    if (was_ended && is_ending(job))
         return JOB_STATE_CANCELLED;
     return is_over || !(o->flags & STEP_FIGURES_BEGAN) ? JOB_STATE_FAILED : JOB_STATE_CANCELLED;
 }

@@ -60,6 +60,7 @@ struct history_question {
     int64_t until_s;               /* ended before; 0: any */
     int64_t after_end_s, after_id; /* the last row of the page before */
     int64_t limit;
+    bool is_running;                      /* of steps; only those that have not ended */
     int64_t attempt;                      /* of steps; 0: any */
     struct history_step_place after_step; /* the last one of the page before */
     bool with_members;   /* the rows of single nodes of an attempt, and not its own */

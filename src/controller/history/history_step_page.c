@@ -17,7 +17,7 @@
 #define ROWS                                                                           \
     "SELECT idx, attempt, step, record, pod, observed FROM steps"                      \
     " WHERE job = ?1 AND (idx, attempt, step) > (?2, ?3, ?4) AND (?5 < 0 OR uid = ?5)" \
-    " AND (?6 < 0 OR idx = ?6) AND (?7 = 0 OR attempt = ?7) ORDER BY idx, attempt, step"
+    " AND (?6 < 0 OR idx = ?6) AND (?7 = 0 OR attempt = ?7) AND (?8 = 0 OR is_over = 0) ORDER BY idx, attempt, step"
 #define OF_POD "SELECT record FROM steps WHERE pod = ?1 AND step = -1"
 
 struct step_page {
@@ -103,6 +103,7 @@ bind(const struct step_page *p)
     (void)sqlite3_bind_int64(p->rows, 5, q->rights.is_all ? -1 : q->rights.uid);
     (void)sqlite3_bind_int64(p->rows, 6, q->has_index ? q->index : -1);
     (void)sqlite3_bind_int64(p->rows, 7, q->attempt);
+    (void)sqlite3_bind_int64(p->rows, 8, q->is_running);
 }
 
 static int

@@ -79,6 +79,10 @@ take(struct step_inquiry *i, const struct parameter *p)
         question->has_index = true;
         return take_number(i->q, p, &question->index);
     }
+    if (strcmp(p->name, "running") == 0) {
+        question->is_running = strcmp(p->value, "true") == 0;
+        return question->is_running || strcmp(p->value, "false") == 0 || refuse(i->q, p);
+    }
     reply_bad_request(&i->q->reply, "'%.64s' is not a parameter of steps (doc/api.md)", p->name);
     return false;
 }

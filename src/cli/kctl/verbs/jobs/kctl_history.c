@@ -13,9 +13,11 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/client/step_list.h"
 #include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/job_selection.h"
 #include "cli/kctl/output/history_columns.h"
+#include "cli/kctl/output/step_table.h"
 #include "cli/print/grid.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
@@ -46,6 +48,7 @@ struct history_options {
     int64_t limit;
     bool all;
     bool no_headings;
+    bool steps;
 };
 
 #define PLACE(member) .offset = offsetof(struct history_options, member)
@@ -100,6 +103,10 @@ static const struct option_spec rows[] = {
              "08:30, 2026-01-31 (24h)",
      .type = OPTION_TEXT,
      PLACE(since)},
+    {.name = "steps",
+     .help = "below the table, the steps of the named jobs, as kctl steps shows them",
+     .type = OPTION_FLAG,
+     PLACE(steps)},
     {.name = "until",
      .argument = "TIME",
      .help = "only attempts that ended before this time",
@@ -371,6 +378,27 @@ visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, const st
     return history_pages_visit_job(kctl, id, of_job.text, add_row, p, err);
 }
 
+/* Of each named job, below its attempts. */
+static int
+print_steps(struct kctl *kctl, const struct id_ranges *named, bool with_headings,
+            struct arena *arena, struct error *err)
+{
+    struct step_list list = step_list_make(arena);
+    int r = 0;
+
+    for (size_t i = 0; i < named->count; i++)
+        for (int64_t id = named->items[i].first; r == 0 && id <= named->items[i].last; id++)
+            r = step_list_add(&list, kctl, id, NULL, false, err);
+    for (size_t i = 0; r == 0 && i < named->n_elements; i++)
+        r = step_list_add(&list, kctl, named->elements[i].job, &named->elements[i].tasks, false,
+                          err);
+    if (r == 0 && json_count(list.items) > 0) {
+        (void)fputc('\n', stdout);
+        step_table_print(list.items, false, with_headings, arena);
+    }
+    return r;
+}
+
 /* Sends one request, or one for each named job. */
 static int
 visit(struct kctl *kctl, const struct id_ranges *named, const struct strbuf *query,
@@ -409,6 +437,10 @@ history_run(struct kctl *kctl, const void *options, int n_operands, char **opera
         r = job_operands_read_ids(n_operands, operands, MOST_JOBS, arena, &named, err);
         with_job.job = operands[0];
     }
+    if (r == 0 && o->steps && (with_job.job == NULL || o->form != NULL))
+        return error_set(err, -EINVAL,
+                         "--steps goes with named jobs and the table; 'kctl steps -o json JOB' has "
+                         "them for programs");
     if (r == 0)
         r = parse_form(o->form, &p, err);
     if (r == 0)
@@ -425,6 +457,8 @@ history_run(struct kctl *kctl, const void *options, int n_operands, char **opera
         finish(&p, o);
     if (r == 0 && p.count == 0 && p.form == AS_TABLE)
         tell_none(o);
+    if (r == 0 && o->steps)
+        r = print_steps(kctl, &named, !o->no_headings, arena, err);
     clean_up(&p);
     return r;
 }

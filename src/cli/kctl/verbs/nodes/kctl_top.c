@@ -52,7 +52,8 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Using: the cores in use recently. Efficiency: the CPU time so "
             "far, as a fraction\n"
-            "of what the allocated CPUs could have provided.\n"
+            "of what the allocated CPUs could have provided. Jobs that are named are shown\n"
+            "with their running steps.\n"
             "\n"
             "Examples: kctl top nodes -l kiln.hpc/partition=long\n"
             "          kctl top jobs 1042",

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/client/step_list.h"
 #include "cli/kctl/input/resource.h"
+#include "cli/kctl/output/step_table.h"
 #include "cli/kctl/verbs/nodes/top.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
@@ -159,6 +162,7 @@ struct top_pods_query {
     const char *label_selector;
     bool by_job;
     struct lines lines;
+    struct step_list steps; /* running ones of the jobs that are named */
 };
 
 /* The pods of a job are adjacent in the list, except for later attempts. */
@@ -225,10 +229,14 @@ add_named_job(struct top_pods_query *s, const struct target_object *wanted, stru
     struct json *job = NULL;
     int r = kctl_get(s->kctl, wanted, s->arena, &job, err);
 
+    if (r == 0)
+        r = add_collection(s, wanted->namespace,
+                           arena_printf(s->arena, LABEL_JOB_NAME "=%s", wanted->name), err);
     if (r < 0)
         return r;
-    return add_collection(s, wanted->namespace,
-                          arena_printf(s->arena, LABEL_JOB_NAME "=%s", wanted->name), err);
+    r = step_list_add(&s->steps, s->kctl, json_get_int(json_get(job, "status"), "id", 0), NULL,
+                      true, err);
+    return r == -ENOENT ? 0 : r; /* of a controller that does not know them */
 }
 
 /* ---- Rows ---- */
@@ -261,6 +269,40 @@ show_line(struct top_pods_query *s, struct grid *grid, const struct top_pods_lin
         line->wanted_bytes > 0 ? top_bytes(a, line->wanted_bytes) : unknown,
         line->has_gpus ? arena_printf(a, "%.2f", (double)line->gpu_milli / 1000) : unknown,
         line->has_gpus ? top_bytes(a, line->gpu_memory_bytes) : unknown,
+    };
+
+    grid_add_row(grid, cells);
+}
+
+/* Steps share the memory of their pods, so only their largest process is known. */
+static void
+show_step(struct top_pods_query *s, struct grid *grid, const struct json *step)
+{
+    struct arena *a = s->arena;
+    const char *unknown = "-";
+    const char *user = json_get_text(step, "user");
+    const int64_t run_us = clock_real_us(&clock_system) - step_table_time(step, "startTime");
+    const int64_t cpus = json_get_int(step, "cpus", 0);
+    const bool is_known = json_get(step, "cpuUserMicros") != NULL;
+    const int64_t cpu_us =
+        json_get_int(step, "cpuUserMicros", 0) + json_get_int(step, "cpuSystemMicros", 0);
+    const int64_t peak = json_get_int(step, "peakMemoryBytes", 0);
+    const int64_t seen_us =
+        step_table_time(step, "observedTime") - step_table_time(step, "startTime");
+    const char *cells[] = {
+        step_table_name(a, step),
+        user != NULL ? user : unknown,
+        unknown,
+        duration(a, run_us > 0 ? run_us : 0),
+        cpus > 0 ? top_cpus(a, cpus * 1000) : unknown,
+        unknown,
+        is_known ? duration(a, cpu_us) : unknown,
+        is_known ? top_percent(a, (double)cpu_us, (double)seen_us * (double)cpus) : unknown,
+        unknown,
+        peak > 0 ? top_bytes(a, peak) : unknown,
+        unknown,
+        unknown,
+        unknown,
     };
 
     grid_add_row(grid, cells);
@@ -305,6 +347,8 @@ top(struct top_pods_query *s, const struct top_query *q, struct grid *grid, stru
         grid_add_styled(grid, &columns[i]);
     for (size_t i = 0; r == 0 && i < s->lines.count; i++)
         show_line(s, grid, &s->lines.items[i]);
+    for (uint32_t i = 0; r == 0 && i < json_count(s->steps.items); i++)
+        show_step(s, grid, json_at(s->steps.items, i));
     grid_sort(grid, 1);
     free(s->lines.items);
     return r;
@@ -323,7 +367,8 @@ int
 top_jobs(struct kctl *kctl, const struct top_query *question, struct arena *arena,
          struct grid *grid, struct error *err)
 {
-    struct top_pods_query s = {.kctl = kctl, .arena = arena, .by_job = true};
+    struct top_pods_query s = {
+        .kctl = kctl, .arena = arena, .by_job = true, .steps = step_list_make(arena)};
 
     return top(&s, question, grid, err);
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_list.h - reads the steps of jobs page by page
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct error;
+struct json;
+struct kctl;
+struct task_list;
+
+/* Items are as /kiln/v1/steps returns them; omitted: pods with more steps than records. */
+struct step_list {
+    struct arena *arena;
+    struct json *items, *omitted;
+};
+
+struct step_list step_list_make(struct arena *arena);
+
+/* Adds the steps of a job: of these tasks (NULL: all), and only those that run. */
+int step_list_add(struct step_list *list, struct kctl *kctl, int64_t job,
+                  const struct task_list *tasks, bool running, struct error *err);
