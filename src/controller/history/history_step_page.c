@@ -10,19 +10,26 @@
 #include "controller/history/history_steps.h"
 #include "controller/history/history_values.h"
 #include "controller/store/engine/sql.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/record.h"
 
 /* In the order of the index. */
 #define ROWS                                                                           \
-    "SELECT idx, attempt, step, record, pod, observed FROM steps"                      \
+    "SELECT idx, attempt, step, record, pod, observed, is_over FROM steps"             \
     " WHERE job = ?1 AND (idx, attempt, step) > (?2, ?3, ?4) AND (?5 < 0 OR uid = ?5)" \
     " AND (?6 < 0 OR idx = ?6) AND (?7 = 0 OR attempt = ?7) AND (?8 = 0 OR is_over = 0) ORDER BY idx, attempt, step"
-#define OF_POD "SELECT record FROM steps WHERE pod = ?1 AND step = -1"
+#define OF_ATTEMPT \
+    "SELECT end_at, (SELECT word FROM words WHERE id = state) FROM attempts WHERE key = ?1"
+#define RUNNING   "\"state\":\"Running\""
+#define LATE_S    600 /* after the end of an attempt, for the last report of its agent */
+#define SECOND_US INT64_C(1000000)
+#define OF_POD    "SELECT record FROM steps WHERE pod = ?1 AND step = -1"
 
 struct step_page {
     const struct history_question *question;
-    sqlite3_stmt *rows, *of_pod;
+    sqlite3_stmt *rows, *of_pod, *of_attempt;
     struct strbuf owner;   /* the members of the pod's record, without braces */
     struct strbuf omitted; /* elements of metadata.omitted */
     int64_t idx, attempt;  /* of the owner */
@@ -74,21 +81,65 @@ note_omitted(struct step_page *p, int64_t omitted)
                       p->owner.length > 0 ? "," : "", omitted);
 }
 
+/* When the attempt of a step that is said to run has ended with its node, or so long ago
+ * that its agent will not report any more; 0: neither.
+ */
+static int64_t
+find_lost(const struct step_page *p)
+{
+    const char *state;
+    int64_t end_s = 0;
+
+    if (sqlite3_column_int64(p->rows, 6) != 0)
+        return 0;
+    (void)sqlite3_bind_value(p->of_attempt, 1, sqlite3_column_value(p->rows, 4));
+    if (sqlite3_step(p->of_attempt) == SQLITE_ROW) {
+        end_s = sqlite3_column_int64(p->of_attempt, 0);
+        state = (const char *)sqlite3_column_text(p->of_attempt, 1);
+        if ((state == NULL || strcmp(state, "NodeFailed") != 0)
+            && clock_real_us(&clock_system) / SECOND_US - end_s < LATE_S)
+            end_s = 0;
+    }
+    (void)sqlite3_reset(p->of_attempt);
+    return end_s;
+}
+
+/* In a string of the text, the quotes of this would be escaped. */
+static void
+print_step(const char *record, int64_t lost_s, struct strbuf *out)
+{
+    const char *state = lost_s > 0 ? strstr(record, RUNNING) : NULL;
+    char end[TIME_TEXT_SIZE];
+
+    if (state == NULL) {
+        strbuf_add_text(out, record);
+        return;
+    }
+    time_format(lost_s * SECOND_US, false, end);
+    strbuf_printf(out, "%.*s\"endTime\":\"%s\",\"state\":\"NodeFailed\"%s", (int)(state - record),
+                  record, end, state + strlen(RUNNING));
+}
+
 static void
 print_row(struct step_page *p, struct strbuf *out)
 {
     const int64_t idx = sqlite3_column_int64(p->rows, 0);
     const int64_t attempt = sqlite3_column_int64(p->rows, 1);
     const char *record = (const char *)sqlite3_column_text(p->rows, 3);
+    int64_t lost_s;
 
     if (sqlite3_column_int64(p->rows, 2) == HISTORY_STEP_OF_POD) {
         take_owner(p, record, idx, attempt);
         note_omitted(p, sqlite3_column_int64(p->rows, 5));
         return;
     }
+    lost_s = find_lost(p);
+    if (lost_s > 0 && p->question->is_running)
+        return;
     find_owner(p, idx, attempt);
-    strbuf_printf(out, "%s{%s%s%s", p->shown++ > 0 ? "," : "", p->owner.text,
-                  p->owner.length > 0 ? "," : "", record + 1);
+    strbuf_printf(out, "%s{%s%s", p->shown++ > 0 ? "," : "", p->owner.text,
+                  p->owner.length > 0 ? "," : "");
+    print_step(record + 1, lost_s, out);
 }
 
 static void
@@ -150,9 +201,12 @@ history_step_page_print(struct history_reader *r, const struct history_question 
     if (result == 0)
         result = history_reader_prepare(r, OF_POD, &p.of_pod, err);
     if (result == 0)
+        result = history_reader_prepare(r, OF_ATTEMPT, &p.of_attempt, err);
+    if (result == 0)
         result = print_rows(r, &p, out, err);
     history_reader_release(r, p.rows);
     history_reader_release(r, p.of_pod);
+    history_reader_release(r, p.of_attempt);
     strbuf_fini(&p.owner);
     strbuf_fini(&p.omitted);
     return result;

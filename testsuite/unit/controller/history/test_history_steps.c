@@ -218,6 +218,34 @@ START_TEST(pages_have_all_steps_once_and_each_its_owner)
 }
 END_TEST
 
+START_TEST(a_step_that_ran_when_its_node_was_lost_has_ended_with_it)
+{
+    struct place p;
+    struct step_record step = step_of(0, NOON);
+    struct step_batch batch = batch_of(&step, 1);
+    struct history_question running = of_job;
+    struct history_row row;
+    const struct json *item;
+
+    step.command = "echo \"state\":\"Running\"";
+    running.is_running = true;
+    place_init(&p);
+    ck_assert_int_eq(put(&p, &batch), 1);
+    ck_assert_str_eq(json_get_text(json_at(items(&p), 0), "state"), "Running");
+    ck_assert_uint_eq(json_count(json_get(ask_steps(&p, &running), "items")), 1);
+    row = row_of(&p, 17);
+    row.state = "NodeFailed";
+    ck_assert_int_eq(add(&p, &row, 117), 1);
+    item = json_at(items(&p), 0);
+
+    ck_assert_str_eq(json_get_text(item, "state"), "NodeFailed");
+    ck_assert_str_eq(json_get_text(item, "command"), step.command);
+    ck_assert_ptr_nonnull(json_get(item, "endTime"));
+    ck_assert_uint_eq(json_count(json_get(ask_steps(&p, &running), "items")), 0);
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(a_file_that_is_too_large_loses_steps_and_no_attempt)
 {
     struct place p;
@@ -262,4 +290,5 @@ SUITE("history_steps", a_step_comes_back_with_its_owner,
       a_batch_that_comes_twice_or_late_changes_nothing,
       the_owner_of_a_pod_that_is_gone_is_in_its_row_if_it_was_on_the_node,
       only_the_owner_and_administrators_see_steps, pages_have_all_steps_once_and_each_its_owner,
-      a_file_that_is_too_large_loses_steps_and_no_attempt, a_batch_is_shared_as_text_and_is_no_row)
+      a_file_that_is_too_large_loses_steps_and_no_attempt, a_batch_is_shared_as_text_and_is_no_row,
+      a_step_that_ran_when_its_node_was_lost_has_ended_with_it)
