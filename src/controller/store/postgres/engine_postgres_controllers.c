@@ -16,6 +16,11 @@
 
 #define GONE "interval '1 hour'"
 
+/* Until a standby tries again after it could not write its row: a leader of an
+ * earlier release has made no table, and the server logs each try.
+ */
+#define REFUSED_US INT64_C(20000000)
+
 /* In the list that was read last. */
 struct row {
     struct engine_controller controller;
@@ -116,7 +121,9 @@ engine_postgres_note_waiting(struct engine_postgres *e, struct postgres *p)
         return 0;
     e->noted_us = now_us;
     r = put_row(e, p, false, NULL);
-    return r == -EAGAIN ? r : 0; /* a leader of an earlier release has made no table */
+    if (r < 0 && r != -EAGAIN)
+        e->noted_us = now_us + REFUSED_US;
+    return r == -EAGAIN ? r : 0;
 }
 
 static void
@@ -164,7 +171,8 @@ read_rows(struct engine_postgres *e, struct postgres *p, struct error *err)
                            "SELECT name, directory, address, release, place, holder, revision,"
                            " extract(epoch FROM since)::int8,"
                            " (extract(epoch FROM now() - seen) * 1000)::int8"
-                           " FROM kiln.controllers ORDER BY name, directory",
+                           " FROM kiln.controllers WHERE seen > now() - " GONE
+                           " ORDER BY name, directory",
                            NULL, &result, err);
 
     if (r == 0)
