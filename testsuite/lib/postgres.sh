@@ -5,6 +5,7 @@
 #   postgres_primary pg1          a server with the database "kiln"
 #   postgres_standby pg2 pg1      a copy that follows it
 #   postgres_synchronous pg1 pg2  commits wait for the copy
+#   postgres_follow pg1 pg2       after a promotion of pg2
 #   cluster_store=$postgres_url   controllers of this test keep their store there
 #
 # The servers are daemons of the test: signal, stop and is_running know them. A
@@ -87,10 +88,17 @@ postgres_primary() {
 
 # postgres_standby NAME PRIMARY: a server that follows the other.
 postgres_standby() {
+    postgres_choose_port "$1"
+    postgres_follow "$1" "$2"
+}
+
+# postgres_follow NAME PRIMARY: the same for a server that has been the primary: its
+# data are replaced.
+postgres_follow() {
+    rm -rf "$cluster/postgres/$1"
     postgres_run "$postgres_bin/pg_basebackup" -D "$cluster/postgres/$1" -R -X stream -c fast \
         -d "host=127.0.0.1 port=$(postgres_port_of "$2") user=$postgres_user application_name=$1" \
         >"$cluster/log/basebackup" 2>&1 || bail_out "$(tail -1 "$cluster/log/basebackup")"
-    postgres_choose_port "$1"
     postgres_serve "$1"
 }
 

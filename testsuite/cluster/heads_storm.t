@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A storm of submissions while the controller that leads is killed 100 times, and the
+# primary database 30 times, with promotion of its standby. Nothing that was acknowledged is
+# lost or runs twice, no id is given twice, and no command of a user fails. It takes half an
+# hour, so it runs only with `testsuite/run --long`, or by hand:
+#
+#   KILN_LONG=1 KILN_LEADER_KILLS=10 KILN_PRIMARY_KILLS=3 testsuite/one testsuite/cluster/heads_storm.t
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/postgres.sh"
+[ -n "$KILN_LONG" ] || skip_all "kills for half an hour: testsuite/run --long"
+leader_kills=${KILN_LEADER_KILLS:-100}
+primary_kills=${KILN_PRIMARY_KILLS:-30}
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+postgres_primary pg1
+postgres_standby pg2 pg1
+postgres_synchronous pg1 pg2
+primary=pg1 secondary=pg2
+cluster_store=$postgres_url
+cluster_munge
+for head in a b; do
+    find_free_port
+    eval "address_$head=127.0.0.1:$free_port"
+done
+cluster_address=$address_a
+cluster_url=http://$address_a,$address_b
+cluster_clients
+cluster_init
+head_start() { # NAME
+    directory "$cluster/$1" 700
+    eval "head_address=\$address_$1"
+    start "$1" kiln-controller --state-dir "$cluster/$1" --store "$cluster_store" \
+        --listen "$head_address" --cluster test --munge-socket "$munge_socket" \
+        --socket "$cluster/$1/socket" --node-grace 120s
+}
+head_start a
+leads() { KILN_SERVER=$cluster/$1/socket kctl get nodes --no-wait; }
+wait_for 30 leads a || bail_out "no controller leads"
+head_start b
+leader=a follower=b
+cluster_agent n1 --topology 'package:1 core:16 pu:1' --heartbeat 1s
+wait_for 30 env KILN_SERVER="$cluster/a/socket" kctl wait --for condition=Ready node n1
+for key in $(KILN_SERVER=$cluster/a/socket kctl get node n1 -o json |
+    jq -r '.spec.taints[]?.key'); do
+    KILN_SERVER=$cluster/a/socket kctl taint node n1 "$key-" >/dev/null
+done
+
+# One user knows both heads, one only the first and one only the second.
+storm() { # FILE SERVER
+    while [ -e "$cluster/storm" ]; do
+        as kilntest1 env KILN_SERVER="$2" ksub --parsable -J s --wrap \
+            "echo \$KILN_JOB_ID >>ran" 2>>"$1.log" >>"$1.ids" || echo "$?" >>"$1.failed"
+        sleep 0.1
+    done
+}
+touch "$cluster/storm"
+storm "$cluster/both" "http://$address_a,$address_b" &
+storms=$!
+storm "$cluster/first" "http://$address_a" &
+storms="$storms $!"
+storm "$cluster/second" "http://$address_b" &
+storms="$storms $!"
+
+acknowledged() { cat "$cluster"/*.ids 2>/dev/null | wc -l; }
+grows() { [ "$(acknowledged)" -gt "$((acknowledged_before + 3))" ]; }
+goes_on() {
+    acknowledged_before=$(acknowledged)
+    wait_for 90 grows
+}
+pause() { sleep "$(awk -v seed="$1" 'BEGIN { srand(seed); printf "%.2f", rand() * 1.5 }')"; }
+turn() { turn_of=$leader leader=$follower follower=$turn_of; }
+follows() { [ "$(grep -c 'Waiting to lead' "$cluster/log/$1")" -gt "$waited_before" ]; }
+
+# Every third time the other one takes over; else the killed one is there again at once.
+goes_on || bail_out "no submissions"
+stuck=0
+kills=0
+while [ "$kills" -lt "$leader_kills" ]; do
+    kills=$((kills + 1))
+    pause "$kills"
+    signal "$leader" KILL
+    await_end "$leader"
+    if [ $((kills % 3)) -eq 0 ]; then
+        wait_for 60 leads "$follower" || stuck=$((stuck + 1))
+        waited_before=$(grep -c 'Waiting to lead' "$cluster/log/$leader")
+        head_start "$leader"
+        wait_for 30 follows "$leader"
+        turn
+    else
+        head_start "$leader"
+        wait_for 60 leads "$leader" || stuck=$((stuck + 1))
+    fi
+    goes_on || stuck=$((stuck + 1))
+    [ $((kills % 10)) -ne 0 ] || note "leader killed $kills times, $(acknowledged) jobs acknowledged"
+done
+is "the leader was killed $kills times, and each time submissions went on" "$stuck" 0
+
+is_synchronous() { # only the superuser sees it
+    [ "$(psql -qAtX -h 127.0.0.1 -p "$(postgres_port_of "$primary")" -U "$postgres_user" \
+        -d postgres -c "SELECT sync_state FROM pg_stat_replication")" = sync ]
+}
+stuck=0
+kills=0
+while [ "$kills" -lt "$primary_kills" ]; do
+    kills=$((kills + 1))
+    wait_for 60 is_synchronous || bail_out "the database has no synchronous standby"
+    pause "$kills"
+    signal "$primary" KILL
+    await_end "$primary"
+    postgres_promote "$secondary"
+    postgres_synchronous "$secondary" ''
+    goes_on || stuck=$((stuck + 1))
+    postgres_follow "$primary" "$secondary"
+    postgres_synchronous "$secondary" "$primary"
+    turn_of=$primary primary=$secondary secondary=$turn_of
+    [ $((kills % 10)) -ne 0 ] ||
+        note "primary killed $kills times, $(acknowledged) jobs acknowledged"
+done
+is "the primary was killed $kills times, and each time submissions went on" "$stuck" 0
+ok "a controller leads still that was never restarted for it" is_running "$leader"
+
+rm "$cluster/storm"
+for storm in $storms; do wait "$storm"; done
+ran=$cluster/home/kilntest1/ran
+all_ran() { [ "$(sort -u "$ran" | wc -l)" -ge "$(acknowledged)" ]; }
+wait_for 120 all_ran
+note "$(acknowledged) jobs were acknowledged"
+sort -n "$cluster"/*.ids >"$cluster/acknowledged"
+empty "every acknowledged job has run" "$(sort -u "$cluster/acknowledged" >"$cluster/sorted"
+    sort -u "$ran" | comm -23 "$cluster/sorted" -)"
+empty "no job has run that was not acknowledged" "$(sort -u "$ran" | comm -13 "$cluster/sorted" -)"
+empty "no job has run twice" "$(sort "$ran" | uniq -d)"
+empty "no id was given twice" "$(uniq -d "$cluster/acknowledged")"
+empty "no command of a user has failed" "$(cat "$cluster"/*.failed 2>/dev/null)"
+ok "each user's jobs were among them" test "$(cat "$cluster/first.ids" | wc -l)" -gt 0 -a \
+    "$(cat "$cluster/second.ids" | wc -l)" -gt 0
+
+finish
