@@ -12,7 +12,9 @@
 #include "controller/relay/relay.h"
 #include "controller/settings.h"
 #include "lib/auth/digest.h"
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/http/http_server.h"
@@ -69,9 +71,21 @@ standby_init(struct standby *standby, const struct controller_settings *settings
     find_address(settings, &settings->tls_listen, standby->self.tls_address);
 }
 
+static void
+forget_leader(const struct standby *standby)
+{
+    CLEANUP_FREE char *path = NULL;
+
+    if (standby->settings == NULL || standby->settings->database == NULL)
+        return;
+    path = xasprintf("%s.leader", standby->settings->socket);
+    (void)unlink(path);
+}
+
 void
 standby_fini(struct standby *standby)
 {
+    forget_leader(standby);
     relay_free(standby->relay);
     proxy_receiver_free(standby->receiver);
     standby->relay = NULL;
@@ -107,6 +121,25 @@ begin_relay(struct standby *standby)
         log_warning("While it waits, this controller relays nothing: %s", err.text);
 }
 
+/* Clients of this machine, which use the local socket, read there whom to ask, and go
+ * on with this controller if that one dies.
+ */
+static void
+name_leader(struct standby *standby)
+{
+    CLEANUP_FREE char *path = xasprintf("%s.leader", standby->settings->socket);
+    CLEANUP_FREE char *text =
+        xasprintf("http://%s,%s\n", standby->leader.address, standby->self.address);
+    struct error err = {0};
+
+    if (standby->leader.address[0] == '\0' || standby->self.address[0] == '\0') {
+        (void)unlink(path);
+        return;
+    }
+    if (file_write_atomic(path, 0644, text, strlen(text), &err) < 0)
+        log_warning("Local clients will not find the controller that leads: %s", err.text);
+}
+
 static void
 tell_relay(struct standby *standby)
 {
@@ -129,6 +162,7 @@ leader_changed(const struct engine_leader *leader, void *context)
 
     standby->must_tell |= leader != NULL || was_known;
     standby->leader = leader != NULL ? *leader : (struct engine_leader){0};
+    name_leader(standby);
 }
 
 static bool
@@ -178,6 +212,7 @@ check_header(const unsigned char *bytes, char ret_address[64], void *arg)
 void
 standby_end(struct standby *standby, struct apiserver *api)
 {
+    forget_leader(standby);
     relay_free(standby->relay);
     standby->relay = NULL;
     if (standby->settings->database == NULL)

@@ -27,7 +27,7 @@ tls_b=127.0.0.1:$free_port
 directory "$cluster/b" 700
 start b kiln-controller --state-dir "$cluster/b" --store "$cluster_store" --listen "$b" \
     --listen-tls "$tls_b" --cluster test --munge-socket "$munge_socket" \
-    --socket "$cluster/b/socket" --config /dev/null
+    --socket "$cluster/socket-b" --config /dev/null
 metric() { curl -s "http://$b/metrics" | sed -n "s/^$1 //p"; }
 knows_leader() { curl -fs "http://$b/readyz"; }
 ok "a controller that waits says on its port that it can be used" wait_for 20 knows_leader
@@ -47,6 +47,8 @@ for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
 done
 is "and so does a user's job run" "$(by_b ksub --wait --wrap 'echo $KILN_JOB_ID' >/dev/null 2>&1
     echo $?)" 0
+ok "on the machine of this head the local socket names the leader" \
+    as kilntest1 env KILN_SERVER="$cluster/socket-b" kctl get nodes --no-wait
 ok "TLS ends at the leader" curl -fs --cacert "$cluster/state/tls.crt" \
     "https://localhost:${tls_b#*:}/version" -o /dev/null
 is "health is answered here" "$(curl -s "http://$b/livez")" ok
@@ -198,6 +200,7 @@ like "without a leader the answer says so" "$(curl -s "http://$b/version")" \
 is "and the head is not ready" "$(curl -s -o /dev/null -w '%{http_code}' "http://$b/readyz")" 503
 by_b timeout 90 ksub --wait --wrap true >"$cluster/waits" 2>&1
 is "a command that knows only this head waits until it leads" "$?" 0
+ok "the file that named another one is gone" test ! -e "$cluster/socket-b.leader"
 is "a header of the lead before is refused" "$(forge mac "${b#*:}" "$key" 5 9)" closed
 
 finish

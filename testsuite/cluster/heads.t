@@ -10,7 +10,7 @@
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/postgres.sh"
 cluster_begin
-need munged kiln-controller kiln-agent ksub kctl jq
+need munged kiln-controller kiln-agent ksub kctl jq curl
 cluster_user kilntest1 || skip_all "only root can make users"
 postgres_primary pg1
 postgres_standby pg2 pg1
@@ -40,7 +40,7 @@ head_start() {
         --listen "$2" --cluster test --munge-socket "$munge_socket" \
         --socket "$cluster/$1/socket" --node-grace 60s
 }
-leads() { on "$1" get nodes --no-wait; }
+leads() { curl -fs --max-time 5 --unix-socket "$cluster/$1/socket" http://kiln/livez; }
 log_says() { grep -qE "$2" "$cluster/log/$1"; }
 state_is() { as kilntest1 kctl get job "$1" --no-headers 2>/dev/null | grep -qw "$2"; }
 wait_for 20 kctl --server "$cluster/state/socket" wait --for condition=Ready node n1
@@ -54,11 +54,12 @@ done
 storm() { # FILE
     while [ -e "$cluster/storm" ]; do
         as kilntest1 ksub --parsable -J "s" --wrap "echo \$KILN_JOB_ID >>ran" 2>>"$cluster/log/ksub" \
-            >>"$1" || sleep 0.2
+            >>"$1" || echo "exit status $?" >>"$1.failed"
     done
 }
 storm_begin() {
     : >"$cluster/ids"
+    : >"$cluster/ids.failed"
     touch "$cluster/storm"
     storm "$cluster/ids" &
     storm_pid=$!
@@ -82,6 +83,7 @@ check_storm() { # NAME
             sort -u "$cluster/home/kilntest1/ran" | comm -23 "$cluster/ids.sorted" -)"
     empty "$1: no job has run twice" "$(sort "$cluster/home/kilntest1/ran" | uniq -d)"
     empty "$1: no id was given twice" "$(sort "$cluster/ids" | uniq -d)"
+    empty "$1: no command of the user has failed" "$(cat "$cluster/ids.failed")"
     : >"$cluster/home/kilntest1/ran"
 }
 

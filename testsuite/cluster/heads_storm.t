@@ -17,7 +17,7 @@
 leader_kills=${KILN_LEADER_KILLS:-100}
 primary_kills=${KILN_PRIMARY_KILLS:-30}
 cluster_begin
-need munged kiln-controller kiln-agent ksub kctl jq
+need munged kiln-controller kiln-agent ksub kctl jq curl
 cluster_user kilntest1 || skip_all "only root can make users"
 postgres_primary pg1
 postgres_standby pg2 pg1
@@ -41,7 +41,7 @@ head_start() { # NAME
         --socket "$cluster/$1/socket" --node-grace 120s
 }
 head_start a
-leads() { KILN_SERVER=$cluster/$1/socket kctl get nodes --no-wait; }
+leads() { curl -fs --max-time 5 --unix-socket "$cluster/$1/socket" http://kiln/livez; }
 wait_for 30 leads a || bail_out "no controller leads"
 head_start b
 leader=a follower=b

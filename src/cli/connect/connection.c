@@ -17,6 +17,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/client/remote.h"
@@ -30,6 +31,7 @@
 #define LOCAL_SOCKET RUNSTATEDIR "/kiln/socket"
 #define UNIX_SCHEME  "http+unix://"
 #define DEFAULT_USER "kiln"
+#define LEADER_BYTES 1024
 
 struct connection {
     char *server;
@@ -81,7 +83,7 @@ find_server(struct connection *c, const char *server, struct error *err)
         return r;
     if (c->settings.server != NULL)
         c->server = url_of(c->settings.server);
-    else if (access(LOCAL_SOCKET, F_OK) == 0)
+    else if (access(LOCAL_SOCKET, F_OK) == 0 || access(LOCAL_SOCKET ".leader", F_OK) == 0)
         c->server = url_of(LOCAL_SOCKET);
     else
         return error_set(err, -EHOSTUNREACH,
@@ -90,6 +92,24 @@ find_server(struct connection *c, const char *server, struct error *err)
                          "with --server URL, KILN_SERVER, or server: in %s",
                          LOCAL_SOCKET, client_settings_path());
     return 0;
+}
+
+/* A controller that waits to lead has no local socket, and names in a file beside it
+ * the one that leads.
+ */
+static int
+follow_leader(struct connection *c, struct error *err)
+{
+    CLEANUP_FREE char *path = xasprintf("%s.leader", c->server + strlen(UNIX_SCHEME));
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (file_read(path, LEADER_BYTES, &text, NULL) < 0 || strncmp(text.text, "http://", 7) != 0)
+        return 0;
+    free(c->server);
+    c->server = xstrndup(text.text, strcspn(text.text, "\n"));
+    client_settings_fini(&c->settings);
+    c->settings = (struct client_settings){0};
+    return client_settings_read(&c->settings, err);
 }
 
 /* ---- Authentication of the controller and of the user ---- */
@@ -172,6 +192,8 @@ connection_open(const char *server, const char *as_user, enum connection_use use
     int r;
 
     r = find_server(c, server, err);
+    if (r == 0 && is_local(c->server))
+        r = follow_leader(c, err);
     if (r < 0)
         return r;
     if (use == CONNECTION_ONCE && strchr(c->server, ',') != NULL)
