@@ -28,6 +28,7 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/version/version.h"
+#include "step/step_pmix.h"
 #include "step/step_state.h"
 
 #define LINK_FD  0
@@ -102,7 +103,7 @@ open_channel(struct step *s, const struct step_frame *f)
 
 /* The user's words are read as the user. */
 static int
-take_orders(struct step *s, struct error *err)
+take_orders(struct step *s, int kept_fd, struct error *err)
 {
     struct step_reader in = {0};
     struct step_frame order, keys, grant, request;
@@ -114,7 +115,7 @@ take_orders(struct step *s, struct error *err)
         || read_frame(&in, STEP_FRAME_HELLO, &request) < 0)
         r = error_set(err, -EBADMSG, "the agent's order is incomplete");
     if (r == 0)
-        r = step_user_become(order.payload, order.length, &s->job, err);
+        r = step_user_become(order.payload, order.length, kept_fd, &s->job, err);
     if (r == 0)
         r = step_grant_decode(s->arena, grant.payload, grant.length, &s->grant, err);
     if (r == 0)
@@ -198,7 +199,7 @@ prepare_limits(struct step *s, struct error *err)
 }
 
 static int
-open_step(struct step *s, struct error *err)
+open_step(struct step *s, int pmix_program, struct error *err)
 {
     int r;
 
@@ -230,7 +231,7 @@ open_step(struct step *s, struct error *err)
         for (enum step_stream j = 0; j < STEP_STREAMS; j++)
             s->tasks[i].outputs[j].fd = -1;
     }
-    return 0;
+    return step_pmix_open(s, pmix_program, err);
 }
 
 /* ---- The life ---- */
@@ -268,7 +269,9 @@ refuse_step(struct step *s, const struct error *err)
 static int
 finish(struct step *s)
 {
-    if (!s->has_begun)
+    int wait_ms;
+
+    if (!s->has_started)
         return -1;
     if (!s->is_over) {
         if (s->n_running > 0)
@@ -277,10 +280,14 @@ finish(struct step *s)
         step_result_end(s);
         s->give_up_ms = now_ms() + GIVE_UP_MS;
     }
+    wait_ms = step_pmix_close(s, now_ms());
+    if (wait_ms > 0)
+        return wait_ms;
     if (step_tasks_reap(s)) {
         step_tasks_kill();
         return KILL_AGAIN_MS;
     }
+    step_pmix_clean(s);
     if (s->n_outputs > 0 && now_ms() < s->give_up_ms)
         return (int)(s->give_up_ms - now_ms()) + 1;
     if (s->n_outputs > 0)
@@ -293,20 +300,31 @@ finish(struct step *s)
     return -1;
 }
 
+void
+step_start_tasks(struct step *s)
+{
+    struct error err = {0};
+
+    if (!s->has_begun || s->has_started || step_pmix_is_starting(s))
+        return;
+    s->has_started = true;
+    if (s->ending.has_begun) /* before there was a task */
+        error_set(&err, -ECANCELED, "%s", step_ending_reason(s));
+    else if (step_tasks_start(s, &err) == 0)
+        return;
+    refuse_step(s, &err);
+    s->is_refused = true;
+}
+
 int
 step_begin(struct step *s)
 {
-    struct error err = {0};
-    int r;
-
     if (s->has_begun)
         return -EBADMSG;
     s->has_begun = true;
     step_result_begin(s);
-    r = step_tasks_start(s, &err);
-    if (r < 0)
-        refuse_step(s, &err);
-    return r;
+    step_start_tasks(s);
+    return 0;
 }
 
 /* The tasks of a step on several nodes begin when all nodes have accepted it. */
@@ -320,7 +338,7 @@ accept_and_begin(struct step *s)
 static void
 run_step(struct step *s)
 {
-    while (!s->link.is_lost && !(s->has_ended && step_link_is_flushed(s))) {
+    while (!s->link.is_lost && !s->is_refused && !(s->has_ended && step_link_is_flushed(s))) {
         struct epoll_event events[EVENTS];
         int wait_ms = finish(s);
         const int turn_ms = step_terminal_turn(s, now_ms());
@@ -348,6 +366,7 @@ kill_rest(struct step *s)
         step_tasks_kill();
         usleep(KILL_AGAIN_MS * 1000);
     }
+    step_pmix_clean(s);
 }
 
 static int
@@ -378,6 +397,7 @@ main(int argc, char **argv)
 {
     struct step *s;
     struct error err = {0};
+    int pmix_program;
     int r;
 
     if (argc > 1)
@@ -387,9 +407,10 @@ main(int argc, char **argv)
     step_result_open(s);
     step_channel_init(&s->link.channel, LINK_FD, NULL);
     strbuf_init(&s->link.out);
-    r = take_orders(s, &err);
+    pmix_program = step_pmix_find();
+    r = take_orders(s, pmix_program, &err);
     if (r == 0)
-        r = open_step(s, &err);
+        r = open_step(s, pmix_program, &err);
     if (r < 0)
         refuse_step(s, &err);
     else
@@ -398,5 +419,5 @@ main(int argc, char **argv)
         run_step(s);
     step_terminal_hang_up(s);
     kill_rest(s);
-    return r < 0 || s->link.is_lost ? EXIT_FAILURE : EXIT_SUCCESS;
+    return r < 0 || s->is_refused || s->link.is_lost ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -4,7 +4,9 @@
 #include <sys/epoll.h>
 
 #include "lib/base/macro.h"
+#include "step/step_ending.h"
 #include "step/step_pmi.h"
+#include "step/step_pmix.h"
 #include "step/step_state.h"
 
 /* Bytes that wait to be sent, above which no more output is read from tasks. */
@@ -84,8 +86,11 @@ take_frame(struct step *s, const struct step_frame *f)
     case STEP_FRAME_START:
         return step_begin(s);
     case STEP_FRAME_PMI:
-    case STEP_FRAME_ABORT:
         return step_pmi_receive(s, f);
+    case STEP_FRAME_PMIX:
+        return step_pmix_receive(s, f);
+    case STEP_FRAME_ABORT:
+        return step_ending_receive(s, f);
     case STEP_FRAME_BEAT:
         return 0;
     default:

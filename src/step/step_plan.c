@@ -17,6 +17,7 @@
 #include "lib/step/step_output_name.h"
 #include "lib/step/step_programs.h"
 #include "step/step_pmi.h"
+#include "step/step_pmix.h"
 #include "step/step_state.h"
 #include "step/step_surroundings.h"
 #include "step/step_topology.h"
@@ -71,6 +72,7 @@ step_plans_make(struct step *s, struct step_plans **ret_plans, struct error *err
         step_environment_new(s->arena, &s->request, &s->grant.layout, s->grant.node, p->step_id);
     if (s->pmi != NULL)
         step_environment_set_pmi(p->environment, STEP_PMI_FD);
+    step_pmix_add_variables(s, p->environment);
     if (s->link.channel.out_keys != NULL) /* krun is on another node */
         step_surroundings_add(s->arena, s->job, &s->request, p->environment);
     *ret_plans = p;

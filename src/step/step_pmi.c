@@ -14,6 +14,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/pmi_server.h"
+#include "step/step_ending.h"
 #include "step/step_state.h"
 
 static const char left_words[] = "has ended and other tasks wait for it";
@@ -29,9 +30,6 @@ struct step_pmi {
     struct pmi_server *server;
     struct pmi_client *clients; /* by index of the task */
     unsigned n_clients;
-    bool is_ending; /* all tasks are killed, because of: */
-    uint32_t because, code;
-    const char *reason;
 };
 
 void
@@ -39,7 +37,7 @@ step_pmi_open(struct step *s)
 {
     struct step_pmi *p;
 
-    if (s->request.mpi != NULL && strcmp(s->request.mpi, "none") == 0)
+    if (s->request.mpi != NULL && strcmp(s->request.mpi, "pmi1") != 0)
         return;
     p = s->pmi = xnew(struct step_pmi);
     p->server = pmi_server_new(&s->grant.layout, s->grant.node);
@@ -53,22 +51,6 @@ step_pmi_open(struct step *s)
 
 /* --- ends --------------------------------------------------------------------
  */
-
-static void
-end_all(struct step *s, uint32_t because, uint32_t code, const char *reason, bool tells_others)
-{
-    struct step_pmi *p = s->pmi;
-
-    if (p->is_ending)
-        return;
-    p->is_ending = true;
-    p->because = because;
-    p->code = code != 0 ? code & 0xFF : 1;
-    p->reason = reason;
-    if (tells_others && s->grant.layout.n_nodes > 1)
-        step_frame_add_number(&s->link.out, STEP_FRAME_ABORT, STEP_STDIN, because, p->code);
-    step_tasks_signal(s, STEP_ALL_TASKS, SIGKILL);
-}
 
 static void
 drop(struct pmi_client *c)
@@ -151,11 +133,12 @@ take_line(struct step *s, unsigned index, const char *line, size_t length)
             open_barrier(p);
         break;
     case PMI_ABORT:
-        end_all(s, rank, (uint32_t)pmi_server_code(p->server), "has aborted the step", true);
+        step_ending_begin(s, rank, (uint32_t)pmi_server_code(p->server), "has aborted the step",
+                          true);
         break;
     case PMI_LEFT:
         index = pmi_server_left(p->server);
-        end_all(s, s->tasks[index].rank, p->clients[index].code, left_words, true);
+        step_ending_begin(s, s->tasks[index].rank, p->clients[index].code, left_words, true);
         break;
     case PMI_BROKEN:
         drop(c);
@@ -242,31 +225,17 @@ step_pmi_connect(struct step *s, struct step_task *t, int *ret_fd)
 int
 step_pmi_receive(struct step *s, const struct step_frame *f)
 {
-    uint32_t code;
-
     if (s->pmi == NULL)
         return -EBADMSG;
-    if (f->type == STEP_FRAME_ABORT) {
-        if (step_frame_number(f, &code) < 0)
-            return -EBADMSG;
-        end_all(s, f->task, code, "has ended, and the others with it", false);
-        return 0;
-    }
     if (f->length > 0)
         return pmi_server_merge(s->pmi->server, f->payload, f->length);
     open_barrier(s->pmi);
     return 0;
 }
 
-static uint32_t
-code_of(const struct step_exit *end)
-{
-    return end->signal != 0 ? 128 + end->signal : end->exit_code;
-}
-
 /* Its last requests may still be unread. */
 void
-step_pmi_end_task(struct step *s, const struct step_task *t, struct step_exit *end)
+step_pmi_end_task(struct step *s, const struct step_task *t, uint32_t code)
 {
     struct step_pmi *p = s->pmi;
     const unsigned index = (unsigned)(t - s->tasks);
@@ -275,15 +244,7 @@ step_pmi_end_task(struct step *s, const struct step_task *t, struct step_exit *e
         return;
     read_client(s, index);
     drop(&p->clients[index]);
-    p->clients[index].code = code_of(end);
+    p->clients[index].code = code;
     if (pmi_server_end(p->server, index))
-        end_all(s, t->rank, code_of(end), left_words, true);
-    if (!p->is_ending || end->signal != SIGKILL)
-        return;
-    *end = (struct step_exit){
-        .exit_code = p->code,
-        .message = s->pmi_words,
-        .message_length = (size_t)snprintf(s->pmi_words, sizeof(s->pmi_words),
-                                           "Killed, because task %u %s", p->because, p->reason),
-    };
+        step_ending_begin(s, t->rank, code, left_words, true);
 }

@@ -2,7 +2,7 @@
 /* step_pmi.h - the descriptors by which the tasks of a step on this node speak PMI-1
  *
  * A task that can no longer be waited for, and a task that aborts, end all tasks of
- * the step; those that are killed for it have that task's exit code.
+ * the step (step_ending.h).
  *
  * Thread:  the program's only one.
  */
@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 struct step;
-struct step_exit;
 struct step_frame;
 struct step_task;
 
@@ -27,5 +26,5 @@ int step_pmi_connect(struct step *s, struct step_task *t, int *ret_fd);
 /* A frame of krun, which has those of other nodes. -EBADMSG. */
 int step_pmi_receive(struct step *s, const struct step_frame *f);
 
-/* A task has ended; changes what is told about its end if it was killed for another. */
-void step_pmi_end_task(struct step *s, const struct step_task *t, struct step_exit *end);
+/* A task has ended, with that code. */
+void step_pmi_end_task(struct step *s, const struct step_task *t, uint32_t code);

@@ -22,10 +22,12 @@
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
 #include "lib/step/step_request.h"
+#include "step/step_ending.h"
 
 struct step;
 struct step_plans;
 struct step_pmi;
+struct step_pmix;
 
 /* A descriptor that epoll watches; a member of its owner. All are
  * edge-triggered: a callback goes on until the call would block, or notes that there
@@ -84,16 +86,19 @@ struct step {
     struct step_link link;
     struct step_task *tasks;
     struct step_plans *plans; /* from the start of the tasks on */
-    struct step_pmi *pmi;     /* NULL: the step has no PMI */
-    char pmi_words[128];
+    struct step_pmi *pmi;     /* NULL: the step has no PMI-1 */
+    struct step_pmix *pmix;   /* NULL: it has no PMIx */
+    struct step_ending ending;
     unsigned n_tasks, n_running, n_outputs;
     unsigned n_inputs; /* opened so far: with none, the input is not kept */
     struct step_input input;
     struct list ready[STEP_STREAMS];
     struct step_send_window windows[STEP_STREAMS];
-    bool has_begun;     /* the tasks were started: no other node can refuse the step */
+    bool has_begun;     /* the tasks may start: no other node can refuse the step */
+    bool has_started;   /* they were */
     bool is_over;       /* all tasks have ended */
     bool has_ended;     /* END was sent */
+    bool is_refused;    /* the tasks could not be started */
     int64_t give_up_ms; /* on outputs that somebody else holds open; 0: not yet */
     /* The soft limit of descriptors that this program began with: it needs many itself. */
     rlim_t limits;
@@ -105,8 +110,6 @@ struct step {
 
 /* kiln-step.c */
 void step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w);
-int step_begin(struct step *s); /* starts the tasks; -EBADMSG for the second time */
-
 /* step_result.c. Open takes the agent's file, before the user has any part in this. */
 struct rusage;
 void step_result_open(struct step *s);
@@ -117,10 +120,17 @@ void step_result_note_signal(struct step *s);
 void step_result_add_exit(struct step *s, const struct step_exit *end);
 void step_result_add_usage(struct step *s, const struct rusage *usage);
 
-/* step_user.c: from an order of the agent (agent/shepherd/files/order.h). Returns the first
- * process of the job, too.
+/* Begin: the tasks may start; -EBADMSG for the second time. Start_tasks starts them, if they
+ * may, as soon as what they need is there.
  */
-int step_user_become(const char *text, size_t length, pid_t *ret_job, struct error *err);
+int step_begin(struct step *s);
+void step_start_tasks(struct step *s);
+
+/* step_user.c: from an order of the agent (agent/shepherd/files/order.h). Of descriptors above
+ * 2, only the kept one stays open (-1: none). Returns the first process of the job, too.
+ */
+int step_user_become(const char *text, size_t length, int kept_fd, pid_t *ret_job,
+                     struct error *err);
 
 /* step_link.c. Open watches the descriptor. Flush sends what it can; link_has_room: the
  * queue is short enough for another piece of output. A link that was lost accepts

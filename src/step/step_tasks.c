@@ -22,8 +22,10 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/step/step_environment.h"
+#include "step/step_ending.h"
 #include "step/step_plan.h"
 #include "step/step_pmi.h"
+#include "step/step_pmix.h"
 #include "step/step_state.h"
 
 #define KERNEL_NSIG 65
@@ -176,6 +178,7 @@ fork_task(struct task_start *b)
 static void
 end_task(struct step *s, struct step_task *t, const struct step_exit *end)
 {
+    const uint32_t code = end->signal != 0 ? 128 + end->signal : end->exit_code;
     struct step_exit told = *end;
 
     if (t->pid != 0)
@@ -184,7 +187,9 @@ end_task(struct step *s, struct step_task *t, const struct step_exit *end)
     step_input_drop(s, t);
     if (t->has_terminal)
         step_output_check(s, t, STEP_STDOUT);
-    step_pmi_end_task(s, t, &told);
+    step_pmi_end_task(s, t, code);
+    step_pmix_end_task(s, t, code);
+    step_ending_tell(s, &told);
     step_result_add_exit(s, &told);
     step_frame_add_exit(&s->link.out, t->rank, &told);
 }
@@ -358,8 +363,10 @@ step_tasks_reap(struct step *s)
             return true;
         if (pid < 0 && errno != EINTR)
             return false;
-        if (pid > 0)
+        if (pid > 0) {
             step_result_add_usage(s, &usage);
+            step_pmix_reaped(s, pid);
+        }
         t = pid > 0 ? find_task(s, pid) : NULL;
         if (t != NULL)
             end_task(s, t,

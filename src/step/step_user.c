@@ -184,7 +184,7 @@ become(const struct order *o, struct prepared_job *prepared, struct error *err)
 }
 
 int
-step_user_become(const char *text, size_t length, pid_t *ret_job, struct error *err)
+step_user_become(const char *text, size_t length, int kept_fd, pid_t *ret_job, struct error *err)
 {
     struct user_account who = {0};
     struct prepared_job prepared = {0};
@@ -204,6 +204,7 @@ step_user_become(const char *text, size_t length, pid_t *ret_job, struct error *
     }
     if (r == 0) {
         prepared.keeps_streams = true;
+        prepared.report_fd = kept_fd;
         prepared.namespace_fd = open_namespace(job);
         prepared.no_new_privileges |= prepared.namespace_fd > 0;
         r = become(&o, &prepared, err);

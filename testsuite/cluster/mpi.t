@@ -11,7 +11,7 @@
 . "$top_srcdir/testsuite/lib/netns.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
-need munged kiln-controller kiln-agent kiln-step krun krsh kctl ksub jq
+need munged kiln-controller kiln-agent kiln-step kiln-pmix krun krsh kctl ksub jq
 need mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich python3 setpriv
 cluster_user kilntest1 || skip_all "only root can make users"
 netns_begin
@@ -113,6 +113,187 @@ is "a rank that ends before it is in the barrier ends the step, with its code" \
     "$(grep left "$home/krun.out")" "left 3"
 like "... and the ranks of other nodes are told why" "$(cat "$home/left")" \
     'n1: tasks 0-1: Killed, because task 5 has ended'
+
+# Without mpirun: PMIx. A client of its own for what Open MPI does seldom or never.
+cat >"$home/client.c" <<'C'
+#include <pmix.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t self;
+
+static int
+fence(bool collect)
+{
+    pmix_info_t info;
+
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    return PMIx_Fence(NULL, 0, &info, 1);
+}
+
+static void
+put(char *text)
+{
+    pmix_value_t v;
+
+    PMIX_VALUE_CONSTRUCT(&v);
+    v.type = PMIX_STRING;
+    v.data.string = text;
+    PMIx_Put(PMIX_GLOBAL, "key", &v);
+    PMIx_Commit();
+}
+
+static void
+get(unsigned rank)
+{
+    pmix_proc_t peer = self;
+    pmix_value_t *v = NULL;
+    int r;
+
+    peer.rank = rank;
+    r = PMIx_Get(&peer, "key", NULL, 0, &v);
+    printf("%u of %u: %s\n", self.rank, rank, r == PMIX_SUCCESS ? v->data.string : "none");
+}
+
+int
+main(int argc, char **argv)
+{
+    char text[32];
+
+    PMIx_Init(&self, NULL, 0);
+    if (strcmp(argv[1], "get") == 0) {
+        snprintf(text, sizeof(text), "<%u>", self.rank);
+        put(text);
+        fence(false);
+        get((self.rank + 4) % 8);
+        fence(false);
+    } else if (strcmp(argv[1], "gone") == 0) {
+        if (self.rank == 0)
+            get(7);
+    } else if (strcmp(argv[1], "leave") == 0) {
+        if (self.rank == 5)
+            _exit(3);
+        fence(false);
+    } else {
+        char *much = calloc(1, 9 << 20);
+
+        memset(much, 'x', (9 << 20) - 1);
+        put(much);
+        fence(true);
+    }
+    PMIx_Finalize(NULL, 0);
+    return 0;
+}
+C
+cat >"$home/abort.c" <<'C'
+#include <mpi.h>
+#include <unistd.h>
+
+int
+main(int argc, char **argv)
+{
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 3)
+        MPI_Abort(MPI_COMM_WORLD, 42);
+    sleep(1000);
+}
+C
+# shellcheck disable=SC2046 # several options
+cc -o "$home/client" "$home/client.c" $(pkg-config --cflags --libs pmix) 2>"$cluster/mpicc" ||
+    bail_out "no client of PMIx: $(cat "$cluster/mpicc")"
+mpicc.openmpi -o "$home/abort" "$home/abort.c"
+cat >"$home/pmix.sh" <<'S'
+#!/bin/sh
+#KSUB -N 3 -n 8 -t 5 -o pmix.out
+run() {
+    file=$1
+    shift
+    krun --mpi=pmix -n 8 "$@" >"pmix.$file" 2>&1
+    echo "$file $?"
+}
+run three ./ring.openmpi
+run one -N 1 --overcommit ./ring.openmpi
+run unborn sh -c '[ "$KILN_PROCID" != 5 ] || exit 3; exec ./ring.openmpi'
+run left ./client leave
+run abort ./abort
+run direct ./client get
+run gone ./client gone
+run much ./client much
+if python3 -c 'import mpi4py' 2>/dev/null; then
+    run python python3 -c 'from mpi4py import MPI; c = MPI.COMM_WORLD; print(c.allreduce(c.rank))'
+else
+    seq 8 | sed 's/.*/28/' >pmix.python
+    echo "python 0"
+fi
+S
+ok "krun --mpi=pmix runs" as kilntest1 ksub -D "$home" --wait --quiet "$home/pmix.sh"
+is "... with the exit codes of programs, of a rank that ends early, and of MPI_Abort" \
+    "$(cat "$home/pmix.out")" "three 0
+one 0
+unborn 3
+left 3
+abort 42
+direct 0
+gone 0
+much 1
+python 0"
+ranks_of_8="rank 0 of 8 on n1, sum 28, -
+rank 1 of 8 on n1, sum 28, -
+rank 2 of 8 on n1, sum 28, -
+rank 3 of 8 on n2, sum 28, -
+rank 4 of 8 on n2, sum 28, -
+rank 5 of 8 on n2, sum 28, -
+rank 6 of 8 on n3, sum 28, -
+rank 7 of 8 on n3, sum 28, -
+the token is 8"
+is "the ranks of Open MPI find each other on three nodes" \
+    "$(LC_ALL=C sort "$home/pmix.three")" "$ranks_of_8"
+is "... and on one" "$(LC_ALL=C sort "$home/pmix.one")" "$(echo "$ranks_of_8" | sed 's/ n[23],/ n1,/')"
+is "... and those of Python" "$(sort -u "$home/pmix.python")" 28
+like "a rank that ends before it speaks PMIx ends those that wait for it" \
+    "$(cat "$home/pmix.unborn")" 'n1: tasks 0-2: Killed, because task 5 has ended'
+like "so does one that ends while others are in a fence" "$(cat "$home/pmix.left")" \
+    'n2: tasks 3-4: Killed, because task 5 has ended and other tasks wait for it'
+is "a task can ask for what one of another node has given" \
+    "$(LC_ALL=C sort "$home/pmix.direct" | head -n 3)" "0 of 4: <4>
+1 of 5: <5>
+2 of 6: <6>"
+is "... and is answered when that one ends" "$(cat "$home/pmix.gone")" "0 of 7: none"
+like "a fence that is too large ends the step in words" "$(cat "$home/pmix.much")" \
+    'Killed, because its tasks on n[123] gave [0-9]+ bytes to a fence of PMIx; [0-9]+ are allowed .64 MiB'
+
+# step_files: what the steps with PMIx of this user have in memory. Others may run tests with
+# the same user, so only files since then count.
+step_files() { find /dev/shm -maxdepth 1 -user kilntest1 -newer "$home/pmix.sh" -name 'kiln-step.*' 2>/dev/null; }
+server_of() {
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/exe")" = "$cluster/bin/kiln-pmix" ] && echo "${process#/proc/}"
+    done
+}
+no_server() { [ -z "$(server_of)" ]; }
+cat >"$home/server.sh" <<'S'
+#!/bin/sh
+#KSUB -N 3 -n 8 -t 5 -o server.out
+krun --mpi=pmix -n 8 ./ring.openmpi 1000 2>&1
+echo "server $?"
+S
+id=$(as kilntest1 ksub -D "$home" --parsable "$home/server.sh")
+has_token() { grep -qs "the token is 8" "$home/server.out"; }
+ok "a long step with PMIx runs" wait_for 40 has_token || note "$(cat "$home/server.out")"
+kill -KILL "$(server_of | head -n 1)"
+ended() { grep -qs "^server" "$home/server.out"; }
+ok "the step ends soon after a kiln-pmix was killed" wait_for 10 ended
+like "... with words" "$(cat "$home/server.out")" \
+    'Killed, because kiln-pmix, its server of PMIx on n[123], has ended unexpectedly'
+ok "... and no other is left" wait_for 10 no_server
+is "no file of these steps is left" "$(step_files)" ""
 
 # ranks: how many processes of MPI jobs there are, on all nodes. Others may run tests with
 # the same user.

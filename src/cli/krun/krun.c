@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/krun/krun_mpi.h"
 #include "cli/krun/krun_options.h"
 #include "cli/krun/krun_request.h"
 #include "cli/krun/krun_settings.h"
@@ -156,6 +157,10 @@ krun_run(const char *name, int argc, char **argv)
         return print_help(name);
     if (r == 0 && s.shows_version)
         return print_version(name);
+    if (r == 0 && s.lists_mpi) {
+        krun_mpi_print(name);
+        return (int)program_end(name, 0, NULL);
+    }
     if (r < 0)
         return refuse(name, EXIT_STATUS_USAGE, &err);
     if (s.job != NULL && !is_own_job(s.job)) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -20,6 +21,42 @@
 #define AGENT_AGAIN_US 100000
 /* An agent answers a question at once. */
 #define ANSWER_MS      30000
+
+/* A link has to send the rest of shared frames. */
+struct krun_share {
+    struct krun_share *next;
+    struct krun_shared *shared;
+    size_t at;
+};
+
+struct krun_shared *
+krun_shared_new(void)
+{
+    struct krun_shared *s = xnew(struct krun_shared);
+
+    strbuf_init(&s->text);
+    s->n_users = 1;
+    return s;
+}
+
+void
+krun_shared_release(struct krun_shared *s)
+{
+    if (--s->n_users > 0)
+        return;
+    strbuf_fini(&s->text);
+    free(s);
+}
+
+static void
+drop_share(struct krun_link *l)
+{
+    struct krun_share *first = l->shares;
+
+    l->shares = first->next;
+    krun_shared_release(first->shared);
+    free(first);
+}
 
 void
 krun_link_open(struct krun_link *l, int fd, const struct step_keys *keys)
@@ -40,6 +77,8 @@ krun_link_close(struct krun_link *l)
     l->fd = -1;
     step_reader_fini(&l->in);
     strbuf_fini(&l->out);
+    while (l->shares != NULL)
+        drop_share(l);
 }
 
 /* A path may be longer than an address can hold, so its directory is opened first. */
@@ -101,28 +140,72 @@ krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payloa
                             });
 }
 
-/* After an error, what the other side has sent before is read first. */
 void
-krun_link_flush(struct krun_link *l)
+krun_link_share(struct krun_link *l, struct krun_shared *shared)
+{
+    struct krun_share **end = &l->shares;
+    struct krun_share *s = xnew(struct krun_share);
+
+    s->shared = shared;
+    shared->n_users++;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = s;
+}
+
+/* Moves the next shared frame into the queue, which is empty. */
+static bool
+take_shared(struct krun_link *l)
+{
+    struct krun_share *s = l->shares;
+    size_t length;
+
+    if (s == NULL || l->is_lost)
+        return false;
+    length = step_frame_bytes(s->shared->text.text + s->at);
+    strbuf_truncate(&l->out, 0);
+    strbuf_add(&l->out, s->shared->text.text + s->at, length);
+    l->sent = 0;
+    s->at += length;
+    if (s->at == s->shared->text.length)
+        drop_share(l);
+    return true;
+}
+
+/* After an error, what the other side has sent before is read first. Returns false if there is
+ * no room in the connection.
+ */
+static bool
+flush_queue(struct krun_link *l)
 {
     while (!l->is_lost && l->sent < l->out.length) {
         ssize_t n = step_channel_send(&l->channel, l->out.text + l->sent, l->out.length - l->sent);
 
         if (n < 0) {
             strbuf_drop_sent(&l->out, &l->sent);
-            return;
+            return false;
         }
         l->sent += (size_t)n;
     }
     strbuf_truncate(&l->out, 0);
     l->sent = 0;
+    return true;
+}
+
+void
+krun_link_flush(struct krun_link *l)
+{
+    do {
+        if (!flush_queue(l))
+            return;
+    } while (take_shared(l));
     (void)step_channel_flush(&l->channel);
 }
 
 bool
 krun_link_is_flushed(const struct krun_link *l)
 {
-    return l->sent == l->out.length && step_channel_is_flushed(&l->channel);
+    return l->sent == l->out.length && l->shares == NULL && step_channel_is_flushed(&l->channel);
 }
 
 void

@@ -18,12 +18,23 @@
 struct error;
 struct step_keys;
 
+/* Frames that go to several links, and are kept once. */
+struct krun_shared {
+    struct strbuf text;
+    unsigned n_users;
+};
+struct krun_shared *krun_shared_new(void);
+void krun_shared_release(struct krun_shared *s);
+
+struct krun_share;
+
 struct krun_link {
     struct step_channel channel;
     int fd; /* -1: none */
     struct step_reader in;
     struct strbuf out;
     size_t sent;
+    struct krun_share *shares;     /* to be sent, frame by frame, when `out` is */
     struct step_send_window input; /* what the tasks there may be sent */
     struct step_receive_window windows[STEP_STREAMS];
     size_t owed[STEP_STREAMS]; /* received and not credited */
@@ -44,6 +55,8 @@ int krun_link_dial_own(const char *socket, int *ret_fd, struct error *err);
 /* Adds a frame without stream and task. */
 void krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payload,
                    size_t length);
+/* Frames, whole ones, of several links. */
+void krun_link_share(struct krun_link *l, struct krun_shared *shared);
 void krun_link_flush(struct krun_link *l);
 bool krun_link_is_flushed(const struct krun_link *l);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/krun/krun_mpi.h"
 #include "cli/krun/krun_variables.h"
 #include "cli/values/gpu_request.h"
 #include "cli/values/memory_size.h"
@@ -361,25 +362,6 @@ set_propagate(UNUSED const struct option_spec *option, const char *value, void *
     return 0;
 }
 
-/* "pmi2" is Slurm's word for what MPICH and Intel MPI need, and these speak PMI-1, too. */
-static int
-set_mpi(UNUSED const struct option_spec *option, const char *value, void *target, struct error *err)
-{
-    struct krun_settings *s = target;
-
-    if (strcasecmp(value, "none") == 0)
-        s->request.mpi = "none";
-    else if (strcasecmp(value, "pmi1") == 0 || strcasecmp(value, "pmi2") == 0)
-        s->request.mpi = "pmi1";
-    else
-        return error_set(err, -EOPNOTSUPP,
-                         "'%.40s': tasks of a step have PMI-1 (pmi1, or pmi2), which MPICH and "
-                         "Intel MPI speak; start programs of Open MPI with mpirun, which needs no "
-                         "--mpi",
-                         value);
-    return 0;
-}
-
 #define SHAPE_NOTE "say with --ntasks-per-node and --cpu-bind where tasks run"
 
 /* Options that are those of the job which the step is a part of. */
@@ -480,8 +462,9 @@ static const struct option_spec rows[] = {
      AT_REQ(task_prolog)},
     {"task-epilog", 0, "PROGRAM", "run PROGRAM in each task after its program", OPTION_TEXT,
      AT_REQ(task_epilog)},
-    {"mpi", 0, "pmi1|none", "how programs of MPICH find each other; none: not at all", OPTION_CALL,
-     .set = set_mpi},
+    {"mpi", 0, "pmix|pmi1|none",
+     "how tasks find each other: pmix for Open MPI, pmi1 for MPICH; list", OPTION_CALL,
+     .set = krun_mpi_set},
     {"disable-status", 'X', NULL, "pass the first Ctrl-C on, too", OPTION_FLAG,
      AT(ends_at_first_interrupt)},
     {"quit-on-interrupt", 0, NULL, "end at the first Ctrl-C", OPTION_FLAG, AT(quits_at_interrupt)},

@@ -13,6 +13,7 @@
 void
 krun_pmi_fini(struct krun_pmi *p)
 {
+    krun_pmix_fini(&p->pmix);
     free(p->is_in);
     strbuf_fini(&p->lines);
 }
@@ -23,6 +24,7 @@ krun_pmi_begin(struct krun_pmi *p, struct krun_link *links, unsigned n_links)
     *p = (struct krun_pmi){.links = links, .n_links = n_links, .left = -1};
     p->is_in = xnew_array(bool, n_links + 1);
     strbuf_init(&p->lines);
+    krun_pmix_begin(&p->pmix, links, n_links);
 }
 
 /* To all nodes but the one that it comes from. */
@@ -41,7 +43,8 @@ end_all(struct krun_pmi *p, const struct krun_link *from, uint32_t task, uint32_
 static void
 check_left(struct krun_pmi *p)
 {
-    if (p->left >= 0 && p->n_in > 0 && !p->is_in[p->left])
+    if (p->left >= 0
+        && ((p->n_in > 0 && !p->is_in[p->left]) || krun_pmix_awaits(&p->pmix, (unsigned)p->left)))
         end_all(p, NULL, p->left_task, p->left_code);
 }
 
@@ -81,10 +84,16 @@ int
 krun_pmi_take(struct krun_pmi *p, const struct krun_link *link, const struct step_frame *f)
 {
     uint32_t code;
+    int r;
 
     if (f->type == STEP_FRAME_ABORT && step_frame_number(f, &code) == 0) {
         end_all(p, link, f->task, code);
         return 0;
+    }
+    if (f->type == STEP_FRAME_PMIX) {
+        r = krun_pmix_take(&p->pmix, (unsigned)(link - p->links), f);
+        check_left(p);
+        return r;
     }
     if (f->type != STEP_FRAME_PMI || p->n_links < 2)
         return -EBADMSG;
@@ -108,4 +117,10 @@ krun_pmi_end_task(struct krun_pmi *p, const struct krun_link *link, uint32_t tas
     p->left_task = task;
     p->left_code = code != 0 ? code : 1;
     check_left(p);
+}
+
+void
+krun_pmi_end_link(struct krun_pmi *p, const struct krun_link *link)
+{
+    krun_pmix_end_link(&p->pmix, (unsigned)(link - p->links));
 }

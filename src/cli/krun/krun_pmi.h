@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/krun/krun_pmix.h"
 #include "lib/base/strbuf.h"
 
 struct krun_link;
@@ -27,6 +28,7 @@ struct krun_pmi {
     bool *is_in;         /* by link */
     unsigned n_in;
     bool is_ending;
+    struct krun_pmix pmix;
     int64_t left; /* the link of a task that has ended, or -1 */
     uint32_t left_task, left_code;
 };
@@ -34,9 +36,12 @@ struct krun_pmi {
 void krun_pmi_fini(struct krun_pmi *p);
 void krun_pmi_begin(struct krun_pmi *p, struct krun_link *links, unsigned n_links);
 
-/* A frame of a link, PMI or ABORT; -EBADMSG: it is another one, or too much. */
+/* A frame of a link, PMI, PMIX or ABORT; -EBADMSG: it is another one, or too much. */
 int krun_pmi_take(struct krun_pmi *p, const struct krun_link *link, const struct step_frame *f);
 
 /* A task of that link has ended. */
 void krun_pmi_end_task(struct krun_pmi *p, const struct krun_link *link, uint32_t task,
                        const struct step_exit *end);
+
+/* All tasks of that link have ended. */
+void krun_pmi_end_link(struct krun_pmi *p, const struct krun_link *link);

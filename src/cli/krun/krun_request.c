@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/krun/krun_environment.h"
+#include "cli/krun/krun_mpi.h"
 #include "cli/krun/krun_settings.h"
 #include "cli/krun/krun_terminal.h"
 #include "lib/base/alloc.h"
@@ -257,6 +258,7 @@ krun_request_make(struct arena *arena, struct krun_settings *s, int argc, char *
         r = krun_environment_set_limits(arena, s, err);
     if (r == 0)
         r = divide_files(s, err);
+    krun_mpi_complete(arena, s);
     if (s->patience_s == 0)
         q->is_immediate = true;
     return r == 0 ? step_request_check(q, err) : r;

@@ -31,7 +31,7 @@ struct krun_settings {
 
     /* How krun itself behaves. */
     bool labels, is_unbuffered, is_quiet, ends_at_first_interrupt, quits_at_interrupt;
-    bool shows_version;
+    bool shows_version, lists_mpi;
     int64_t verbosity;
     int64_t kills_on_bad_exit; /* KRUN_UNSET, 0 or 1 */
     int64_t wait_s;            /* after the first task's end; KRUN_UNSET, 0: for ever */

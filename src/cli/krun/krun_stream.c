@@ -263,6 +263,7 @@ take_frame(struct krun_stream *s, struct krun_link *l, const struct step_frame *
         return take_exit(s, l, f);
     case STEP_FRAME_END:
         s->n_ended += krun_link_take_end(l, f);
+        krun_pmi_end_link(&s->pmi, l);
         return 0;
     case STEP_FRAME_BEAT:
         return 0;

@@ -30,7 +30,7 @@ struct step_environment {
     const struct step_layout *layout;
     const struct step_layout_node *node;
     unsigned node_index;
-    bool has_slurm_names, has_pmi;
+    bool has_slurm_names, has_pmi, has_pmix;
     struct variable_list common;
 };
 
@@ -188,7 +188,9 @@ static bool
 is_of_pmi(const char *name)
 {
     return strcmp(name, "PMI_FD") == 0 || strcmp(name, "PMI_RANK") == 0
-           || strcmp(name, "PMI_SIZE") == 0;
+           || strcmp(name, "PMI_SIZE") == 0 || strcmp(name, "JSM_JSRUN_PORT") == 0
+           || (strncmp(name, "PMIX_", strlen("PMIX_")) == 0
+               && strncmp(name, "PMIX_MCA_", strlen("PMIX_MCA_")) != 0);
 }
 
 struct step_environment *
@@ -230,6 +232,12 @@ step_environment_set_pmi(struct step_environment *e, int fd)
     e->has_pmi = true;
     put_number(e, &e->common, "PMI_FD", fd);
     put_number(e, &e->common, "PMI_SIZE", e->layout->n_tasks);
+}
+
+void
+step_environment_set_pmix(struct step_environment *e)
+{
+    e->has_pmix = true;
 }
 
 void
@@ -341,6 +349,8 @@ step_environment_of_task(struct step_environment *e, unsigned local, const struc
     put_both_numbers(e, &v, "LOCALID", local);
     if (e->has_pmi)
         put_number(e, &v, "PMI_RANK", e->node->tasks[local]);
+    if (e->has_pmix)
+        put_number(e, &v, "PMIX_RANK", e->node->tasks[local]);
     if (cpus != NULL && !bitset_is_empty(cpus))
         put_cpus(e, &v, cpus);
     if (!bitset_is_empty(&gpus))

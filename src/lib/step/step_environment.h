@@ -29,6 +29,9 @@ struct step_environment *step_environment_new(struct arena *arena,
 /* The tasks find PMI (pmi_server.h) at that descriptor. */
 void step_environment_set_pmi(struct step_environment *e, int fd);
 
+/* The tasks get their rank in PMIx; the other variables of PMIx are set one by one. */
+void step_environment_set_pmix(struct step_environment *e);
+
 /* A variable of all tasks, in the place of krun's. */
 void step_environment_set(struct step_environment *e, const char *name, const char *value);
 

@@ -105,6 +105,12 @@ step_frame_add_exit(struct strbuf *out, uint32_t task, const struct step_exit *e
     strbuf_add(out, end->message, length);
 }
 
+size_t
+step_frame_bytes(const char *frame)
+{
+    return STEP_FRAME_HEADER + (size_t)get_number(frame);
+}
+
 int
 step_frame_number(const struct step_frame *frame, uint32_t *ret_number)
 {

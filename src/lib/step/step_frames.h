@@ -36,6 +36,7 @@
  *                              all of them are in the barrier
  *   krun -> kiln-step  PMI     the lines of all nodes; without lines: the barrier opens
  *   both ways          ABORT   all tasks end, because of this task; its exit code
+ *   both ways          PMIX    a message of pmix_message.h
  *
  * Of an allocation, a job that kalloc holds:
  *
@@ -104,6 +105,7 @@ enum step_frame_type {
     STEP_FRAME_SIZE,
     STEP_FRAME_HOLD,
     STEP_FRAME_AWAIT,
+    STEP_FRAME_PMIX,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 
@@ -140,6 +142,8 @@ void step_frame_add_number(struct strbuf *out, enum step_frame_type type, enum s
 void step_frame_add_exit(struct strbuf *out, uint32_t task, const struct step_exit *end);
 /* Only the header, for a payload that follows from elsewhere. */
 void step_frame_encode_header(const struct step_frame *frame, char out[STEP_FRAME_HEADER]);
+/* Bytes of the frame that begins there, with its header. */
+size_t step_frame_bytes(const char *frame);
 /* -EBADMSG when the payload is none. */
 int step_frame_number(const struct step_frame *frame, uint32_t *ret_number);
 int step_frame_size(const struct step_frame *frame, uint16_t *ret_rows, uint16_t *ret_columns);

@@ -73,6 +73,7 @@ static const struct field request_fields[] = {
     STRING("distribution", step_request, distribution, 0),
     STRING("cpuBind", step_request, cpu_bind, 0),
     STRING("mpi", step_request, mpi, 0),
+    STRING("mpiSecret", step_request, mpi_secret, 0),
     INT64("timeLimitSeconds", step_request, time_limit_s, 0),
 };
 static const struct record request_record = {
@@ -199,6 +200,23 @@ check_files(const struct step_request *q, struct error *err)
     return 0;
 }
 
+/* A secret of 128 bits as hexadecimal digits, so that it can be a part of a name. */
+static int
+check_mpi(const struct step_request *q, struct error *err)
+{
+    const char *m = q->mpi;
+
+    if (m != NULL && strcmp(m, "none") != 0 && strcmp(m, "pmi1") != 0 && strcmp(m, "pmix") != 0)
+        return error_set(err, -EINVAL, "mpi: '%.40s' is not none, pmi1 or pmix", m);
+    if (m == NULL || strcmp(m, "pmix") != 0)
+        return 0;
+    if (q->mpi_secret == NULL || strlen(q->mpi_secret) != STEP_SECRET_DIGITS
+        || q->mpi_secret[strspn(q->mpi_secret, "0123456789abcdef")] != '\0')
+        return error_set(err, -EINVAL, "mpiSecret: %d hexadecimal digits are required",
+                         STEP_SECRET_DIGITS);
+    return 0;
+}
+
 int
 step_request_check(const struct step_request *q, struct error *err)
 {
@@ -207,6 +225,8 @@ step_request_check(const struct step_request *q, struct error *err)
     if (q->pod_uid == NULL)
         return error_set(err, -EINVAL, "podUID: required");
     r = check_numbers(q, err);
+    if (r == 0)
+        r = check_mpi(q, err);
     if (r == 0)
         r = check_command(q, err);
     return r == 0 ? check_files(q, err) : r;
@@ -271,8 +291,8 @@ step_request_keep_place(struct arena *arena, const struct step_request *from,
     struct step_request q = *from;
     const char **const kept[] = {&q.pod_uid, &q.nodes, &q.excluded_nodes, &q.distribution,
                                  &q.cpu_bind};
-    const char **const dropped[] = {&q.job_id,    &q.name,        &q.programs,   &q.mpi,
-                                    &q.directory, &q.task_prolog, &q.task_epilog};
+    const char **const dropped[] = {&q.job_id,     &q.name,      &q.programs,    &q.mpi,
+                                    &q.mpi_secret, &q.directory, &q.task_prolog, &q.task_epilog};
 
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         if (*kept[i] != NULL)

@@ -31,6 +31,7 @@ struct strbuf;
 #define STEP_CPUS_MOST          1024 /* of one task */
 #define STEP_SECONDS_MOST       (INT64_C(10) * 365 * 24 * 3600)
 #define STEP_PATTERN_MOST       4096
+#define STEP_SECRET_DIGITS      32
 
 /* A soft limit of krun's own process, which its tasks inherit up to the hard
  * limit of the job.
@@ -94,8 +95,10 @@ struct step_request {
     const char *distribution;   /* "block:cyclic" (step_layout.h) */
     const char *cpu_bind;       /* "cores", "map_cpu:0,2" (step_binding.h) */
 
-    /* How tasks find each other: "none", "pmi1"; NULL: PMI-1 if that is possible. */
-    const char *mpi;
+    /* How tasks find each other: "none", "pmi1", "pmix"; NULL: PMI-1 if that is possible. Tasks
+     * prove by the secret, which krun makes for "pmix", that they are of the step.
+     */
+    const char *mpi, *mpi_secret;
 
     /* Krun ends the tasks then; for the record of the step. 0: no limit of its own. */
     int64_t time_limit_s;

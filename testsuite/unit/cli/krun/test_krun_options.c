@@ -100,7 +100,7 @@ START_TEST(options_that_cannot_be_had_are_refused_with_words)
         const char *line, *expected;
     } cases[] = {
         {"--bcast a", "--bcast: copy the program with sbcast first"},
-        {"--mpi=pmix a", "--mpi: 'pmix': tasks of a step have PMI-1"},
+        {"--mpi=pmix_v1 a", "--mpi: 'pmix_v1' is none of the kinds that there are: pmix"},
         {"--ntasks-per-gpu=1 a", "--ntasks-per-gpu: use --gpus-per-task"},
         {"--cpu-bind=corse a", "--cpu-bind: 'corse' is no binding"},
         {"-m blok a", "--distribution: 'blok' is no distribution"},

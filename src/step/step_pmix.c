@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "step/step_pmix.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/step/pmix_message.h"
+#include "lib/step/step_environment.h"
+#include "step/step_ending.h"
+#include "step/step_state.h"
+#include "step/step_tree.h"
+
+#define PROGRAM      "kiln-pmix"
+#define LAST_MS      1000 /* for its own cleaning */
+#define MEMORY_FILES "/dev/shm"
+
+struct pmix_task {
+    bool has_joined, has_left, has_ended;
+    uint32_t code;
+};
+
+struct step_pmix {
+    struct step_watch watch;
+    int fd; /* -1: closed */
+    pid_t pid;
+    struct step_reader in;
+    struct strbuf out;
+    size_t sent;
+    struct strbuf variables; /* "NAME=value" with NUL */
+    char *directory;
+    int lock; /* of the directory */
+    bool is_ready, is_gone;
+    int64_t until_ms; /* it was asked to end; 0: not yet */
+    struct pmix_task *tasks;
+};
+
+/* --- the program ----------------------------------------------------------------
+ */
+
+/* Beside this one, in a directory that the user perhaps cannot search. */
+int
+step_pmix_find(void)
+{
+    char path[4096 + sizeof(PROGRAM)];
+    ssize_t n = readlink("/proc/self/exe", path, 4096);
+    char *slash;
+
+    if (n <= 0)
+        return -1;
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    if (slash == NULL)
+        return -1;
+    memcpy(slash + 1, PROGRAM, sizeof(PROGRAM));
+    return open(path, O_PATH | O_CLOEXEC);
+}
+
+/* Between vfork and exec: only system calls. */
+static int
+become_server(int program, int fd, char **environment)
+{
+    char name[] = PROGRAM;
+    char *arguments[] = {name, NULL};
+    sigset_t none;
+
+    sigemptyset(&none);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setpgid(0, 0) < 0 || dup2(fd, 0) < 0
+        || dup2(2, 1) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+        return -errno;
+    (void)syscall(SYS_execveat, program, "", arguments, environment, AT_EMPTY_PATH);
+    return -errno;
+}
+
+static __attribute__((noinline)) pid_t
+fork_server(int program, int fd, char **environment, int *ret_error)
+{
+    volatile int failed = 0;
+    pid_t pid = vfork();
+
+    if (pid == 0) {
+        failed = become_server(program, fd, environment);
+        _exit(EXIT_FAILURE);
+    }
+    *ret_error = pid < 0 ? -errno : failed;
+    return pid;
+}
+
+/* With those by which the agent finds the processes of a step. Clients prove that they are
+ * of the step by the name of its namespace, which they must know: the native module only
+ * believes them who they are. "hash" has no files.
+ */
+static char **
+make_environment(struct step *s)
+{
+    const struct step_request *q = &s->request;
+    unsigned n, n_own = 0;
+    char **e;
+
+    while (environ[n_own] != NULL)
+        n_own++;
+    e = arena_new_array(s->arena, char *, n_own + q->environment.count + 8);
+    memcpy(e, environ, n_own * sizeof(*e));
+    n = n_own;
+
+    e[n++] = arena_strdup(s->arena, "PMIX_MCA_psec=native");
+    e[n++] = arena_strdup(s->arena, "PMIX_MCA_gds=hash");
+    e[n++] = arena_printf(s->arena, "TMPDIR=%s", s->pmix->directory);
+    e[n++] = arena_strdup(s->arena, "PATH=/usr/bin:/bin");
+    for (unsigned i = 0; i < q->environment.count; i++)
+        if (strncmp(q->environment.items[i], "PMIX_MCA_", strlen("PMIX_MCA_")) == 0)
+            e[n++] = arena_strdup(s->arena, q->environment.items[i]);
+    e[n] = NULL;
+    return e;
+}
+
+static int
+start_server(struct step *s, int program, struct error *err)
+{
+    struct step_pmix *p = s->pmix;
+    int ends[2];
+    int r;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return error_set(err, -errno, "socketpair: %s", strerror(errno));
+    p->pid = fork_server(program, ends[1], make_environment(s), &r);
+    close(ends[1]);
+    p->fd = ends[0];
+    (void)fd_set_nonblocking(p->fd, true);
+    return r < 0 ? error_set(err, r, "starting kiln-pmix on %s: %s", s->place->name, strerror(-r))
+                 : 0;
+}
+
+/* --- its directory ----------------------------------------------------------------
+ */
+
+/* In memory, because the tasks share memory by files there. */
+static int
+make_directory(struct step *s, struct error *err)
+{
+    struct step_pmix *p = s->pmix;
+    const char *base = access(MEMORY_FILES, W_OK) == 0
+                           ? MEMORY_FILES
+                           : step_request_variable(&s->request, "TMPDIR");
+    CLEANUP_FREE char *begin = xasprintf("kiln-step.%u.", (unsigned)geteuid());
+
+    if (base == NULL)
+        base = "/tmp";
+    step_tree_sweep(base, begin);
+    p->directory = xasprintf("%s/%sXXXXXX", base, begin);
+    if (mkdtemp(p->directory) == NULL) {
+        int r = -errno;
+
+        free(p->directory);
+        p->directory = NULL;
+        return error_set(err, r, "a directory for PMIx in '%s': %s", base, strerror(-r));
+    }
+    p->lock = step_tree_lock(p->directory);
+    return 0;
+}
+
+void
+step_pmix_clean(struct step *s)
+{
+    struct step_pmix *p = s->pmix;
+
+    if (p == NULL || p->directory == NULL)
+        return;
+    step_tree_remove(p->directory);
+    free(p->directory);
+    p->directory = NULL;
+    if (p->lock >= 0)
+        close(p->lock);
+    p->lock = -1;
+}
+
+/* --- messages ---------------------------------------------------------------------
+ */
+
+static void
+flush(struct step *s)
+{
+    struct step_pmix *p = s->pmix;
+
+    while (p->fd >= 0 && p->sent < p->out.length) {
+        ssize_t n = send(p->fd, p->out.text + p->sent, p->out.length - p->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            strbuf_drop_sent(&p->out, &p->sent);
+            return;
+        }
+        p->sent += (size_t)n;
+    }
+    strbuf_truncate(&p->out, 0);
+    p->sent = 0;
+}
+
+static void
+fail(struct step *s, const char *words)
+{
+    step_ending_begin(s, STEP_ALL_TASKS, 1, words, true);
+}
+
+static void
+lose(struct step *s)
+{
+    struct step_pmix *p = s->pmix;
+    char words[256];
+
+    if (p->fd >= 0)
+        close(p->fd);
+    p->fd = -1;
+    if (p->until_ms != 0 || s->is_over)
+        return;
+    snprintf(words, sizeof(words),
+             "kiln-pmix, its server of PMIx on %.100s, has ended unexpectedly", s->place->name);
+    fail(s, words);
+    if (!p->is_ready)
+        step_start_tasks(s);
+}
+
+/* Whether a task waits, or will, for one that is gone. */
+static void
+check_left(struct step *s, unsigned left)
+{
+    struct step_pmix *p = s->pmix;
+
+    for (unsigned i = 0; i < s->n_tasks; i++) {
+        const struct pmix_task *t = &p->tasks[i];
+
+        if (t->has_joined && !t->has_left)
+            step_ending_begin(s, s->tasks[left].rank, p->tasks[left].code,
+                              "has ended and other tasks wait for it", true);
+    }
+}
+
+static void
+join(struct step *s, unsigned index)
+{
+    struct step_pmix *p = s->pmix;
+
+    p->tasks[index].has_joined = true;
+    p->tasks[index].has_left = false;
+    for (unsigned i = 0; i < s->n_tasks; i++)
+        if (p->tasks[i].has_ended && !p->tasks[i].has_left)
+            check_left(s, i);
+}
+
+static int
+find_task(const struct step *s, uint64_t rank)
+{
+    for (unsigned i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].rank == rank)
+            return (int)i;
+    return -1;
+}
+
+static int
+take_of_task(struct step *s, const struct pmix_message *m)
+{
+    const int index = find_task(s, m->id);
+
+    if (index < 0)
+        return -EBADMSG;
+    if (m->kind == PMIX_JOINED)
+        join(s, (unsigned)index);
+    else if (m->kind == PMIX_LEFT)
+        s->pmix->tasks[index].has_left = true;
+    else
+        step_ending_begin(s, s->tasks[index].rank, m->number, "has aborted the step", true);
+    return 0;
+}
+
+/* The rest is for other nodes. */
+static int
+take_message(struct step *s, const struct step_frame *f)
+{
+    struct step_pmix *p = s->pmix;
+    struct pmix_message m;
+
+    if (pmix_message_read(f, &m) < 0)
+        return -EBADMSG;
+    switch (m.kind) {
+    case PMIX_READY:
+        strbuf_add(&p->variables, m.bytes, m.length);
+        if (!m.has_more && !p->is_ready) {
+            p->is_ready = true;
+            step_start_tasks(s);
+        }
+        return 0;
+    case PMIX_JOINED:
+    case PMIX_LEFT:
+    case PMIX_ABORT:
+        return take_of_task(s, &m);
+    case PMIX_FAILED: {
+        CLEANUP_FREE char *words = xstrndup(m.bytes, m.length);
+
+        fail(s, words);
+        return 0;
+    }
+    default:
+        step_frame_add(&s->link.out, f);
+        return 0;
+    }
+}
+
+static void
+receive(struct step *s)
+{
+    struct step_pmix *p = s->pmix;
+
+    while (p->fd >= 0) {
+        struct step_frame f;
+        size_t room;
+        char *at = step_reader_space(&p->in, &room);
+        ssize_t n = recv(p->fd, at, room, MSG_DONTWAIT);
+        int r;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            lose(s);
+            return;
+        }
+        step_reader_add(&p->in, (size_t)n);
+        while ((r = step_reader_next(&p->in, &f)) == 1 && (r = take_message(s, &f)) == 0)
+            ;
+        if (r < 0) {
+            lose(s);
+            return;
+        }
+    }
+}
+
+static void
+on_server(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
+{
+    receive(s);
+    flush(s);
+    step_link_flush(s);
+}
+
+/* --- the life ---------------------------------------------------------------------
+ */
+
+static void
+send_setup(struct step *s)
+{
+    struct step_pmix *p = s->pmix;
+    CLEANUP_STRBUF struct strbuf grant = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf setup = STRBUF_INIT;
+
+    step_grant_encode(&s->grant, &grant);
+    step_frame_add(&p->out, &(struct step_frame){
+                                .type = STEP_FRAME_ACCEPT,
+                                .task = STEP_ALL_TASKS,
+                                .payload = grant.text,
+                                .length = grant.length,
+                            });
+    strbuf_printf(&setup, "kiln.%" PRId64 ".%s", s->grant.step_id, s->request.mpi_secret);
+    strbuf_add_char(&setup, '\0');
+    strbuf_add(&setup, p->directory, strlen(p->directory) + 1);
+    pmix_message_add(&p->out, &(struct pmix_message){
+                                  .kind = PMIX_SETUP, .bytes = setup.text, .length = setup.length});
+}
+
+static int
+open_server(struct step *s, int program, struct error *err)
+{
+    struct step_pmix *p;
+    int r;
+
+    if (program < 0)
+        return error_set(
+            err, -ENOENT,
+            "--mpi=pmix: node %s has no kiln-pmix; Kiln has it where it was built with "
+            "libpmix (Debian package libpmix-dev)",
+            s->place->name);
+    if (geteuid() == 0)
+        return error_set(err, -EPERM, "--mpi=pmix is not for root");
+    p = s->pmix = xnew(struct step_pmix);
+    p->fd = p->lock = -1;
+    strbuf_init(&p->out);
+    strbuf_init(&p->variables);
+    p->tasks = xnew_array(struct pmix_task, s->n_tasks + 1);
+    r = make_directory(s, err);
+    if (r == 0)
+        r = start_server(s, program, err);
+    if (r < 0)
+        return r;
+    send_setup(s);
+    p->watch.ready = on_server;
+    step_watch(s, p->fd, EPOLLIN | EPOLLOUT, &p->watch);
+    return 0;
+}
+
+int
+step_pmix_open(struct step *s, int program, struct error *err)
+{
+    int r = 0;
+
+    if (s->request.mpi != NULL && strcmp(s->request.mpi, "pmix") == 0)
+        r = open_server(s, program, err);
+    if (program >= 0)
+        close(program);
+    return r;
+}
+
+bool
+step_pmix_is_starting(const struct step *s)
+{
+    return s->pmix != NULL && !s->pmix->is_ready && s->pmix->fd >= 0;
+}
+
+/* Open MPI 4 takes itself for a program without a launcher, and looks for no server of PMIx,
+ * unless it sees the variables of a scheduler that it knows: Slurm's, or those of IBM's JSM,
+ * which has PMIx and of which it wants one only.
+ */
+void
+step_pmix_add_variables(const struct step *s, struct step_environment *e)
+{
+    const struct step_pmix *p = s->pmix;
+    const struct {
+        const char *name, *value;
+    } of_open_mpi[] = {
+        {"OMPI_MCA_btl_vader_backing_directory", p != NULL ? p->directory : NULL},
+        {"OMPI_MCA_btl_sm_backing_directory", p != NULL ? p->directory : NULL},
+    };
+
+    if (p == NULL)
+        return;
+    for (const char *at = p->variables.text, *end = at + p->variables.length; at < end;
+         at += strlen(at) + 1) {
+        const size_t length = strcspn(at, "=");
+
+        if (at[length] == '=')
+            step_environment_set(e, arena_strndup(s->arena, at, length), at + length + 1);
+    }
+    step_environment_set_pmix(e);
+    for (size_t i = 0; i < ARRAY_SIZE(of_open_mpi); i++)
+        if (step_request_variable(&s->request, of_open_mpi[i].name) == NULL)
+            step_environment_set(e, of_open_mpi[i].name, of_open_mpi[i].value);
+    if (step_request_variable(&s->request, "SLURM_NODELIST") == NULL)
+        step_environment_set(e, "JSM_JSRUN_PORT", "0");
+}
+
+int
+step_pmix_receive(struct step *s, const struct step_frame *f)
+{
+    if (s->pmix == NULL)
+        return -EBADMSG;
+    step_frame_add(&s->pmix->out, f);
+    flush(s);
+    return 0;
+}
+
+/* Its last words to kiln-pmix are read first. */
+void
+step_pmix_end_task(struct step *s, const struct step_task *t, uint32_t code)
+{
+    struct step_pmix *p = s->pmix;
+    const unsigned index = (unsigned)(t - s->tasks);
+
+    if (p == NULL)
+        return;
+    receive(s);
+    p->tasks[index].has_ended = true;
+    p->tasks[index].code = code;
+    if (!p->tasks[index].has_left)
+        check_left(s, index);
+    pmix_message_add(&p->out, &(struct pmix_message){.kind = PMIX_ENDED, .id = t->rank});
+    flush(s);
+}
+
+void
+step_pmix_reaped(struct step *s, pid_t pid)
+{
+    struct step_pmix *p = s->pmix;
+
+    if (p == NULL || pid != p->pid || p->is_gone)
+        return;
+    p->is_gone = true;
+    receive(s);
+    lose(s);
+}
+
+int
+step_pmix_close(struct step *s, int64_t now_ms)
+{
+    struct step_pmix *p = s->pmix;
+
+    if (p == NULL || p->is_gone)
+        return 0;
+    if (p->until_ms == 0) {
+        p->until_ms = now_ms + LAST_MS;
+        if (p->fd >= 0)
+            (void)shutdown(p->fd, SHUT_WR);
+    }
+    return now_ms < p->until_ms ? (int)(p->until_ms - now_ms) : 0;
+}
