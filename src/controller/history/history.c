@@ -31,7 +31,7 @@
 #define RETRY_MS     5000 /* after a failure */
 #define OPEN_MS      50   /* until the cluster has its uid */
 #define DROP_MS      60000
-#define QUEUE_MOST   20000       /* most ends that wait with their objects */
+#define QUEUE_MOST   20000       /* ends that wait with their objects, if nothing else is set */
 #define SLICE        2000        /* objects visited in one turn of the loop */
 #define BATCHES_MOST (64u << 20) /* bytes of steps that wait */
 
@@ -40,7 +40,7 @@
 static bool
 is_full(const struct history *h)
 {
-    return h->queue.count >= QUEUE_MOST;
+    return h->queue.count >= h->s.queue_most;
 }
 
 static void
@@ -455,6 +455,8 @@ history_new(const struct history_settings *settings)
     const int64_t revision = store_revision(settings->store);
 
     h->s = *settings;
+    if (h->s.queue_most == 0)
+        h->s.queue_most = QUEUE_MOST;
     h->unwritten = map_new();
     h->flush = timer_new(settings->loop, on_flush, h);
     h->rescan_timer = timer_new(settings->loop, rescan_slice, h);

@@ -43,6 +43,7 @@ struct history_settings {
     const char *database;            /* URL of a replicated store, or NULL */
     int64_t max_age_s;               /* of rows; 0: for ever */
     int64_t max_bytes;               /* of the file; 0: any */
+    size_t queue_most;               /* ends that wait with their objects; 0: 20,000 */
     struct metric_registry *metrics; /* or NULL */
 };
 
