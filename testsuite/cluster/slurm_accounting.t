@@ -151,6 +151,36 @@ is "sshare lists accounts" "$(as kilntest1 sshare -U --format Account%256 --nohe
 like "but no shares" "$(as kilntest1 sshare 2>&1)" "Kiln has no fair shares"
 like "sprio is refused" "$(as kilntest1 kiln-slurm sprio 2>&1)" "You are not running a supported priority plugin"
 
+# Numbered steps, which agents tell about some seconds later.
+steps=$(as kilntest1 sbatch --parsable -n 4 -t 10 --requeue -o steps.out --wrap \
+    'srun -n 4 -J four true; srun -n 1 sh -c "kill -9 \$\$"; srun -n 2 false; srun -n 1 -J long sleep 300')
+tasks=$(as kilntest1 sbatch --parsable -a 3,5 -n 1 -t 10 -o steps.out --wrap 'srun true')
+has_steps() { [ "$(a -n -P -j "$steps" -o jobid | tail -n 1)" = "$steps.3" ]; }
+ok "numbered steps have rows" wait_for 40 has_steps
+is "... with state, exit code, tasks and CPUs" \
+    "$(a -n -P -j "$steps" -o jobid,jobname,state,exitcode,ntasks,alloccpus,nodelist)" \
+    "$steps|wrap|RUNNING|0:0||4|n1
+$steps.batch|batch|RUNNING|0:0|1|4|n1
+$steps.extern|extern|RUNNING|0:0|1|4|n1
+$steps.0|four|COMPLETED|0:0|4|4|n1
+$steps.1|sh|CANCELLED|0:9|1|1|n1
+$steps.2|false|FAILED|1:0|2|2|n1
+$steps.3|long|RUNNING|0:0|1|1|n1"
+like "... and with what they used" \
+    "$(a -n -P -j "$steps.0" -o jobid,maxrss,maxrsstask,avecpu,usercpu,systemcpu,partition,user)" \
+    "^$steps.0\\|[0-9]+[KM]\\|\\|00:00:00\\|00:00\\.[0-9]+\\|00:00\\.[0-9]+\\|\\|\$"
+is "a step by its number" "$(a -n -P -j "$steps.1,$steps.batch" -o jobid | tr '\n' ' ')" \
+    "$steps.batch $steps.1 "
+is "-X has none" "$(a -X -n -P -j "$steps" -o jobid)" "$steps"
+is "another user has none" "$(as kilntest2 sacct -a -n -P -j "$steps.0" -o jobid)" ""
+has_task_steps() { a -n -P -j "$tasks" -o jobid | grep -q "^${tasks}_5.0\$"; }
+ok "steps of tasks of an array" wait_for 40 has_task_steps
+is "... are below each" "$(a -n -P -j "${tasks}_5" -o jobid,state | tr '\n' ' ')" \
+    "${tasks}_5|COMPLETED ${tasks}_5.batch|COMPLETED ${tasks}_5.extern|COMPLETED ${tasks}_5.0|COMPLETED "
+as kilntest1 scancel "$steps"
+wait_for 20 is_in_state "$steps" "CANCELLED by 1001"
+is "a step ends with its job, also before its agent tells" "$(a -n -P -j "$steps.3" -o state)" CANCELLED
+
 # A job that was requeued has its last attempt, and -D all of them.
 as kilntest1 kctl requeue "$run" >/dev/null
 again() { [ "$(a -X -P -n -D -j "$run" -o state)" = 'REQUEUED

@@ -370,7 +370,47 @@ FIELD(cpu_used)
         strbuf_add_text(out, "00:00:00");
 }
 
-STEP_FIELD(cpu_of_task, cpu_us, slurm_time_add_elapsed(row->cpu_us / SECOND_US, out))
+static int64_t
+count_tasks(const struct account_row *row)
+{
+    return row->tasks_count > 0 ? row->tasks_count : row->nodes;
+}
+
+/* Which of the tasks used most is only known if there is one. */
+static bool
+has_one_task(const struct account_row *row)
+{
+    return row->tasks_count <= 1;
+}
+
+STEP_FIELD(cpu_of_task, cpu_us,
+           slurm_time_add_elapsed(row->cpu_us / SECOND_US
+                                      / (row->tasks_count > 1 ? row->tasks_count : 1),
+                                  out))
+
+FIELD(least_cpu)
+{
+    ROW;
+
+    if (has_one_task(row))
+        add_cpu_of_task(row, out);
+}
+
+FIELD(cpu_of_user)
+{
+    ROW;
+
+    if (row->user_us >= 0)
+        slurm_time_add_cpu(row->user_us, out);
+}
+
+FIELD(cpu_of_system)
+{
+    ROW;
+
+    if (row->system_us >= 0)
+        slurm_time_add_cpu(row->system_us, out);
+}
 
 STEP_FIELD(rss, rss, slurm_words_add_usage(row->rss, row->unit, out))
 
@@ -378,16 +418,24 @@ STEP_FIELD(read, read, slurm_words_add_usage(row->read, row->unit, out))
 
 STEP_FIELD(written, written, slurm_words_add_usage(row->written, row->unit, out))
 
-STEP_FIELD(usage_node, rss, strbuf_add_text(out, row->node))
+FIELD(average_rss)
+{
+    ROW;
 
-STEP_FIELD(usage_task, rss, strbuf_add_char(out, '0'))
+    if (has_one_task(row))
+        add_rss(row, out);
+}
+
+STEP_FIELD(usage_node, rss, strbuf_add_text(out, row->nodes == 1 ? row->node : ""))
+
+STEP_FIELD(usage_task, rss, strbuf_add_text(out, has_one_task(row) ? "0" : ""))
 
 FIELD(tasks)
 {
     ROW;
 
     if (row->step != NULL)
-        strbuf_add_int(out, row->nodes);
+        strbuf_add_int(out, count_tasks(row));
 }
 
 FIELD(layout)
@@ -434,7 +482,7 @@ static const struct output_column columns[] = {
     {0, "AveDiskRead", NULL, add_read, 14},
     {0, "AveDiskWrite", NULL, add_written, 14},
     {0, "AvePages", NULL, add_nothing, 10},
-    {0, "AveRSS", NULL, add_rss, 10},
+    {0, "AveRSS", NULL, add_average_rss, 10},
     {0, "AveVMSize", NULL, add_nothing, 10},
     {0, "BlockID", NULL, add_nothing, 16},
     {0, "Cluster", NULL, add_cluster, 10},
@@ -475,7 +523,7 @@ static const struct output_column columns[] = {
     {0, "MaxVMSizeNode", NULL, add_nothing, 14},
     {0, "MaxVMSizeTask", NULL, add_nothing, 14},
     {0, "McsLabel", NULL, add_nothing, 12},
-    {0, "MinCPU", NULL, add_cpu_of_task, 10},
+    {0, "MinCPU", NULL, add_least_cpu, 10},
     {0, "MinCPUNode", NULL, add_usage_node, 10},
     {0, "MinCPUTask", NULL, add_usage_task, 10},
     {0, "NCPUS", NULL, add_cpus, 10},
@@ -506,7 +554,7 @@ static const struct output_column columns[] = {
     {0, "SubmitLine", NULL, add_nothing, 20},
     {0, "Suspended", NULL, add_suspended, 10},
     {0, "SystemComment", NULL, add_nothing, 15},
-    {0, "SystemCPU", NULL, add_nothing, 10},
+    {0, "SystemCPU", NULL, add_cpu_of_system, 10},
     {0, "Timelimit", NULL, add_limit, 10},
     {0, "TimelimitRaw", NULL, add_limit_raw, 10},
     {0, "TotalCPU", NULL, add_cpu_used, 10},
@@ -528,7 +576,7 @@ static const struct output_column columns[] = {
     {0, "TRESUsageOutTot", NULL, add_tres_out, 15},
     {0, "UID", NULL, add_uid, 6},
     {0, "User", NULL, add_user, 9},
-    {0, "UserCPU", NULL, add_nothing, 10},
+    {0, "UserCPU", NULL, add_cpu_of_user, 10},
     {0, "WCKey", NULL, add_nothing, 10},
     {0, "WCKeyID", NULL, add_nothing, 10},
     {0, "WorkDir", NULL, add_work_dir, 20},

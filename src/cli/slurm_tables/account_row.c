@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/slurm_tables/account_row.h"
 
+#include <inttypes.h>
 #include <pwd.h>
 
 #include "cli/slurm_tables/queue_row.h"
@@ -75,6 +76,8 @@ account_row_of_history(const struct json *row, struct arena *arena)
         .rss = rss >= 0 ? rss : json_get_int(row, "peakMemoryBytes", -1),
         .read = json_get_int(row, "readBytes", -1),
         .written = json_get_int(row, "writtenBytes", -1),
+        .user_us = -1,
+        .system_us = -1,
     };
 
     a.nodes = count_nodes(a.node, arena);
@@ -118,6 +121,8 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
         .rss = -1,
         .read = -1,
         .written = -1,
+        .user_us = -1,
+        .system_us = -1,
         .live = row,
     };
 
@@ -175,6 +180,48 @@ account_row_step(const struct account_row *job, const char *step, struct arena *
     else if (a.state == JOB_STATE_TIMED_OUT || a.state == JOB_STATE_PREEMPTED
              || a.state == JOB_STATE_DEADLINE || (a.state == JOB_STATE_FAILED && a.signal != 0))
         a.state = JOB_STATE_CANCELLED;
+    return a;
+}
+
+/* Agents tell of an end some seconds later: a step does not run longer than its job. */
+static void
+take_step_end(struct account_row *a, const struct account_row *job, const struct json *record)
+{
+    a->end_us = time_of(record, "endTime");
+    a->state = job_state_of_name(json_get_text(record, "state"));
+    if (a->end_us != 0 || job->end_us == 0)
+        return;
+    a->end_us = job->end_us;
+    a->state = job->state == JOB_STATE_COMPLETED ? JOB_STATE_COMPLETED : JOB_STATE_CANCELLED;
+}
+
+struct account_row
+account_row_of_step(const struct account_row *job, const struct json *record, struct arena *arena)
+{
+    struct account_row a = *job;
+
+    a.step = arena_printf(arena, "%" PRId64, json_get_int(record, "step", 0));
+    a.name = text_of(record, "name");
+    a.node = text_of(record, "nodes");
+    a.nodes = json_get_int(record, "nodeCount", 1);
+    a.tasks_count = json_get_int(record, "tasks", 1);
+    a.cpus = json_get_int(record, "cpus", 1);
+    a.gpus = a.memory = 0;
+    a.suspended_us = 0;
+    a.start_us = time_of(record, "startTime");
+    take_step_end(&a, job, record);
+    a.exit_code = json_get_int(record, "exitCode", 0);
+    a.signal = json_get_int(record, "signal", 0);
+    if (a.signal != 0) {
+        a.exit_code = 0;
+        if (a.state == JOB_STATE_FAILED)
+            a.state = JOB_STATE_CANCELLED;
+    }
+    a.user_us = json_get_int(record, "cpuUserMicros", -1);
+    a.system_us = json_get_int(record, "cpuSystemMicros", -1);
+    a.cpu_us = a.user_us >= 0 && a.system_us >= 0 ? a.user_us + a.system_us : -1;
+    a.rss = json_get_int(record, "peakMemoryBytes", -1);
+    a.read = a.written = -1;
     return a;
 }
 

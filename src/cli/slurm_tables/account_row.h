@@ -21,7 +21,8 @@ struct account_row {
     int64_t task;      /* -1: not one task */
     const char *tasks; /* of an array, tasks that wait or never started; or NULL */
     int64_t throttle;
-    const char *step; /* "batch", "extern"; NULL: the job itself */
+    const char *step;    /* "batch", "extern", "0"; NULL: the job itself */
+    int64_t tasks_count; /* of a numbered step; or 0 */
     const char *name, *user, *account, *partition, *node;
     const char *ender;  /* who cancelled it; or NULL */
     const char *reason; /* Slurm's code */
@@ -33,6 +34,7 @@ struct account_row {
     int64_t attempt;
     int64_t exit_code, signal;
     int64_t cpu_us, rss, read, written; /* -1: unknown */
+    int64_t user_us, system_us;         /* the parts of cpu_us, of numbered steps; -1: unknown */
     char unit;                          /* of --units; 0: none */
     int64_t since_us, until_us;         /* of -T: times are cut to these; 0: not */
     const struct queue_row *live;       /* if it was asked for as a job; or NULL */
@@ -46,6 +48,10 @@ struct account_row account_row_of_queue(const struct queue_row *row, int64_t now
 /* The step of a job that has started. */
 struct account_row account_row_step(const struct account_row *job, const char *step,
                                     struct arena *arena);
+
+/* The step of which it is the record (step_list.h): what a krun, or srun, has started. */
+struct account_row account_row_of_step(const struct account_row *job, const struct json *record,
+                                       struct arena *arena);
 
 /* Seconds that it has run; without the time that it was suspended. */
 int64_t account_row_elapsed_s(const struct account_row *row);

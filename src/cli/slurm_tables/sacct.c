@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/kctl/client/step_list.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/slurm_tables/account_fetch.h"
@@ -32,6 +33,9 @@
 #include "lib/program/option.h"
 
 #define SECOND_US INT64_C(1000000)
+
+/* Jobs whose steps are asked for. */
+#define MOST_ASKED 1000
 
 #define USUAL_FORMAT "jobid,jobname,partition,account,alloccpus,state,exitcode"
 #define BRIEF_FORMAT "jobid,state,exitcode"
@@ -154,6 +158,9 @@ struct sacct {
     struct account_query query;
     struct output_format format;
     struct list_style style;
+    struct step_list steps; /* of the job `steps_of` */
+    int64_t steps_of;
+    size_t n_asked;
 };
 
 /* ---- Options ---- */
@@ -426,8 +433,48 @@ add_line(const struct sacct *s, const struct account_row *row, struct strbuf *ou
         field_format_add_list(&s->format, &s->style, row, out);
 }
 
+/* The steps of a job are asked for once, and not of very many jobs: each is a request. */
+static const struct json *
+find_steps(struct sacct *s, int64_t job)
+{
+    struct error err = {0};
+
+    if (s->steps_of == job || s->n_asked >= MOST_ASKED)
+        return s->steps_of == job ? s->steps.items : NULL;
+    s->steps = step_list_make(s->client->arena);
+    s->steps_of = job;
+    s->n_asked++;
+    if (step_list_add(&s->steps, &s->client->kctl, job, NULL, false, &err) < 0)
+        s->n_asked = MOST_ASKED; /* a controller of a release without them */
+    return s->steps.items;
+}
+
+static bool
+is_of_row(const struct json *step, const struct account_row *row)
+{
+    const int64_t task = json_get_int(step, "task", json_get_int(step, "index", -1));
+
+    return (row->task < 0 || row->task == task)
+           && (row->attempt == 0 || row->attempt == json_get_int(step, "attempt", 0));
+}
+
 static void
-add_job(const struct sacct *s, const struct account_row *row, struct strbuf *out)
+add_numbered_steps(struct sacct *s, const struct account_row *row, struct strbuf *out)
+{
+    const struct json *steps = find_steps(s, row->id);
+
+    for (uint32_t i = 0; i < json_count(steps); i++) {
+        struct account_row step;
+
+        if (!is_of_row(json_at(steps, i), row))
+            continue;
+        step = account_row_of_step(row, json_at(steps, i), s->client->arena);
+        add_line(s, &step, out);
+    }
+}
+
+static void
+add_job(struct sacct *s, const struct account_row *row, struct strbuf *out)
 {
     static const char *const steps[] = {"batch", "extern"};
 
@@ -438,6 +485,8 @@ add_job(const struct sacct *s, const struct account_row *row, struct strbuf *out
 
         add_line(s, &step, out);
     }
+    if (!s->o.has_no_steps && account_row_has_started(row))
+        add_numbered_steps(s, row, out);
 }
 
 static struct json *
@@ -464,7 +513,7 @@ print_tree(const struct sacct *s, struct account_rows *found)
 }
 
 static void
-print_rows(const struct sacct *s, struct account_rows *found)
+print_rows(struct sacct *s, struct account_rows *found)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
