@@ -365,7 +365,7 @@ if cluster_user kilntest1 && cluster_user kilntest2; then
     status_is "another user cannot cancel it" 77 as kilntest2 kctl cancel "$id"
     status_is "a user cannot cordon a node" 77 as kilntest2 kctl cordon n17
     ok "its owner can cancel it" as kilntest1 kctl cancel "$id"
-    port=$(grep -oE '127\.0\.0\.1:[0-9]+' "$cluster/log/controller" | head -n 1)
+    port=$(sed -n 's/.*and port \(127[0-9.:]*\).*/\1/p' "$cluster/log/controller" | head -n 1)
     status_is "who may not list nodes is told so, and does not wait for one" 77 \
         kctl --server "http://$port" wait --for condition=Ready --timeout 20s node n17
 else

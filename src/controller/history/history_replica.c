@@ -114,10 +114,8 @@ add_record(int64_t id, const char *text, size_t length, void *context)
 
     if (r < 0)
         return r;
-    if (history_replica_read_steps(c->arena, text, length, &batch)) {
-        r = history_file_add_steps(c->file, &batch, c->err);
-        r = r == -ENOENT || r == -EPROTO ? 0 : r;
-    } else if (history_replica_read_row(c->arena, text, length, &row)) {
+    /* A row has a podUid, too, so it could pass for steps. */
+    if (history_replica_read_row(c->arena, text, length, &row)) {
         r = history_file_add(c->file, &row, c->err);
         c->rows += r > 0;
         if (r == -EPROTO) {
@@ -125,6 +123,9 @@ add_record(int64_t id, const char *text, size_t length, void *context)
                       (long long)id, c->err->text);
             r = 0;
         }
+    } else if (history_replica_read_steps(c->arena, text, length, &batch)) {
+        r = history_file_add_steps(c->file, &batch, c->err);
+        r = r == -ENOENT || r == -EPROTO ? 0 : r;
     } else {
         log_error("Record %lld of the shared history cannot be read, leaving it out",
                   (long long)id);
