@@ -102,12 +102,12 @@ wait_for 20 log_says b "Waiting to lead"
 
 # --- kill -9 of the leader ----------------------------------------------------------
 # A watch that has missed changes when the leader dies.
+held=$(as kilntest1 ksub --parsable --hold --wrap true)
 as kilntest1 sh -c 'echo $$ >watch.pid; exec kctl get jobs -w' >"$cluster/watch" \
     2>"$cluster/log/watch" &
-wait_for 20 grep -q "^$long " "$cluster/watch"
+wait_for 20 grep -q "^$held " "$cluster/watch"
 watch=$(cat "$cluster/home/kilntest1/watch.pid")
 kill -STOP "$watch"
-rows_before=$(grep -c "^$long " "$cluster/watch")
 storm_begin
 signal controller KILL
 await_end controller
@@ -120,7 +120,7 @@ storm_end
 kill -CONT "$watch"
 ok "a watch shows what it has missed" \
     wait_for 20 grep -q "^$(tail -1 "$cluster/ids") " "$cluster/watch"
-is "and not what it has shown before" "$(grep -c "^$long " "$cluster/watch")" "$rows_before"
+is "and not what it has shown before" "$(grep -c "^$held " "$cluster/watch")" 1
 after_watch=$(as kilntest1 ksub --parsable --wrap true)
 ok "it goes on with the controller that leads now" \
     wait_for 20 grep -q "^$after_watch " "$cluster/watch"
@@ -183,6 +183,33 @@ ok "a record that cannot be written is left out" \
 ok "the next head has the rows of history that others have written" \
     wait_for 20 has_history c "$old"
 
+# --- a leader that is cut off from the database --------------------------------------------
+# Clients reach it still, and have to leave it.
+find_free_port
+start proxy python3 "$top_srcdir/testsuite/lib/flaky_proxy.py" "$free_port" \
+    "$(postgres_port_of pg1)" 100000000 7
+cluster_store=postgresql://kiln@127.0.0.1:$free_port/kiln
+wait_for 10 sh -c "psql -qAtX '$cluster_store' -c 'SELECT 1'"
+head_start b "$address_b"
+cluster_store=$postgres_url
+wait_for 20 waits "$address_b"
+on c controllers handover "$address_b" >"$cluster/log/handover" 2>&1
+await_end c
+ok "the lead goes to the one whose line will be cut" wait_for 20 leads b
+head_start c "$address_controller"
+wait_for 20 waits "$address_controller"
+storm_begin
+stop proxy KILL
+ok "when the leader is cut off, the standby leads" wait_for 40 leads c
+ok "submissions go on" goes_on 60
+tail -1 "$cluster/ids" >"$cluster/last"
+has_run() { grep -qx "$(cat "$cluster/last")" "$cluster/home/kilntest1/ran"; }
+ok "and run: the agent has left the one that is cut off" wait_for 60 has_run
+signal b KILL
+await_end b
+storm_end
+check_storm "cut off"
+
 # --- a leader that stands still ----------------------------------------------------------
 head_start b "$address_b"
 wait_for 20 log_says b "Waiting to lead.*$cluster/c"
@@ -191,7 +218,6 @@ signal c STOP
 ok "when the leader stands still, the standby leads" wait_for 40 leads b
 ok "submissions go on" goes_on 60
 tail -1 "$cluster/ids" >"$cluster/last"
-has_run() { grep -qx "$(cat "$cluster/last")" "$cluster/home/kilntest1/ran"; }
 ok "and run: the agent has left the one that stands still" wait_for 60 has_run
 signal c CONT
 await_end c

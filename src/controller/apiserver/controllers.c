@@ -15,13 +15,10 @@
 
 #define PATH "/kiln/v1/controllers"
 
-/* A standby that says nothing for so long does not take over at once. */
-#define SILENT_MS 15000
-
 static const char *
 state_of(const struct engine_controller *c)
 {
-    return c->leads ? "Leading" : c->silent_ms > SILENT_MS ? "Silent" : "Waiting";
+    return c->leads ? "Leading" : c->silent_ms > CONTROLLER_SILENT_MS ? "Silent" : "Waiting";
 }
 
 /* --- the list ---------------------------------------------------------------- */
@@ -132,7 +129,8 @@ is_refused(struct request *q, const struct successor_choice *c)
               "(kiln-ha(7) describes a replicated one)";
     else if (c->n == 0 && c->n_silent > 0)
         why = arena_printf(q->arena, "%s has said nothing for %d s, and would not take over",
-                           c->to != NULL ? c->to : "the controller that waited", SILENT_MS / 1000);
+                           c->to != NULL ? c->to : "the controller that waited",
+                           CONTROLLER_SILENT_MS / 1000);
     else if (c->n == 0 && c->to != NULL && c->others[0] != '\0')
         why = arena_printf(q->arena, "no controller '%s' waits to lead; there are: %s", c->to,
                            c->others);

@@ -119,6 +119,7 @@ size_t store_count(const struct store *store, const struct kind *kind);
  * were some seconds ago; or the only one. Name: the controller of that place takes
  * over when this store is closed.
  */
+#define CONTROLLER_SILENT_MS 15000 /* it counts as silent then */
 void store_visit_controllers(const struct store *store, engine_controller_fn *visit, void *context);
 void store_name_successor(struct store *store, const char *place);
 

@@ -104,6 +104,24 @@ ask_copies(void *context)
     return store_copies(q->store);
 }
 
+static void
+count_waiting(const struct engine_controller *c, void *context)
+{
+    double *n = context;
+
+    *n += !c->leads && c->silent_ms < CONTROLLER_SILENT_MS;
+}
+
+static double
+ask_standbys(void *context)
+{
+    const struct store_gauge *q = context;
+    double n = 0;
+
+    store_visit_controllers(q->store, count_waiting, &n);
+    return n;
+}
+
 static const struct {
     const char *name;
     const char *help;
@@ -122,6 +140,7 @@ static const struct {
     {"kiln_store_waiting", "1 while the database does not answer and writes wait for it.",
      ask_waiting},
     {"kiln_store_copies", "Disks that have what is acknowledged; 0: not known.", ask_copies},
+    {"kiln_store_standbys", "Controllers that wait to lead.", ask_standbys},
     {"kiln_store_free_bytes", "Free space of the file system of the state directory.", ask_free},
 };
 #define N_PLAIN ARRAY_SIZE(plain)
