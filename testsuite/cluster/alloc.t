@@ -11,7 +11,7 @@
 . "$top_srcdir/testsuite/lib/netns.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
-need munged kiln-controller kiln-agent kiln-step kiln-slurm kiln-pause krun kalloc kctl ksub jq python3
+need munged kiln-controller kiln-agent kiln-step kiln-slurm kiln-pause krun kalloc kctl ksub jq python3 bash
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_user kilntest2 || skip_all "only root can make users"
 netns_begin
@@ -98,6 +98,9 @@ is "a job that is gone, waits or has ended runs no programs" \
     "kctl: exec: job 999 not found; 'kctl history 999' shows whether it ended and was deleted
 kctl: exec: job N waits; programs are started in it when it runs ('kctl why' says why it waits)
 kctl: exec: job N does not run: it is Cancelled"
+like "kctl attach follows the output, and says why it is no terminal" \
+    "$(as kilntest1 timeout 5 kctl attach "$id" 2>&1; as kilntest1 kctl attach -ti "$id" 2>&1)" \
+    "^kctl: attach: the program of a job reads its input from a file"
 as kilntest1 kctl cancel "$id" >/dev/null
 
 # --- allocations ----------------------------------------------------------------
@@ -203,6 +206,47 @@ is "--detach leaves the job and prints its id" "$(login kctl exec "$id" hostname
     "node
 Running"
 as kilntest1 kctl cancel "$id" >/dev/null
+# --- at a terminal ----------------------------------------------------------------
+
+cp "$top_srcdir/testsuite/cluster/terminal.py" "$home/"
+cat >"$home/person.py" <<'P'
+import os, sys
+from terminal import Terminal
+os.environ.update(PS1="ready> ", SHELL=os.path.abspath("shell"), TERM="dumb")
+def begin(*options):
+    t = Terminal(["kalloc", "-n", "1", *options])
+    t.expect("runs on n[12]")
+    t.expect("ready> ")
+    return t
+t = begin("-t", "5")
+t.type("hostname; krun hostname\n")
+t.expect("login\r\n(n[12])\r\n")
+t.expect("ready> ")
+t.type("krun sh -c 'echo has begun; sleep 1000'\n")
+t.expect("\nhas begun")
+t.type("\x03\x03")
+t.expect("ready> ")
+print("interrupted")
+t.type("kctl exec -ti $KILN_JOB_ID -- sh -c 'tty; exit 6'; echo status=$?\n")
+t.expect("/dev/pts/[0-9]+")
+t.expect("status=6")
+print("exec")
+t.expect("ready> ")
+t.type("exit 3\n")
+t.expect("job [0-9]+ is over")
+print("status", t.end())
+t = begin("-t", "0:05")
+t.expect("has ended: TimedOut")
+print("limit", t.end())
+P
+printf '#!/bin/sh\nexec bash --norc --noprofile\n' >"$home/shell"
+chmod 755 "$home/shell"
+is "a shell of kalloc, with Ctrl-C, a terminal in the job, and the time limit" \
+    "$(login python3 -u person.py 2>&1)" "interrupted
+exec
+status 3
+limit 129"
+
 is "options of scripts are refused" "$(as kilntest1 kalloc --wrap true 2>&1; echo $?)" \
     "kalloc: error: unknown option '--wrap'
 64"

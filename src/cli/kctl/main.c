@@ -31,7 +31,7 @@ static const struct command *const commands[] = {
     &explain_command,      &api_resources_command, &proxy_command,         &orphans_command,
     &kubeconfig_command,   &credential_command,    &metrics_token_command, &version_command,
     &pause_command,        &hostnames_command,     &signal_command,        &exec_command,
-    &steps_command,        &controllers_command,
+    &attach_command,       &steps_command,         &controllers_command,
 };
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};

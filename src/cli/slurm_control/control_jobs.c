@@ -320,6 +320,10 @@ read_field(struct scontrol *c, const char *word, struct json *update)
     else
         slurm_client_error(c->client, "Invalid %.*s value: %s", (int)strcspn(word, "="), word,
                            err.text);
+    if (r == -ENOKEY
+        && (strncasecmp(word, "NumNodes=", 9) == 0 || strncasecmp(word, "MinNodes=", 9) == 0))
+        slurm_client_error(c->client, "a job keeps the number of nodes that it was submitted with; "
+                                      "cancel it, and submit it with -N");
     if (r == -ENOKEY)
         fputs("Request aborted\n", stderr);
     return 1;

@@ -112,6 +112,7 @@ extern const struct command priority_command;
 extern const struct command proxy_command;
 extern const struct command release_command;
 extern const struct command resume_command;
+extern const struct command attach_command;
 extern const struct command exec_command;
 extern const struct command signal_command;
 extern const struct command suspend_command;
