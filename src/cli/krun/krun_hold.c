@@ -112,7 +112,9 @@ krun_hold_run(const char *place, const char *pod_uid, int control, struct error 
         }
         if (h.is_ending && !h.is_told && now_ms() - h.ending_ms > TELL_MS)
             return r < 0 ? r : error_set(err, -ETIMEDOUT, "the node does not answer");
-        if (!h.is_told)
+        if (h.is_ending && !h.is_told)
+            usleep(AGAIN_MS * 1000);
+        else if (!h.is_told)
             listen_to_kalloc(&h, AGAIN_MS);
     }
     return 0;
