@@ -10,7 +10,7 @@
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/postgres.sh"
 cluster_begin
-need munged kiln-controller kiln-agent ksub kctl jq curl
+need munged kiln-controller kiln-agent kiln-step ksub kctl krun jq curl
 cluster_user kilntest1 || skip_all "only root can make users"
 postgres_primary pg1
 postgres_standby pg2 pg1
@@ -135,6 +135,12 @@ old=$(head -1 "$cluster/ids")
 on b delete job "job-$old" >/dev/null
 ok "history has a row of each of them" wait_for 20 has_history b "$old"
 
+stepped=$(as kilntest1 ksub --parsable --wrap 'krun -n 1 sh -c "exit 3"')
+has_step() { # HEAD
+    on "$1" steps --no-headers "$stepped" 2>/dev/null | grep -q "^$stepped.0 .*Failed *3"
+}
+ok "the head has the steps of a job" wait_for 30 has_step b
+
 # A record that no history can have must not keep the others out.
 sql "INSERT INTO kiln.history (key, at, record)
     VALUES ('x', 0, '{\"object\": \"x\", \"state\": \"Completed\"}')"
@@ -182,6 +188,7 @@ ok "a record that cannot be written is left out" \
     wait_for 20 log_says c "history cannot be written, leaving it out"
 ok "the next head has the rows of history that others have written" \
     wait_for 20 has_history c "$old"
+ok "and the steps of jobs" wait_for 20 has_step c
 
 # --- a leader that is cut off from the database --------------------------------------------
 # Clients reach it still, and have to leave it.

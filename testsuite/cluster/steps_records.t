@@ -38,11 +38,11 @@ id=$(submit_job --wrap 'krun -n 2 hostname
     krun -n 1 sh -c "kill -9 \$\$"
     krun -n 1 -t 0:02 sleep 60
     krun -n 1 sh -c "i=0; while [ \$i -lt 200000 ]; do i=\$((i+1)); done"
-    krun -n 1 sleep 600')
+    krun -n 1 --job-name "$(printf "a\033[31mb")" sleep 600')
 wait_for 60 has_steps "$id" '.items | length == 6 and .[5].state == "Running"'
 is "a step that runs is shown with what it is, while the job runs" "$(steps_of "$id" | jq -c '.items[5]
     | [.step, .name, .command, .tasks, .cpus, .nodes, .nodeCount, .attempt, .user, .exitCode]')" \
-    '[5,"sleep","sleep 600",1,1,"n1",1,1,"kilntest1",null]'
+    '[5,"a?[31mb","sleep 600",1,1,"n1",1,1,"kilntest1",null]'
 is "ended steps have their state and the highest exit code" "$(steps_of "$id" | jq -c '.items[:5]
     | map([.name, .state, .exitCode, .signal // 0])')" \
     '[["hostname","Completed",0,0],["seven","Failed",7,0],["sh","Failed",137,9],["sleep","TimedOut",143,15],["sh","Completed",0,0]]'

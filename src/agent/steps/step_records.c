@@ -19,10 +19,16 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define FILE_BYTES    (64u << 20)
-#define SHRINK_BYTES  (1u << 20)
-#define MEMBER_CLOSED "closed"
-#define MEMBER_KNOWN  "known" /* the controller knows the end of that step */
+#define FILE_BYTES   (64u << 20)
+#define SHRINK_BYTES (1u << 20)
+#define NUMBER_BYTES 16u /* in an arena */
+
+/* Of a report; the controller takes 3 MiB. */
+#define REPORT_BYTES    (2u << 20)
+#define STEP_BYTES      600u /* of a step, without its texts */
+#define STEP_BYTES_MOST (STEP_BYTES + 6 * (STEP_TEXT_MOST + NUMBER_BYTES))
+#define MEMBER_CLOSED   "closed"
+#define MEMBER_KNOWN    "known" /* the controller knows the end of that step */
 
 struct kept_step {
     struct step_record r;
@@ -108,10 +114,24 @@ copy_number(struct arena *arena, const int64_t *n)
     return n != NULL ? arena_memdup(arena, n, sizeof(*n)) : NULL;
 }
 
+static size_t
+length_of(const char *text)
+{
+    return text != NULL ? strlen(text) + NUMBER_BYTES : 0;
+}
+
+/* A controller that is away for long leaves many. */
+static size_t
+memory_of(const struct step_record *r)
+{
+    return length_of(r->name) + length_of(r->command) + length_of(r->nodes) + length_of(r->state)
+           + 4 * NUMBER_BYTES;
+}
+
 static void
 set_record(struct kept_step *to, const struct step_record *from)
 {
-    struct arena *arena = arena_new(0);
+    struct arena *arena = arena_new(memory_of(from));
 
     to->r = *from;
     to->r.name = copy_text(arena, from->name);
@@ -500,15 +520,38 @@ step_records_have_news(const struct step_records *s)
     return false;
 }
 
-/* Returns how many steps it has added. */
-static unsigned
-collect_pod(struct kept_pod *p, struct arena *arena, unsigned most, struct step_batch *ret_batch)
+/* At most, as JSON: a quote of a user's command takes two bytes. */
+static size_t
+printed_bytes(const struct step_record *r)
+{
+    return STEP_BYTES + 2 * (length_of(r->name) + length_of(r->command) + length_of(r->nodes));
+}
+
+/* How much more a report may have. */
+struct report_room {
+    unsigned steps, pods;
+    size_t bytes;
+};
+
+static void
+collect_pod(struct kept_pod *p, struct arena *arena, struct report_room *left,
+            struct step_batch *ret_batch)
 {
     struct step_record *steps;
     unsigned n = 0, room = 0;
 
-    for (unsigned i = 0; i < p->count && room < most; i++)
-        room += is_news(&p->records[i]);
+    for (unsigned i = 0; i < p->count && left->steps > 0; i++) {
+        const size_t bytes = printed_bytes(&p->records[i].r);
+
+        if (!is_news(&p->records[i]))
+            continue;
+        if (bytes > left->bytes)
+            break;
+        left->bytes -= bytes;
+        left->steps--;
+        room++;
+    }
+    left->pods--;
     steps = arena_new_array(arena, struct step_record, room + 1);
     for (unsigned i = 0; i < p->count && n < room; i++)
         if (is_news(&p->records[i])) {
@@ -525,7 +568,6 @@ collect_pod(struct kept_pod *p, struct arena *arena, unsigned most, struct step_
     };
     ret_batch->steps.items = steps;
     ret_batch->steps.count = n;
-    return n;
 }
 
 /* Records that were sent before and not answered are not of this report. */
@@ -540,8 +582,10 @@ forget_sent(struct kept_pod *p)
 void
 step_records_collect(struct step_records *s, struct arena *arena, struct step_report *ret_report)
 {
-    unsigned left = STEP_REPORT_STEPS_MOST, n = 0;
+    struct report_room left = {
+        .steps = STEP_REPORT_STEPS_MOST, .pods = STEP_REPORT_PODS_MOST, .bytes = REPORT_BYTES};
     struct step_batch *batches = arena_new_array(arena, struct step_batch, STEP_REPORT_PODS_MOST);
+    unsigned n = 0;
     size_t at = 0;
     void *value;
 
@@ -549,8 +593,8 @@ step_records_collect(struct step_records *s, struct arena *arena, struct step_re
         struct kept_pod *p = value;
 
         forget_sent(p);
-        if (left > 0 && n < STEP_REPORT_PODS_MOST && has_news(p))
-            left -= collect_pod(p, arena, left, &batches[n++]);
+        if (left.steps > 0 && left.pods > 0 && left.bytes > STEP_BYTES_MOST && has_news(p))
+            collect_pod(p, arena, &left, &batches[n++]);
     }
     ret_report->pods.items = batches;
     ret_report->pods.count = n;

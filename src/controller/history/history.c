@@ -265,8 +265,7 @@ opened(struct history *h, struct history_order *order)
     want_rescan(h, h->watermark);
     timer_start(h->rescan_timer, 0);
     history_questions_open(h->questions);
-    if (h->s.max_age_s > 0 || h->s.max_bytes > 0)
-        timer_start(h->drop, 1000);
+    timer_start(h->drop, 1000);
     make_indexes(h);
     flush_soon(h);
 }

@@ -556,11 +556,9 @@ history_file_drop(struct history_file *f, int64_t before_s, int64_t max_bytes, i
 
     if (max_bytes > 0 && history_file_bytes(f) > max_bytes)
         before_s = INT64_MAX;
-    if (before_s == 0)
-        return 0;
     /* A user can make many steps, which must not take the place of anybody's attempts. */
-    steps = history_steps_drop(f->steps, before_s, most, err);
-    if (steps != 0)
+    steps = history_steps_drop(f->steps, before_s, HISTORY_STEPS_MOST, most, err);
+    if (steps != 0 || before_s == 0)
         return steps;
     (void)sqlite3_bind_int64(f->drop, 1, before_s);
     (void)sqlite3_bind_int64(f->drop, 2, most);

@@ -24,18 +24,23 @@ struct strbuf;
 
 #define HISTORY_STEP_OF_POD (-1)
 
+/* Rows, about a gigabyte: whatever users do, the file has room for attempts. */
+#define HISTORY_STEPS_MOST 2000000
+
 /* Life. The statements belong to the connection: free them before it is closed. */
 void history_steps_free(struct history_steps *steps);
 int history_steps_new(sqlite3 *db, struct history_steps **ret_steps, struct error *err);
 
 /* Within the caller's transaction. Add: 1 if anything is new, 0 if not; -ENOENT: the
  * batch is of a pod that has no row, or that was not on the node which reports it.
- * Drop: at most `most` steps that were last seen before that time; returns how many.
+ * Drop: at most `most` steps, those that were seen last before that time (0: none) and, if
+ * there are more than `rows_most`, the oldest; returns how many. The rows are counted in one
+ * call of 60, and as long as there are too many.
  */
 int history_steps_add(struct history_steps *steps, const struct step_batch *batch,
                       struct error *err);
-int64_t history_steps_drop(struct history_steps *steps, int64_t before_s, int64_t most,
-                           struct error *err);
+int64_t history_steps_drop(struct history_steps *steps, int64_t before_s, int64_t rows_most,
+                           int64_t most, struct error *err);
 
 /* The answer to a question for the steps of a job, kind StepList (history_step_page.c). */
 int history_step_page_print(struct history_reader *reader, const struct history_question *question,

@@ -11,6 +11,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
@@ -227,6 +228,31 @@ START_TEST(a_report_and_a_pod_are_bounded_and_the_rest_is_counted)
 }
 END_TEST
 
+START_TEST(a_report_of_steps_with_long_commands_is_not_too_large_for_the_controller)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct place p;
+    struct step_report report;
+    char quotes[STEP_TEXT_MOST + 1];
+    struct step_record s;
+
+    memset(quotes, '"', STEP_TEXT_MOST);
+    quotes[STEP_TEXT_MOST] = '\0';
+    place_init(&p);
+    for (int64_t id = 0; id < STEP_REPORT_STEPS_MOST; id++) {
+        s = step_of(id);
+        s.name = s.command = s.nodes = quotes;
+        step_records_begin(p.records, &pod, &s);
+    }
+    step_records_collect(p.records, p.arena, &report);
+    json_print(record_encode(&step_report_record, p.arena, &report), &text);
+
+    ck_assert_uint_lt(text.length, 3145728); /* BODY_LIMIT */
+    ck_assert_uint_gt(report.pods.items[0].steps.count, 500);
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(a_file_of_many_steps_stays_small)
 {
     struct place p;
@@ -277,4 +303,5 @@ SUITE("step_records", what_is_not_acknowledged_is_sent_again_also_by_the_next_ag
       a_pod_that_is_over_is_forgotten_when_all_is_known,
       steps_of_a_pod_that_the_next_agent_does_not_have_have_ended,
       a_report_and_a_pod_are_bounded_and_the_rest_is_counted, a_file_of_many_steps_stays_small,
-      a_torn_line_is_ignored)
+      a_torn_line_is_ignored,
+      a_report_of_steps_with_long_commands_is_not_too_large_for_the_controller)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "controller/history/history_replica.h"
+#include "controller/store/engine/sql.h"
 #include "lib/api/cluster/step_record.h"
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
@@ -265,6 +266,48 @@ START_TEST(a_file_that_is_too_large_loses_steps_and_no_attempt)
 }
 END_TEST
 
+START_TEST(of_too_many_steps_the_oldest_go_whatever_is_kept_otherwise)
+{
+    struct history_steps *h = NULL;
+    struct place p;
+    struct step_record steps[5];
+    struct step_batch batch = batch_of(steps, 5);
+    sqlite3 *db = NULL;
+
+    place_init(&p);
+    for (int i = 0; i < 5; i++)
+        steps[i] = ended(i, NOON + i * INT64_C(1000000));
+    ck_assert_int_eq(put(&p, &batch), 1);
+    ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
+    ck_assert_int_eq(history_steps_new(db, &h, NULL), 0);
+
+    ck_assert_int_eq(history_steps_drop(h, 0, 4, 2, NULL), 2);
+    ck_assert_int_eq(history_steps_drop(h, 0, 4, 2, NULL), 0);
+    ck_assert_uint_eq(json_count(items(&p)), 3);
+    ck_assert_int_eq(json_get_int(json_at(items(&p), 0), "step", -1), 2);
+    history_steps_free(h);
+    sql_close(db);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(the_owner_is_known_as_long_as_there_is_a_step)
+{
+    struct place p;
+    struct step_record first = ended(0, NOON), last = ended(1, NOON + 100 * INT64_C(1000000));
+    struct step_batch early = batch_of(&first, 1), late = batch_of(&last, 1);
+
+    place_init(&p);
+    ck_assert_int_eq(put(&p, &early), 1);
+    ck_assert_int_eq(put(&p, &late), 1);
+    ck_assert_int_eq(history_file_drop(p.file, NOON / 1000000 + 50, 0, 100, NULL), 1);
+
+    ck_assert_uint_eq(json_count(items(&p)), 1);
+    ck_assert_str_eq(json_get_text(json_at(items(&p), 0), "user"), "alice");
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(a_batch_is_shared_as_text_and_is_no_row)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -272,12 +315,21 @@ START_TEST(a_batch_is_shared_as_text_and_is_no_row)
     struct step_record step = ended(4, NOON);
     struct step_batch batch = batch_of(&step, 1), back;
     struct history_row row;
+    struct place p;
 
     json_print(record_encode(&step_batch_record, arena, &batch), &text);
     ck_assert(history_replica_read_steps(arena, text.text, text.length, &back));
     ck_assert_int_eq(back.steps.items[0].id, 4);
     ck_assert_int_eq(back.job_id, 17);
     ck_assert(!history_replica_read_row(arena, text.text, text.length, &row));
+
+    place_init(&p);
+    row = row_of(&p, 7);
+    strbuf_truncate(&text, 0);
+    json_print(record_encode(&history_row_record, arena, &row), &text);
+    ck_assert(history_replica_read_row(arena, text.text, text.length, &row));
+    ck_assert(!history_replica_read_steps(arena, text.text, text.length, &back));
+    place_fini(&p);
 
     step.id = STEP_RECORDS_MOST;
     strbuf_truncate(&text, 0);
@@ -291,4 +343,6 @@ SUITE("history_steps", a_step_comes_back_with_its_owner,
       the_owner_of_a_pod_that_is_gone_is_in_its_row_if_it_was_on_the_node,
       only_the_owner_and_administrators_see_steps, pages_have_all_steps_once_and_each_its_owner,
       a_file_that_is_too_large_loses_steps_and_no_attempt, a_batch_is_shared_as_text_and_is_no_row,
-      a_step_that_ran_when_its_node_was_lost_has_ended_with_it)
+      a_step_that_ran_when_its_node_was_lost_has_ended_with_it,
+      of_too_many_steps_the_oldest_go_whatever_is_kept_otherwise,
+      the_owner_is_known_as_long_as_there_is_a_step)
