@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/steps/step_records_state.h"
 #include "lib/api/cluster/step_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -19,37 +20,10 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define FILE_BYTES   (64u << 20)
-#define SHRINK_BYTES (1u << 20)
-#define NUMBER_BYTES 16u /* in an arena */
-
-/* Of a report; the controller takes 3 MiB. */
-#define REPORT_BYTES    (2u << 20)
-#define STEP_BYTES      600u /* of a step, without its texts */
-#define STEP_BYTES_MOST (STEP_BYTES + 6 * (STEP_TEXT_MOST + NUMBER_BYTES))
-#define MEMBER_CLOSED   "closed"
-#define MEMBER_KNOWN    "known" /* the controller knows the end of that step */
-
-struct kept_step {
-    struct step_record r;
-    struct arena *arena;                  /* of its texts and numbers */
-    uint64_t version, sent, acknowledged; /* versions; 0: none */
-};
-
-struct kept_pod {
-    char *namespace, *name, *uid;
-    struct kept_step *records; /* by id, ascending */
-    unsigned count, capacity;
-    int64_t omitted, omitted_sent, omitted_acknowledged;
-    bool is_closed, is_collected;
-    size_t bytes, shrunk_bytes; /* of the file; when it was written anew */
-};
-
-struct step_records {
-    char *dir;
-    struct map *pods; /* by uid */
-    size_t count;     /* records */
-};
+#define FILE_BYTES    (64u << 20)
+#define SHRINK_BYTES  (1u << 20)
+#define NUMBER_BYTES  16u /* in an arena */
+#define MEMBER_CLOSED "closed"
 
 /* ---- Memory ---- */
 
@@ -160,19 +134,19 @@ add_record(struct step_records *s, struct kept_pod *p, const struct step_record 
     set_record(&p->records[at], from);
 }
 
-static bool
-is_known(const struct kept_step *r)
+bool
+kept_step_is_known(const struct kept_step *r)
 {
     return r->r.end_at_us > 0 && r->acknowledged == r->version;
 }
 
-static void
-remove_known(struct step_records *s, struct kept_pod *p)
+void
+kept_pod_remove_known(struct step_records *s, struct kept_pod *p)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < p->count; i++)
-        if (is_known(&p->records[i]))
+        if (kept_step_is_known(&p->records[i]))
             arena_free(p->records[i].arena);
         else
             p->records[n++] = p->records[i];
@@ -233,8 +207,8 @@ shrink(const struct step_records *s, struct kept_pod *p)
 }
 
 /* Without room on the disk the records are in memory only. */
-static void
-append(const struct step_records *s, struct kept_pod *p, const struct strbuf *text)
+void
+kept_pod_append(const struct step_records *s, struct kept_pod *p, const struct strbuf *text)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", s->dir, p->uid);
     CLEANUP_FD int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -256,12 +230,12 @@ append_record(const struct step_records *s, struct kept_pod *p, const struct ste
     if (p->bytes == 0)
         print_pod(p, &text);
     print_record(r, &text);
-    append(s, p, &text);
+    kept_pod_append(s, p, &text);
 }
 
 /* Nothing more comes of the pod, and nothing has to be sent. */
-static bool
-forget_if_done(struct step_records *s, struct kept_pod *p)
+bool
+kept_pod_forget_if_done(struct step_records *s, struct kept_pod *p)
 {
     CLEANUP_FREE char *path = NULL;
 
@@ -331,7 +305,7 @@ take_line(struct step_records *s, struct kept_pod *p, const char *uid, const cha
         known = find_record(p, id);
         if (known != NULL && known->r.end_at_us > 0) {
             known->acknowledged = known->version;
-            remove_known(s, p);
+            kept_pod_remove_known(s, p);
         }
     } else
         take_record(s, p, arena, tree);
@@ -356,7 +330,7 @@ read_file(struct step_records *s, const char *uid)
     }
     p->bytes = text.length;
     shrink(s, p);
-    (void)forget_if_done(s, p);
+    (void)kept_pod_forget_if_done(s, p);
 }
 
 int
@@ -403,7 +377,7 @@ omit(struct step_records *s, struct kept_pod *p)
 
     p->omitted++;
     print_pod(p, &text);
-    append(s, p, &text);
+    kept_pod_append(s, p, &text);
 }
 
 void
@@ -471,8 +445,8 @@ step_records_close(struct step_records *s, const char *pod_uid, const char *stat
         }
     p->is_closed = true;
     strbuf_add_text(&text, "{\"" MEMBER_CLOSED "\":true}\n");
-    append(s, p, &text);
-    (void)forget_if_done(s, p);
+    kept_pod_append(s, p, &text);
+    (void)kept_pod_forget_if_done(s, p);
 }
 
 void
@@ -489,138 +463,4 @@ step_records_close_others(struct step_records *s,
             step_records_close(s, uid, state, now_us);
             at = 0; /* the map may have changed */
         }
-}
-
-/* ---- Reports ---- */
-
-static bool
-is_news(const struct kept_step *r)
-{
-    return r->acknowledged != r->version;
-}
-
-static bool
-has_news(const struct kept_pod *p)
-{
-    for (unsigned i = 0; i < p->count; i++)
-        if (is_news(&p->records[i]))
-            return true;
-    return p->omitted != p->omitted_acknowledged;
-}
-
-bool
-step_records_have_news(const struct step_records *s)
-{
-    size_t at = 0;
-    void *p;
-
-    while (map_next(s->pods, &at, NULL, &p))
-        if (has_news(p))
-            return true;
-    return false;
-}
-
-/* At most, as JSON: a quote of a user's command takes two bytes. */
-static size_t
-printed_bytes(const struct step_record *r)
-{
-    return STEP_BYTES + 2 * (length_of(r->name) + length_of(r->command) + length_of(r->nodes));
-}
-
-/* How much more a report may have. */
-struct report_room {
-    unsigned steps, pods;
-    size_t bytes;
-};
-
-static void
-collect_pod(struct kept_pod *p, struct arena *arena, struct report_room *left,
-            struct step_batch *ret_batch)
-{
-    struct step_record *steps;
-    unsigned n = 0, room = 0;
-
-    for (unsigned i = 0; i < p->count && left->steps > 0; i++) {
-        const size_t bytes = printed_bytes(&p->records[i].r);
-
-        if (!is_news(&p->records[i]))
-            continue;
-        if (bytes > left->bytes)
-            break;
-        left->bytes -= bytes;
-        left->steps--;
-        room++;
-    }
-    left->pods--;
-    steps = arena_new_array(arena, struct step_record, room + 1);
-    for (unsigned i = 0; i < p->count && n < room; i++)
-        if (is_news(&p->records[i])) {
-            p->records[i].sent = p->records[i].version;
-            steps[n++] = p->records[i].r;
-        }
-    p->omitted_sent = p->omitted;
-    p->is_collected = true;
-    *ret_batch = (struct step_batch){
-        .namespace = p->namespace,
-        .pod = p->name,
-        .pod_uid = p->uid,
-        .omitted = p->omitted,
-    };
-    ret_batch->steps.items = steps;
-    ret_batch->steps.count = n;
-}
-
-/* Records that were sent before and not answered are not of this report. */
-static void
-forget_sent(struct kept_pod *p)
-{
-    p->is_collected = false;
-    for (unsigned i = 0; i < p->count; i++)
-        p->records[i].sent = 0;
-}
-
-void
-step_records_collect(struct step_records *s, struct arena *arena, struct step_report *ret_report)
-{
-    struct report_room left = {
-        .steps = STEP_REPORT_STEPS_MOST, .pods = STEP_REPORT_PODS_MOST, .bytes = REPORT_BYTES};
-    struct step_batch *batches = arena_new_array(arena, struct step_batch, STEP_REPORT_PODS_MOST);
-    unsigned n = 0;
-    size_t at = 0;
-    void *value;
-
-    while (map_next(s->pods, &at, NULL, &value)) {
-        struct kept_pod *p = value;
-
-        forget_sent(p);
-        if (left.steps > 0 && left.pods > 0 && left.bytes > STEP_BYTES_MOST && has_news(p))
-            collect_pod(p, arena, &left, &batches[n++]);
-    }
-    ret_report->pods.items = batches;
-    ret_report->pods.count = n;
-}
-
-void
-step_records_acknowledge(struct step_records *s, const char *pod_uid)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    struct kept_pod *p = map_find(s->pods, pod_uid);
-
-    if (p == NULL || !p->is_collected)
-        return;
-    for (unsigned i = 0; i < p->count; i++) {
-        struct kept_step *r = &p->records[i];
-
-        if (r->sent == 0)
-            continue;
-        r->acknowledged = r->sent;
-        if (is_known(r))
-            strbuf_printf(&text, "{\"" MEMBER_KNOWN "\":%lld}\n", (long long)r->r.id);
-    }
-    p->omitted_acknowledged = p->omitted_sent;
-    p->is_collected = false;
-    remove_known(s, p);
-    if (forget_if_done(s, p) || text.length == 0)
-        return;
-    append(s, p, &text);
 }
