@@ -31,7 +31,6 @@
 #include "step/step_pmix.h"
 #include "step/step_state.h"
 
-#define LINK_FD  0
 #define INPUT_FD 1
 #define EVENTS   64
 
@@ -90,13 +89,13 @@ open_channel(struct step *s, const struct step_frame *f)
     struct step_keys keys;
 
     if (f->length == 0) {
-        step_channel_init(&s->link.channel, LINK_FD, NULL);
+        step_channel_init(&s->link.channel, STEP_LINK_FD, NULL);
         return 0;
     }
     if (f->length != sizeof(keys))
         return -EBADMSG;
     memcpy(&keys, f->payload, sizeof(keys));
-    step_channel_init(&s->link.channel, LINK_FD, &keys);
+    step_channel_init(&s->link.channel, STEP_LINK_FD, &keys);
     explicit_bzero(&keys, sizeof(keys));
     return 0;
 }
@@ -335,12 +334,23 @@ accept_and_begin(struct step *s)
     return s->grant.layout.n_nodes > 1 ? 0 : step_begin(s);
 }
 
+/* The time to wait for the next event, -1: any. */
+static int
+look_at_link(struct step *s, int wait_ms)
+{
+    const int look_ms = step_channel_look(&s->link.channel, now_ms());
+
+    if (look_ms == -ETIMEDOUT)
+        s->link.is_lost = true;
+    return look_ms < 0 || (wait_ms >= 0 && wait_ms < look_ms) ? wait_ms : look_ms;
+}
+
 static void
 run_step(struct step *s)
 {
     while (!s->link.is_lost && !s->is_refused && !(s->has_ended && step_link_is_flushed(s))) {
         struct epoll_event events[EVENTS];
-        int wait_ms = finish(s);
+        int wait_ms = look_at_link(s, finish(s));
         const int turn_ms = step_terminal_turn(s, now_ms());
         int n;
 
@@ -405,7 +415,7 @@ main(int argc, char **argv)
     s = xnew(struct step);
     s->arena = arena_new(0);
     step_result_open(s);
-    step_channel_init(&s->link.channel, LINK_FD, NULL);
+    step_channel_init(&s->link.channel, STEP_LINK_FD, NULL);
     strbuf_init(&s->link.out);
     pmix_program = step_pmix_find();
     r = take_orders(s, pmix_program, &err);

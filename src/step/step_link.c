@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_link.c - the connection to krun */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 
 #include "lib/base/macro.h"
@@ -138,6 +140,10 @@ on_link(struct step *s, UNUSED struct step_watch *w, uint32_t events)
 void
 step_link_open(struct step *s)
 {
+    static const unsigned never = 0;
+
+    /* The agent's, for krun's request; now krun may be stopped for any time. */
+    (void)setsockopt(s->link.channel.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &never, sizeof(never));
     s->link.watch.ready = on_link;
     step_watch(s, s->link.channel.fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &s->link.watch);
 }

@@ -16,8 +16,10 @@ if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
 fi
 cluster_munge
 cluster_controller
+# Threads N and N + 4 share a core.
+topology='package:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)'
 agent() { # with cgroups, if this machine has any
-    cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s \
+    cluster_agent n1 --topology "$topology" --heartbeat 1s \
         --cgroup-base "/kiln-steps-$$"
 }
 plain_agent() { # that sees no cgroups
@@ -27,7 +29,7 @@ plain_agent() { # that sees no cgroups
         --service-user "$(id -un)" --munge-socket "$munge_socket" \
         --node-name n2 --state-dir "$cluster/n2/state" \
         --run-dir "$cluster/n2/run" --shepherd "$cluster/bin/kiln-shepherd" \
-        --topology 'package:1 core:8 pu:1'
+        --topology "$topology" --heartbeat 1s
 }
 agent
 plain_agent
@@ -132,12 +134,22 @@ for kind in n1 n2; do
     wait $!
     like "$what krun says so, and fails" "$? $(cat "$cluster/out")" \
         '^1 krun: error: the connection to StepId=.* was lost'
+    step -n 2 sh -c "$leaves" >"$cluster/out" 2>&1 </dev/null &
+    wait_for 10 count_is 54321 8
+    kill -STOP "$(steps_of)"
+    kill -KILL "$(krun_of 54321)"
+    ok "$what krun is killed, and kiln-step is stopped: nothing of the step is left" \
+        wait_for 5 none_is 'sleep 54321'
+    wait $!
     step sh -c 'setsid sleep 54321 & exit 3' >"$cluster/out" 2>&1 </dev/null
     is "$what a step ends when its tasks have ended, with their exit code" "$?" 3
     ok "$what a process that a task has left does not outlive the step" \
         wait_for 2 none_is 'sleep 54321'
 
     # --- CPUs -----------------------------------------------------------------
+    step -n 1 -c 2 true
+    like "$what a step of two CPUs has both threads of a core" \
+        "$(grep '^begin' "$cluster/$node/run/steps/$pod" | tail -1)" ' x 0,4 '
     like "$what a step that is larger than the job is refused" \
         "$(step -n 5 true 2>&1)" 'More processors requested than permitted'
     rm -f "$cluster/err"
@@ -217,6 +229,24 @@ time.sleep(60)' "$cluster/$node/state/steps" >"$cluster/many" &
     ok "$what krun is killed while there is no agent: nothing of the step is left" \
         wait_for 2 none_is 'sleep 54321'
     restart "$node"
+    step -n 2 sh -c "$leaves" >"$cluster/out" 2>&1 </dev/null &
+    wait_for 10 count_is 54321 8
+    signal "$node" KILL
+    await_end "$node"
+    restart "$node"
+    kill -STOP "$(steps_of)"
+    kill -KILL "$(krun_of 54321)"
+    ok "$what so it is of a step that an earlier agent has started, with a stopped kiln-step" \
+        wait_for 5 none_is 'sleep 54321'
+    step -n 2 sh -c "$leaves" >"$cluster/out" 2>&1 </dev/null &
+    wait_for 10 count_is 54321 8
+    signal "$node" KILL
+    await_end "$node"
+    kill -KILL "$(steps_of)"
+    restart "$node"
+    ok "$what kiln-step is killed while there is no agent: the next one ends the rest" \
+        wait_for 10 none_is 'sleep 54321'
+    is "$what and the CPUs of the step are free" "$(step --immediate -n 4 echo here | sort -u)" here
 
     # --- the job --------------------------------------------------------------
     rm "$cluster/out"

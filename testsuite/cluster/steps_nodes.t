@@ -30,6 +30,24 @@ for number in 1 2 3; do
 done
 home=$cluster/home/kilntest1
 
+# A krun that is stopped for longer than a lost machine is waited for; its result is looked at
+# below. So much output was not read by then that the connection takes no more.
+cat >"$home/stopped.sh" <<'S'
+#!/bin/sh
+#KSUB -N 2 -n 2 -t 5 -o stopped.out
+krun -N 1 -n 1 -w n2 sh -c 'touch ready; while [ ! -e go ]; do sleep 0.1; done
+    head -c 8000000 /dev/zero; head -c 3000000 /dev/zero >&2' >bytes 2>errors &
+while [ ! -e ready ]; do sleep 0.1; done
+kill -STOP $!
+touch go
+sleep 36
+kill -CONT $!
+wait $!
+echo "$? $(wc -c <bytes) $(wc -c <errors)"
+S
+as kilntest1 ksub -D "$home" --wait --quiet "$home/stopped.sh" &
+stopped=$!
+
 # job TEXT: runs a job of three nodes with two tasks of one CPU on each; its output
 # is in $home/out.
 job() {
@@ -181,18 +199,22 @@ S
 is "two kruns that each want all CPUs of two nodes both get them, 40 times" \
     "$(cat "$home/out")" "80"
 
+wait "$stopped"
+is "a krun that was stopped for 36 s, as by Ctrl-Z, goes on with its step and loses no byte" \
+    "$(cat "$home/stopped.out")" "0 8000000 3000000"
+
 # tasks: how many processes of steps of these nodes there are: kiln-steps, and tasks in the
 # user's home.
 tasks() {
     find /proc/[0-9]*/cwd /proc/[0-9]*/exe -maxdepth 0 \( -path '*/cwd' -lname "$home" -o \
         -lname "$cluster/bin/kiln-step" \) 2>/dev/null | wc -l
 }
-start_job() {
+start_job() { # [WHAT A TASK DOES]
     rm -f "$home/pid" "$home/out"
     cat >"$home/long.sh" <<S
 #!/bin/sh
 #KSUB -N 3 -n 6 -t 5 -D / -o $home/long.out
-krun -D "$home" sh -c 'sleep 1000 & setsid sleep 1000 & wait' 2>"$home/said" &
+krun -D "$home" sh -c 'sleep 1000 & setsid sleep 1000 & ${1:-wait}' >/dev/null 2>"$home/said" &
 echo \$! >"$home/pid"
 wait \$!
 echo "\$?" >"$home/out"
@@ -264,7 +286,7 @@ n2
 n3
 360"
 
-start_job
+start_job 'while sleep 0.05; do echo output; done' # which is on its way when the network is cut
 ok "tasks run again" wait_for 30 run
 ip link set "kv3-$$" down
 lost() { [ -s "$home/out" ]; }

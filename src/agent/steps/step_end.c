@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_end.c - a running step: its end, and the processes that it leaves */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -12,14 +13,18 @@
 #include "agent/steps/step_log.h"
 #include "agent/steps/steps_state.h"
 #include "lib/base/alloc.h"
+#include "lib/base/log.h"
 #include "lib/loop/child.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
+#include "lib/step/step_grant.h"
 
 #define KILL_TRIES    50
 #define KILL_PAUSE_US 2000
 #define KILL_AGAIN_MS 100
+/* A kiln-step whose krun is gone ends at once, unless it hangs or is stopped. */
+#define HANG_MS       1500
 
 struct step_end {
     struct agent_step *step;
@@ -96,6 +101,10 @@ end_step(void *step)
     w->step = e;
     w->uid = e->job->uid;
     e->phase = STEP_ENDING;
+    fdwatch_free(e->krun_watch);
+    e->krun_watch = NULL;
+    timer_free(e->again);
+    e->again = NULL;
     workers_submit(g->workers, g->loop, end_work, end_done, w);
 }
 
@@ -130,6 +139,34 @@ step_end_kill(struct agent_step *e)
         (void)syscall(SYS_pidfd_send_signal, e->pidfd, SIGKILL, NULL, 0);
 }
 
+static void
+on_hang(void *step)
+{
+    struct agent_step *e = step;
+
+    log_warning("step %" PRId64 " of pod %s: kiln-step has not ended with its krun; it is killed",
+                e->id, e->job->uid);
+    step_end_kill(e);
+}
+
+static void
+on_krun_end(UNUSED int fd, UNUSED unsigned ready, void *step)
+{
+    struct agent_step *e = step;
+
+    fdwatch_want(e->krun_watch, 0);
+    e->again = timer_new(e->job->steps->s.agent->loop, on_hang, e);
+    timer_start(e->again, HANG_MS);
+}
+
+/* Nothing is read: what wakes the loop is only the end of the connection. */
+void
+step_end_watch_krun(struct agent_step *e, int fd)
+{
+    e->krun_fd = fd;
+    e->krun_watch = fdwatch_new(e->job->steps->s.agent->loop, fd, FDWATCH_END, on_krun_end, e);
+}
+
 static bool
 reopen(struct agent_step *e, const struct step_log_entry *entry)
 {
@@ -150,13 +187,19 @@ reopen(struct agent_step *e, const struct step_log_entry *entry)
 void
 step_end_resume(struct agent_step *e, const struct step_log_entry *entry)
 {
+    int krun_fd;
+
     e->may_be_left = true;
     e->phase = STEP_RUNNING;
-    if (reopen(e, entry))
-        e->watch = fdwatch_new(e->job->steps->s.agent->loop, e->pidfd, FDWATCH_READ,
-                               on_exit_of_resumed, e);
-    else
+    if (!reopen(e, entry)) {
         end_step(e);
+        return;
+    }
+    e->watch =
+        fdwatch_new(e->job->steps->s.agent->loop, e->pidfd, FDWATCH_READ, on_exit_of_resumed, e);
+    krun_fd = (int)syscall(SYS_pidfd_getfd, e->pidfd, STEP_LINK_FD, 0);
+    if (krun_fd >= 0)
+        step_end_watch_krun(e, krun_fd);
 }
 
 /* A signal that a kiln-step which is just being started ignores. */

@@ -81,14 +81,21 @@ step_socket_answer(struct step_channel *connection, enum step_frame_type type, c
     }
 }
 
+int
+step_socket_release(struct step_channel *connection)
+{
+    const int fd = connection->fd;
+
+    step_channel_fini(connection);
+    free(connection);
+    return fd;
+}
+
 void
 step_socket_close(struct step_channel *connection)
 {
-    if (connection == NULL)
-        return;
-    close(connection->fd);
-    step_channel_fini(connection);
-    free(connection);
+    if (connection != NULL)
+        close(step_socket_release(connection));
 }
 
 static void

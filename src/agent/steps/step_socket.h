@@ -61,7 +61,10 @@ DEFINE_CLEANUP(struct step_socket, step_socket_free)
 struct step_caller;
 void step_socket_take(struct step_socket *d, int fd TAKES, const struct step_caller *caller);
 
-/* Sends a frame without waiting for the receiver. Close ends a connection. */
+/* Sends a frame without waiting for the receiver. Close ends a connection; release frees all but
+ * its descriptor.
+ */
 void step_socket_answer(struct step_channel *connection, enum step_frame_type type,
                         const char *payload);
 void step_socket_close(struct step_channel *connection TAKES);
+int step_socket_release(struct step_channel *connection TAKES);

@@ -31,7 +31,6 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/child.h"
-#include "lib/loop/timer.h"
 #include "lib/step/step_channel.h"
 #include "lib/step/step_frames.h"
 #include "lib/step/step_grant.h"
@@ -203,19 +202,6 @@ spawn(struct agent_step *e, int input, int figures, struct error *err)
     return 0;
 }
 
-/* Kiln-step has it, too. The loop takes a descriptor that is no longer watched out of its
- * epoll only when it waits the next time; a descriptor that was closed by then would stay
- * there as long as kiln-step has the connection, and wake the loop for each byte.
- */
-static void
-close_connection(void *context)
-{
-    struct agent_step *e = context;
-
-    step_socket_close(e->connection);
-    e->connection = NULL;
-}
-
 /* The step is recorded before it has a process, so that no agent gives out its id or
  * its CPUs again.
  */
@@ -259,8 +245,8 @@ step_start(struct agent_step *e, const struct running_pod *running,
         step_log_end(job->steps->log_dir, job->uid, e->id);
         return r;
     }
-    e->closer = timer_new(job->steps->s.agent->loop, close_connection, e);
-    timer_start(e->closer, 0);
+    step_end_watch_krun(e, step_socket_release(e->connection));
+    e->connection = NULL;
     arena_free(e->arena);
     e->arena = NULL;
     e->grant = NULL; /* the arena had it */

@@ -73,7 +73,9 @@ agent_step_free(struct agent_step *e)
         close(e->pidfd);
     child_free(e->child);
     timer_free(e->again);
-    timer_free(e->closer);
+    fdwatch_free(e->krun_watch);
+    if (e->krun_fd >= 0)
+        close(e->krun_fd);
     cgroup_free(e->cgroup);
     arena_free(e->arena);
     free(e->text);
@@ -102,7 +104,7 @@ add_step(struct step_job *job)
     struct agent_step *e = xnew(struct agent_step);
 
     e->job = job;
-    e->pidfd = -1;
+    e->pidfd = e->krun_fd = -1;
     list_init(&e->link);
     list_init(&e->blocked.link);
     return e;

@@ -88,7 +88,6 @@ struct agent_step {
 
     /* While it waits. */
     struct step_channel *connection;
-    struct timer *closer;  /* of the connection, when kiln-step has it */
     struct fdwatch *watch; /* of the connection, or of the pidfd of a resumed step */
     struct arena *arena;
     struct step_request request;
@@ -104,6 +103,9 @@ struct agent_step {
     struct step_grant *grant;   /* NULL: krun asks for one; borrowed from the arena */
     struct step_layout *layout; /* of phase HELD; borrowed from the arena */
 
+    /* While it runs, kiln-step has the connection, too, and ends when krun does. */
+    int krun_fd; /* -1: not watched */
+    struct fdwatch *krun_watch;
     struct child *child; /* NULL: resumed */
     int pidfd;           /* of a resumed step, or -1 */
     bool may_be_left;    /* processes: kiln-step did not see the last one end */
@@ -186,12 +188,14 @@ void step_hold_end(struct step_job *job);
 int step_start(struct agent_step *e, const struct running_pod *running,
                const struct step_layout *layout, unsigned node, struct error *err);
 
-/* step_end.c. Watch: kiln-step is this agent's child, which calls step_end_of_child. Resume: a
- * step that an earlier agent has started, or was about to. Kill kills kiln-step; the
- * rest follows from that. Freeze tells kiln-step to stop its tasks, or to let them go on.
+/* step_end.c. Of_child: the end of a kiln-step that is this agent's child. Resume: a
+ * step that an earlier agent has started, or was about to. Watch_krun: a kiln-step that does
+ * not end with its krun is killed. Kill kills kiln-step; the rest follows from that. Freeze
+ * tells kiln-step to stop its tasks, or to let them go on.
  */
 struct child_exit;
 void step_end_of_child(const struct child_exit *exit, void *step);
 void step_end_resume(struct agent_step *e, const struct step_log_entry *entry);
+void step_end_watch_krun(struct agent_step *e, int fd TAKES);
 void step_end_kill(struct agent_step *e);
 void step_end_freeze(struct agent_step *e, bool still);

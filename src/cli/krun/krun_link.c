@@ -208,6 +208,23 @@ krun_link_is_flushed(const struct krun_link *l)
     return l->sent == l->out.length && l->shares == NULL && step_channel_is_flushed(&l->channel);
 }
 
+int
+krun_link_look(struct krun_link *l, int wait_ms)
+{
+    int look_ms;
+
+    if (l->fd < 0 || l->is_lost)
+        return wait_ms;
+    if (step_channel_has_bytes(&l->channel))
+        return 0;
+    look_ms = step_channel_look(&l->channel, clock_monotonic_us(&clock_system) / 1000);
+    if (look_ms == -ETIMEDOUT) {
+        l->is_lost = true;
+        return 0;
+    }
+    return look_ms < 0 || (wait_ms >= 0 && wait_ms < look_ms) ? wait_ms : look_ms;
+}
+
 void
 krun_link_receive(struct krun_link *l)
 {

@@ -59,6 +59,10 @@ void krun_link_add(struct krun_link *l, enum step_frame_type type, const void *p
 void krun_link_share(struct krun_link *l, struct krun_shared *shared);
 void krun_link_flush(struct krun_link *l);
 bool krun_link_is_flushed(const struct krun_link *l);
+/* Notes when the other machine is lost. Returns the time to wait, of these two the earlier
+ * one (-1: for ever): what is given, and when it has to look again.
+ */
+int krun_link_look(struct krun_link *l, int wait_ms);
 
 /* Receives what is here now; notes the end of the connection. Next: as
  * step_reader_next.

@@ -400,12 +400,13 @@ has_bytes(const struct krun_link *l)
 }
 
 static int
-find_timeout(const struct krun_stream *s)
+find_timeout(struct krun_stream *s)
 {
+    int wait_ms = krun_link_look(&s->manager, find_wait(s));
+
     for (unsigned i = 0; i < s->n_links; i++)
-        if (has_bytes(&s->links[i]))
-            return 0;
-    return has_bytes(&s->manager) ? 0 : find_wait(s);
+        wait_ms = krun_link_look(&s->links[i], wait_ms);
+    return wait_ms;
 }
 
 static bool

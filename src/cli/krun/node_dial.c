@@ -18,7 +18,6 @@
 
 #define CONNECT_MS 10000
 #define ANSWER_MS  30000
-#define LOST_MS    30000 /* without an acknowledgement of what was sent */
 
 static int
 wait_for(int fd, short events, int limit_ms)
@@ -107,7 +106,7 @@ exchange_lines(int fd, const char *own, size_t length, char *line, struct error 
 int
 node_dial(const struct node_dial *to, int *ret_fd, struct step_keys *ret_keys, struct error *err)
 {
-    static const int on = 1, lost_ms = LOST_MS, idle_s = 10, interval_s = 5, count = 4;
+    static const int on = 1, idle_s = 10, interval_s = 5, count = 4;
     struct step_call call = {
         .cluster = to->cluster, .node = to->node, .pod = to->pod, .agent_uid = to->agent_uid};
     CLEANUP_STRBUF struct strbuf own = STRBUF_INIT;
@@ -118,7 +117,6 @@ node_dial(const struct node_dial *to, int *ret_fd, struct step_keys *ret_keys, s
     if (r < 0)
         return r;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof(lost_ms));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));

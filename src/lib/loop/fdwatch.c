@@ -21,7 +21,8 @@ on_ready(evutil_socket_t fd, short events, void *arg)
 {
     struct fdwatch *w = arg;
     unsigned ready = ((events & EV_READ) != 0 ? FDWATCH_READ : 0)
-                     | ((events & EV_WRITE) != 0 ? FDWATCH_WRITE : 0);
+                     | ((events & EV_WRITE) != 0 ? FDWATCH_WRITE : 0)
+                     | ((events & EV_CLOSED) != 0 ? FDWATCH_END : 0);
 
     w->fn(fd, ready, w->arg);
 }
@@ -65,6 +66,8 @@ fdwatch_want(struct fdwatch *w, unsigned wanted)
         events |= EV_READ;
     if ((wanted & FDWATCH_WRITE) != 0)
         events |= EV_WRITE;
+    if ((wanted & FDWATCH_END) != 0)
+        events |= EV_CLOSED;
     event_assign(&w->event, w->base, w->fd, events, on_ready, w);
     event_add(&w->event, NULL);
 }

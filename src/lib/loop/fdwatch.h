@@ -12,12 +12,13 @@
 
 #define FDWATCH_READ  1u
 #define FDWATCH_WRITE 2u
+#define FDWATCH_END   4u /* the peer sends nothing more, or is gone */
 
 struct fdwatch;
 struct loop;
 typedef void (*fdwatch_fn)(int fd, unsigned ready, void *arg);
 
-/* Life. `wanted` is any of the two flags, or 0 for a paused watch. */
+/* Life. `wanted` is any of the flags, or 0 for a paused watch. */
 void fdwatch_free(struct fdwatch *w);
 struct fdwatch *fdwatch_new(struct loop *loop, int fd, unsigned wanted, fdwatch_fn fn, void *arg)
     OWNED_BY(fdwatch_free);

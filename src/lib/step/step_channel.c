@@ -2,13 +2,18 @@
 #include "lib/step/step_channel.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "lib/auth/sealed_records.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
+#include "lib/step/step_frames.h"
 
 #define RECORD_MOST (SEALED_TEXT_MOST + SEALED_OVERHEAD)
 #define IN_SIZE     (2 * RECORD_MOST)
@@ -66,13 +71,14 @@ receive_raw(const struct step_channel *c, void *to, size_t room)
 }
 
 static ssize_t
-send_raw(const struct step_channel *c, const void *from, size_t length)
+send_raw(struct step_channel *c, const void *from, size_t length)
 {
     ssize_t n;
 
     do
         n = send(c->fd, from, length, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (n < 0 && errno == EINTR);
+    c->has_sent = true;
     return n < 0 ? -errno : n;
 }
 
@@ -169,6 +175,35 @@ step_channel_send(struct step_channel *c, const void *from, size_t length)
     sealed_seal(c->out_keys, from, length, &c->out);
     r = step_channel_flush(c);
     return r < 0 && r != -EAGAIN ? r : (ssize_t)length;
+}
+
+/* A connection on this machine ends with its peer. */
+int
+step_channel_look(struct step_channel *c, int64_t now_ms)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof(info);
+    int queued = 0; /* bytes that were not acknowledged, also those not sent yet */
+
+    if (!c->has_sent || c->out_keys == NULL)
+        return -1;
+    if (c->look_ms == 0)
+        c->look_ms = now_ms + STEP_LOOK_MS;
+    if (now_ms < c->look_ms)
+        return (int)(c->look_ms - now_ms);
+    c->look_ms = now_ms + STEP_LOOK_MS;
+    if (ioctl(c->fd, SIOCOUTQ, &queued) < 0
+        || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0
+        || (queued == 0 && step_channel_is_flushed(c))) {
+        c->has_sent = false;
+        c->look_ms = c->silent_ms = 0;
+        return -1;
+    }
+    if (info.tcpi_retransmits == 0 && info.tcpi_probes == 0)
+        c->silent_ms = 0;
+    else if (c->silent_ms == 0)
+        c->silent_ms = now_ms;
+    return c->silent_ms != 0 && now_ms - c->silent_ms >= STEP_LOST_MS ? -ETIMEDOUT : STEP_LOOK_MS;
 }
 
 bool

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/base/strbuf.h"
@@ -30,6 +31,9 @@ struct step_channel {
      */
     unsigned char *in;
     size_t in_length, text_at, text_length, record_end;
+    /* Whether the other machine answers. */
+    bool has_sent;
+    int64_t look_ms, silent_ms; /* the next look; since when nothing is answered; 0: none */
 };
 
 /* Life. `keys` is NULL for a plain connection. Keys gives the keys for another
@@ -49,6 +53,13 @@ bool step_channel_keys(const struct step_channel *c, struct step_keys *ret_keys)
 ssize_t step_channel_receive(struct step_channel *c, void *to, size_t room);
 ssize_t step_channel_send(struct step_channel *c, const void *from, size_t length);
 int step_channel_flush(struct step_channel *c);
+
+/* Looks whether the kernel of the other machine still answers, and returns the milliseconds
+ * until it has to look again: -1 when nothing is unanswered, -ETIMEDOUT after STEP_LOST_MS
+ * without an answer. A process that is stopped takes nothing, but its kernel answers; so
+ * this is not TCP_USER_TIMEOUT, which ends a connection to such a process, too.
+ */
+int step_channel_look(struct step_channel *c, int64_t now_ms);
 
 /* Look: whether everything that was taken has left, and whether more can be received
  * although the socket may have nothing.

@@ -15,7 +15,6 @@
  *   kiln-step -> krun  EXIT    a task has ended
  *   kiln-step -> krun  END     all tasks have ended and all their output was sent; what they
  *                              used (step_figures.h)
- *   both ways          BEAT    nothing, so that silence means a lost peer
  *
  * In a job of several nodes, krun first asks for their agents, and the step manager, the
  * agent of the first node, for CPUs on all nodes of the step:
@@ -72,13 +71,14 @@ struct strbuf;
 #define STEP_WINDOW_BYTES (256u << 10)
 #define STEP_ALL_TASKS    UINT32_MAX
 
-/* A peer that sent nothing for the second time, in which it should have sent several
- * beats, is lost.
+/* A machine that answered nothing for so long is lost; how often that is looked at. A
+ * process may be silent for ever: it is stopped, or its job suspended.
  */
-#define STEP_BEAT_MS 5000
 #define STEP_LOST_MS 30000
+#define STEP_LOOK_MS 5000
 
-/* So long without a beat of its kalloc, and an allocation ends. */
+/* How often a kalloc sends a beat; so long without one, and its allocation ends. */
+#define STEP_BEAT_MS 5000
 #define STEP_HOLD_MS 90000
 
 enum step_frame_type {
@@ -91,7 +91,7 @@ enum step_frame_type {
     STEP_FRAME_SIGNAL,
     STEP_FRAME_EXIT,
     STEP_FRAME_END,
-    STEP_FRAME_BEAT,
+    STEP_FRAME_BEAT,  /* nothing; not sent */
     STEP_FRAME_ORDER, /* agent -> kiln-step: how it becomes the user */
     STEP_FRAME_KEYS,  /* agent -> kiln-step: of a connection from another node */
     STEP_FRAME_ASK,

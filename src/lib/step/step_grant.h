@@ -21,6 +21,8 @@ struct strbuf;
 
 /* A variable of kiln-step: the agent has created it in the step's cgroup. */
 #define STEP_IN_CGROUP "KILN_STEP_IN_CGROUP"
+/* Its descriptor of the connection to krun. */
+#define STEP_LINK_FD   0
 
 struct step_grant {
     int64_t step_id;
