@@ -114,7 +114,7 @@ take_orders(struct step *s, int kept_fd, struct error *err)
         || read_frame(&in, STEP_FRAME_HELLO, &request) < 0)
         r = error_set(err, -EBADMSG, "the agent's order is incomplete");
     if (r == 0)
-        r = step_user_become(order.payload, order.length, kept_fd, &s->job, err);
+        r = step_user_become(order.payload, order.length, kept_fd, &s->job, &s->cgroup, err);
     if (r == 0)
         r = step_grant_decode(s->arena, grant.payload, grant.length, &s->grant, err);
     if (r == 0)
@@ -322,6 +322,7 @@ step_begin(struct step *s)
         return -EBADMSG;
     s->has_begun = true;
     step_result_begin(s);
+    step_memory_begin(s);
     step_start_tasks(s);
     return 0;
 }

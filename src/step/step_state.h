@@ -24,6 +24,7 @@
 #include "lib/step/step_request.h"
 #include "step/step_ending.h"
 
+struct cgroup;
 struct step;
 struct step_plans;
 struct step_pmi;
@@ -81,6 +82,8 @@ struct step {
     struct step_grant grant;
     const struct step_layout_node *place; /* this node's */
     pid_t job;                            /* its first process on this node */
+    struct cgroup *cgroup;                /* NULL: none */
+    uint64_t oom_kills;                   /* of the pod, that were told or before the step */
     int epoll_fd, signal_fd;
     struct step_watch signal_watch;
     struct step_link link;
@@ -127,10 +130,17 @@ int step_begin(struct step *s);
 void step_start_tasks(struct step *s);
 
 /* step_user.c: from an order of the agent (agent/shepherd/files/order.h). Of descriptors above
- * 2, only the kept one stays open (-1: none). Returns the first process of the job, too.
+ * 2, only the kept one stays open (-1: none). Returns the first process of the job, too, and
+ * the step's cgroup; NULL: it has none.
  */
 int step_user_become(const char *text, size_t length, int kept_fd, pid_t *ret_job,
-                     struct error *err);
+                     struct cgroup **ret_cgroup, struct error *err);
+
+/* step_memory.c: whether the kernel has killed a process of the pod for lack of memory, for
+ * the end of a task by SIGKILL. Each such kill is told once.
+ */
+void step_memory_begin(struct step *s);
+bool step_memory_take_kill(struct step *s);
 
 /* step_link.c. Open watches the descriptor. Flush sends what it can; link_has_room: the
  * queue is short enough for another piece of output. A link that was lost accepts

@@ -31,9 +31,11 @@
 #define KERNEL_NSIG 65
 
 /* Like a job's script (exit_code_for in the shepherd). */
-#define NOT_STARTED  125
-#define NOT_RUNNABLE 126
-#define NOT_FOUND    127
+#define NOT_STARTED   125
+#define NOT_RUNNABLE  126
+#define NOT_FOUND     127
+/* In the words of srun. */
+#define OUT_OF_MEMORY "Out Of Memory"
 
 /* The arguments of a child between vfork and exec, and where it says what failed: it shares
  * this memory.
@@ -350,6 +352,23 @@ find_task(struct step *s, pid_t pid)
     return NULL;
 }
 
+/* A shell says by its exit code that its program was killed. */
+static void
+end_task_with(struct step *s, struct step_task *t, int status)
+{
+    struct step_exit end = {
+        .exit_code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0,
+        .signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0,
+        .has_core = WIFSIGNALED(status) && WCOREDUMP(status),
+    };
+
+    if ((end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) && step_memory_take_kill(s)) {
+        end.message = OUT_OF_MEMORY;
+        end.message_length = strlen(OUT_OF_MEMORY);
+    }
+    end_task(s, t, &end);
+}
+
 bool
 step_tasks_reap(struct step *s)
 {
@@ -369,12 +388,7 @@ step_tasks_reap(struct step *s)
         }
         t = pid > 0 ? find_task(s, pid) : NULL;
         if (t != NULL)
-            end_task(s, t,
-                     &(struct step_exit){
-                         .exit_code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0,
-                         .signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0,
-                         .has_core = WIFSIGNALED(status) && WCOREDUMP(status),
-                     });
+            end_task_with(s, t, status);
     }
 }
 

@@ -184,7 +184,8 @@ become(const struct order *o, struct prepared_job *prepared, struct error *err)
 }
 
 int
-step_user_become(const char *text, size_t length, int kept_fd, pid_t *ret_job, struct error *err)
+step_user_become(const char *text, size_t length, int kept_fd, pid_t *ret_job,
+                 struct cgroup **ret_cgroup, struct error *err)
 {
     struct user_account who = {0};
     struct prepared_job prepared = {0};
@@ -209,6 +210,8 @@ step_user_become(const char *text, size_t length, int kept_fd, pid_t *ret_job, s
         prepared.no_new_privileges |= prepared.namespace_fd > 0;
         r = become(&o, &prepared, err);
     }
+    if (r == 0 && o.job_cgroup != NULL)
+        r = cgroup_parse(o.job_cgroup, ret_cgroup, err);
     prepared_job_fini(&prepared);
     free(who.groups);
     order_fini(&o);

@@ -86,26 +86,89 @@ krun_of() { # WORD: the pid of the krun with that word
 count_is() { # WORD COUNT: so many processes sleep that long
     [ "$(pgrep -cfx "sleep $1")" -eq "$2" ]
 }
+beat() { admin get lease "$node" -n kube-node-lease -o json | jq -r .spec.renewTime; }
+has_beaten() { [ "$(beat)" != "$(cat "$cluster/beat")" ]; }
 ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; } # of CPU time
 rss() { awk '/^RssAnon/ { print $2 }' "/proc/$1/status"; }
+
+# A krun that takes one byte of output at a time, once it has a whole window, and sends its
+# input so: prints both sums, and the largest piece that came then.
+cat >"$cluster/window.py" <<'EOF'
+import hashlib, json, socket, struct, sys
+path, pod, home = sys.argv[1:4]
+HELLO, REFUSE, ACCEPT, DATA, CREDIT, END, ALL, WINDOW = 1, 3, 4, 5, 6, 9, 0xffffffff, 256 << 10
+MORE = 3000
+s = socket.socket(socket.AF_UNIX)
+s.connect(path)
+s.settimeout(60)
+f = s.makefile("rb")
+def send(kind, stream, payload):
+    s.sendall(struct.pack(">IBBHI", len(payload), kind, stream, 0, ALL) + payload)
+def receive():
+    length, kind, stream, _, task = struct.unpack(">IBBHI", f.read(12))
+    return kind, stream, f.read(length)
+task = "head -c %d random; head -c %d" % (WINDOW, MORE)
+send(HELLO, 0, json.dumps({"podUID": pod, "jobID": "1", "arguments": ["sh", "-c", task],
+                           "directory": home, "tasks": 1}).encode())
+data = open(home + "/random", "rb").read(WINDOW + MORE)
+got, largest, sent = b"", 0, 0
+while True:
+    kind, stream, payload = receive()
+    if kind == REFUSE:
+        sys.exit(payload)
+    if kind == END:
+        break
+    if kind != DATA or stream != 1:
+        continue
+    if len(got) >= WINDOW:
+        largest = max(largest, len(payload))
+    got += payload
+    if len(got) >= WINDOW and sent < MORE:
+        send(DATA, 0, data[WINDOW + sent:WINDOW + sent + 1])
+        send(CREDIT, 1, struct.pack(">I", 1))
+        sent += 1
+print(hashlib.md5(got).hexdigest() == hashlib.md5(data).hexdigest(), largest)
+EOF
+# Bytes of the largest input; 1073741824 is worth a run by hand.
+large=${STEP_ENDS_BYTES:-67108864}
 
 for kind in n1 n2; do
     allocation $kind 4
     what="$kind:"
 
     # --- streams --------------------------------------------------------------
-    head -c 20000000 /dev/urandom >"$home/random"
+    head -c "$large" /dev/urandom >"$home/random"
     chown kilntest1: "$home/random"
-    is "$what input of 20 MB reaches a task byte by byte, and its output comes back so" \
-        "$(step -n 1 cat <"$home/random" | md5sum)" "$(md5sum <"$home/random")"
+    md5sum <"$home/random" >"$cluster/sum"
+    is "$what input of $large bytes reaches a task byte by byte, and its output comes back so" \
+        "$(step -n 1 cat <"$home/random" | md5sum)" "$(cat "$cluster/sum")"
+    rm -f "$home/half" "$home/go"
+    step -n 1 sh -c "{ head -c $((large / 2)); touch half; while [ ! -e go ]; do sleep 0.05; done
+        cat; } | md5sum" <"$home/random" >"$cluster/out" &
+    slow=$!
+    wait_for 60 test -e "$home/half"
+    { rss "$(steps_of)"; rss "$(krun_of half)"; } >"$cluster/rss"
+    touch "$home/go"
+    wait $slow
+    rm "$home/half" "$home/go"
+    is "$what so does the input of a task that reads half of it and then nothing for a while" \
+        "$(cat "$cluster/out")" "$(cat "$cluster/sum")"
+    note "kB of each process: $(paste -sd' ' "$cluster/rss")"
+    ok "$what which costs no memory" \
+        awk '$1 > 12000 { bad = 1 } END { exit bad || NR < 2 }' "$cluster/rss"
     is "$what all tasks get the same input" \
         "$(step -n 4 sh -c 'md5sum' <"$home/random" | sort -u | wc -l)" 1
     is "$what the output of four tasks is complete" \
         "$(step -n 4 sh -c 'head -c 3000000 /dev/zero' | wc -c)" 12000000
+    is "$what a window of one byte is enough" "$(as kilntest1 python3 "$cluster/window.py" \
+        "$cluster/$node/state/steps" "$pod" "$home" 2>&1)" "True 1"
     ticks=$(ticks_of "$(pid_of "$node")")
     step -n 2 sh -c 'yes; :' </dev/null 2>/dev/null | (
         head -c 50000000 >/dev/null
+        rm -f "$cluster/beaten"
+        beat >"$cluster/beat"
         sleep 2
+        wait_for 4 has_beaten && echo yes >"$cluster/beaten"
         echo $(($(ticks_of "$(pid_of "$node")") - ticks)) >"$cluster/ticks"
         for pid in $(steps_of); do rss "$pid"; done >"$cluster/rss"
         pgrep -f "^krun -n 2 sh -c yes" | while read -r pid; do rss "$pid"; done \
@@ -114,6 +177,7 @@ for kind in n1 n2; do
     note "kB of each process: $(paste -sd' ' "$cluster/rss")"
     ok "$what a reader that stops costs no memory" \
         awk '$1 > 12000 { bad = 1 } END { exit bad || NR < 2 }' "$cluster/rss"
+    ok "$what heartbeats of the agent go on meanwhile" test -s "$cluster/beaten"
     ok "$what the agent has no part in what a step writes" \
         [ "$(cat "$cluster/ticks")" -lt 100 ]
     ok "$what nothing of a step is left when its reader has gone" wait_for 5 no_steps
@@ -282,5 +346,31 @@ time.sleep(60)' "$cluster/$node/state/steps" >"$cluster/many" &
     ok "$what krun fails" test $? -ne 0
     wait_for 20 state_is "$id" "Timed Out"
 done
+
+# --- memory -------------------------------------------------------------------
+enforces() {
+    admin get node n1 -o json | jq -e '.status.conditions[] |
+        select(.type == "MemoryEnforced" and .status == "True")' >/dev/null
+}
+if enforces; then
+    allocation n1 2 --mem 64M
+    step -n 2 python3 -c 'import os, time
+fill = b"x" * (300 << 20) if os.environ["KILN_PROCID"] == "1" else b""
+time.sleep(60)' >"$cluster/out" 2>&1 </dev/null &
+    running=$!
+    said() { grep -qE 'Out Of Memory|connection to StepId=.* was lost' "$cluster/out"; }
+    ok "a task that needs more memory than its job has ends, and krun says so" \
+        wait_for 30 said || note "$(cat "$cluster/out")"
+    [ -e /sys/fs/cgroup/cgroup.controllers ] || # v2 ends all of the job
+        is "... in srun's words" "$(cat "$cluster/out")" "krun: error: n1: task 1: Out Of Memory"
+    touch "$home/end"
+    kill "$running" 2>/dev/null
+    wait $running
+    ok "... and the job is told to have had too little" wait_for 30 state_is "$id" OutOfMemory
+    rm -f "$home/end"
+else
+    skip "a task that needs more memory than its job has ends, and krun says so" \
+        "no cgroup here limits memory"
+fi
 
 finish
