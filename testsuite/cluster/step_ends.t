@@ -107,7 +107,7 @@ def send(kind, stream, payload):
 def receive():
     length, kind, stream, _, task = struct.unpack(">IBBHI", f.read(12))
     return kind, stream, f.read(length)
-task = "head -c %d random; head -c %d" % (WINDOW, MORE)
+task = "head -c %d random; cat" % WINDOW
 send(HELLO, 0, json.dumps({"podUID": pod, "jobID": "1", "arguments": ["sh", "-c", task],
                            "directory": home, "tasks": 1}).encode())
 data = open(home + "/random", "rb").read(WINDOW + MORE)
@@ -127,6 +127,8 @@ while True:
         send(DATA, 0, data[WINDOW + sent:WINDOW + sent + 1])
         send(CREDIT, 1, struct.pack(">I", 1))
         sent += 1
+        if sent == MORE:
+            send(DATA, 0, b"")
 print(hashlib.md5(got).hexdigest() == hashlib.md5(data).hexdigest(), largest)
 EOF
 # Bytes of the largest input; 1073741824 is worth a run by hand.
