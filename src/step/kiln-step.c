@@ -287,6 +287,7 @@ finish(struct step *s)
         return KILL_AGAIN_MS;
     }
     step_pmix_clean(s);
+    step_output_find_ends(s);
     if (s->n_outputs > 0 && now_ms() < s->give_up_ms)
         return (int)(s->give_up_ms - now_ms()) + 1;
     if (s->n_outputs > 0)

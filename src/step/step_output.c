@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -141,6 +142,23 @@ step_output_pump(struct step *s)
             step_link_flush(s);
     }
     step_link_flush(s);
+}
+
+/* Reading is how an end is found, and krun may have given no credit for that, if it takes
+ * exactly what was written.
+ */
+void
+step_output_find_ends(struct step *s)
+{
+    for (unsigned i = 0; i < s->n_tasks; i++)
+        for (enum step_stream stream = STEP_STDOUT; stream <= STEP_STDERR; stream++) {
+            struct step_output *o = &s->tasks[i].outputs[stream];
+            struct pollfd p = {.fd = o->fd, .events = POLLIN};
+
+            if (o->fd >= 0 && s->windows[stream].credit == 0 && poll(&p, 1, 0) == 1
+                && (p.revents & (POLLIN | POLLHUP)) == POLLHUP)
+                end_output(s, o);
+        }
 }
 
 /* A process outside the step has a task's pipe: a descriptor can be sent anywhere. */

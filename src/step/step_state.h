@@ -175,6 +175,7 @@ int step_output_open(struct step *s, struct step_task *t, enum step_stream strea
 void step_output_add(struct step *s, struct step_task *t, enum step_stream stream, int fd);
 void step_output_check(struct step *s, struct step_task *t, enum step_stream stream);
 void step_output_pump(struct step *s);
+void step_output_find_ends(struct step *s);
 void step_output_give_up(struct step *s);
 
 /* step_terminal.c. Open makes the terminal of a task; fds are the task's three streams,

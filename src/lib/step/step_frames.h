@@ -91,7 +91,7 @@ enum step_frame_type {
     STEP_FRAME_SIGNAL,
     STEP_FRAME_EXIT,
     STEP_FRAME_END,
-    STEP_FRAME_BEAT,  /* nothing; not sent */
+    STEP_FRAME_BEAT,  /* of kalloc; a step has none */
     STEP_FRAME_ORDER, /* agent -> kiln-step: how it becomes the user */
     STEP_FRAME_KEYS,  /* agent -> kiln-step: of a connection from another node */
     STEP_FRAME_ASK,
