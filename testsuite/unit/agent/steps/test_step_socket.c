@@ -24,7 +24,7 @@ struct world {
     char dir[32], path[64];
     unsigned n_asked;
     struct strbuf text, grant, places; /* of the last one */
-    bool is_question;
+    enum step_frame_type type;
     struct step_peer peer;
 };
 
@@ -38,7 +38,7 @@ asked(struct step_channel *connection, const struct step_asked *a, void *context
     strbuf_add(&w->text, a->text, a->length);
     strbuf_add(&w->grant, a->grant, a->grant_length);
     strbuf_add(&w->places, a->places, a->places_length);
-    w->is_question = a->is_question;
+    w->type = a->type;
     w->peer = a->peer;
     step_socket_answer(connection, STEP_FRAME_WAIT, "taken");
     step_socket_close(connection);
@@ -172,7 +172,7 @@ START_TEST(a_request_arrives_whole_and_with_its_user)
     ck_assert_str_eq(words, "taken");
     ck_assert_uint_eq(w->n_asked, 1);
     ck_assert_str_eq(w->text.text, "{\"tasks\":3}");
-    ck_assert(!w->is_question);
+    ck_assert_int_eq(w->type, STEP_FRAME_HELLO);
     ck_assert_int_eq(w->peer.uid, getuid());
     ck_assert_int_eq(w->peer.pid, getpid());
     ck_assert_ptr_null(w->peer.pod);
@@ -192,7 +192,7 @@ START_TEST(a_grant_and_places_come_before_the_request)
     add(&out, STEP_FRAME_ASK, "pod");
     send_all(fd, &out);
     ck_assert_int_eq(answer_of(w, fd, words, sizeof(words)), STEP_FRAME_WAIT);
-    ck_assert(w->is_question);
+    ck_assert_int_eq(w->type, STEP_FRAME_ASK);
     ck_assert_str_eq(w->text.text, "pod");
     ck_assert_str_eq(w->grant.text, "grant");
     ck_assert_str_eq(w->places.text, "places");
