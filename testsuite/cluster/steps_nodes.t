@@ -143,9 +143,9 @@ is "all tasks get the input, or one, and all output arrives" "$(cat "$home/out")
 0
 8000000"
 
-job 2>/dev/null <<'S'
+job <<'S'
 { printf 'stty raw -echo; echo ready; head -c 600000 | cksum; exit 5\n'; sleep 2; head -c 600000 big; } |
-    krun -N 2 -n 2 --overlap --pty sh >out.pty
+    krun -N 2 -n 2 --overlap --pty sh >out.pty 2>ends
 echo $?
 head -c 600000 big | cksum
 grep -c "$(head -c 600000 big | cksum)" out.pty

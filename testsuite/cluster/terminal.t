@@ -10,7 +10,7 @@
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
-need munged kiln-controller kiln-agent kiln-step krun ksub kctl jq python3 bash less pgrep
+need munged kiln-controller kiln-agent kiln-step kiln-slurm krun ksub kalloc kctl jq python3 bash less pgrep
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 cluster_controller --socket "$cluster/socket"
@@ -51,7 +51,7 @@ E
     as kilntest1 ksub --sbatch -Q --wait -t 5 -n 4 -o said script >"$cluster/job" 2>&1 || :
     said=$(cat "$home/said" 2>&1)
 }
-says() { ok "$1" grep -qxF -- "$2" "$home/said" || note "$said"; }
+says() { ok "$1" grep -qxF -- "$2" "$home/said" || [ -n "$told" ] || { told=$said; note "$said"; }; }
 
 # --- a shell ------------------------------------------------------------------
 
@@ -186,4 +186,99 @@ says "a script can be a shell's input" "script 23"
 says "... also without the end of its last line" "silence 0"
 says "only task 0 has the terminal" "others 0 ['0'] "
 like "the terminal has all streams" "$said" 'srun: error: --output incompatible with --pty option'
+
+# --- from outside of the job ------------------------------------------------------
+
+# outside: the same, on this machine as the user.
+outside() {
+    {
+        printf 'import os, re, signal, subprocess, sys, time\nfrom terminal import Terminal\n'
+        printf 'os.environ["INPUTRC"] = os.path.abspath("inputrc")\n'
+        cat
+    } >"$home/person.py"
+    as kilntest1 env TERM=vt100 timeout 150 python3 -u person.py >"$home/said" 2>&1
+    said=$(cat "$home/said")
+}
+printf '#!/bin/sh\nsleep 300\n' >"$home/sleeper"
+id=$(as kilntest1 ksub --export ALL,TERM=dumb -t 5 --parsable "$home/sleeper")
+runs() { as kilntest1 kctl show "$id" -o json | grep -q '"active": *1'; }
+wait_for 20 runs
+outside <<E
+t = Terminal(["kctl", "exec", "-t", "$id", "--", "bash", "--norc", "--noprofile"], 33, 99)
+t.expect(r"\\\$ ")
+t.type("stty size; echo \$TERM, \$KILN_JOB_ID; exit 4\n")
+t.expect("33 99\r\nvt100, $id\r\n")
+print("status", t.end(), t.is_as_before())
+E
+says "kctl exec -t has a terminal of this window's kind and size" "status 4 True"
+as kilntest1 kctl cancel "$id" >/dev/null
+
+# --- jobs for a terminal, and srun without a job ----------------------------------
+
+outside <<'E'
+def state(job):
+    r = subprocess.run(["kctl", "jobs", "--no-headers", job], stdout=subprocess.PIPE, text=True)
+    found = re.search("Running|Ending|Waiting|Pending|Failed|Completed|Cancelled", r.stdout)
+    return found.group(0) if found else r.stdout
+def has(name):
+    return subprocess.run(["pgrep", "-fx", name], stdout=subprocess.DEVNULL).returncode == 0
+def run(command, text=""):
+    r = subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = [line for line in r.stderr.splitlines() if "waiting" not in line and "has been" not in line]
+    return r.returncode, sorted(r.stdout.split()), sorted(lines)
+def interactive(*options):
+    t = Terminal(["ksub", "-I", *options], 33, 99)
+    job = t.expect(r"job [0-9]+ runs on n1").split()[1]
+    t.expect(r"\$ ")
+    return t, job
+t, job = interactive("-n", "2")
+t.type("stty size; echo $TERM $KILN_JOB_ID $KILN_NTASKS\n")
+t.expect("33 99\r\nvt100 %s 2\r\n" % job)
+t.type("krun --pty -n 1 tty; krun hostname | wc -l\n")
+t.expect("/dev/pts/[0-9]+\r\n2\r\n")
+t.type("exit 6\n")
+print("shell", t.end(), t.is_as_before(), t.wait_until(lambda: state(job) == "Failed"))
+t, job = interactive("-n", "1")
+t.type("setsid sleep 304 &\n")
+print("left", t.wait_until(lambda: has("sleep 304")))
+t.kill(signal.SIGKILL)
+t.end()
+print("killed", t.wait_until(lambda: not has("sleep 304")), t.wait_until(lambda: state(job) not in ("Running", "Ending")))
+full, other = interactive("-n", "8")
+t = Terminal(["ksub", "-I", "-n", "1"])
+job = t.expect("job [0-9]+ waits").split()[1]
+t.type("\x03")
+print("cancelled", t.end(), t.is_as_before(), t.wait_until(lambda: state(job) == "Cancelled") or state(job))
+t = Terminal(["srun", "-n", "2", "-l", "hostname"])
+t.expect("srun: job [0-9]+ queued and waiting for resources\r\n")
+full.type("exit\n")
+print("free", full.end())
+t.expect("srun: job [0-9]+ has been allocated resources\r\n")
+t.expect("[01]: .*\n[01]: .*\n")
+print("srun", t.end())
+t = Terminal(["srun", "--pty", "bash", "--norc", "--noprofile"], 22, 44)
+t.expect(r"\$ ")
+t.type("stty size; exit 3\n")
+t.expect("22 44\r\n")
+print("srun --pty", t.end(), t.is_as_before())
+print("tasks", *run(["srun", "-n", "3", "-J", "three", "sh", "-c", "cat; exit $SLURM_PROCID"], "in\n"))
+print("script", *run(["ksub", "-I", "-n", "1"], "echo $((20 + 3))\n")[:2])
+os.environ["KSUB_NTASKS"] = "3"
+os.environ["KSUB_OUTPUT"] = "out"
+print("command", *run(["ksub", "-I", "sh", "-c", "echo $KILN_NTASKS; exit 4"])[:2])
+for command in ("srun -p nosuch true", "srun --bcast true", "srun", "ksub -I --chain", "ksub -I --output=x"):
+    print("refused", *run(command.split()))
+E
+says "ksub -I gives a shell in this terminal, and the job ends with it" "shell 6 True True"
+says "a killed ksub -I leaves nothing behind" "killed True True"
+says "Ctrl-C cancels a job that waits" "cancelled 130 True True"
+says "srun outside of a job asks for one, in srun's words" "srun 0"
+says "... also with a terminal" "srun --pty 3 True"
+says "... and its exit status is the highest of the tasks" \
+    "tasks 2 ['in', 'in', 'in'] ['srun: error: n1: task 1: Exited with exit code 1', 'srun: error: n1: task 2: Exited with exit code 2']"
+says "without a terminal ksub -I reads its input" "script 0 ['23']"
+says "ksub -I runs a command, and has options from the environment" "command 4 ['3']"
+like "... and has no options of scripts" "$said" "refused 64 .*--output: a job with --interactive has no script"
+like "what is wrong is said before there is a job" "$said" "refused 1 .*--bcast: copy the program"
+is "... each in its own words" "$(printf '%s\n' "$said" | grep -c '^refused [16]')" 5
 finish

@@ -15,11 +15,14 @@
 #include <unistd.h>
 
 #include "cli/connect/connection.h"
+#include "cli/kalloc/kalloc_command.h"
 #include "cli/kalloc/kalloc_guard.h"
 #include "cli/kalloc/kalloc_job.h"
 #include "cli/kalloc/kalloc_options.h"
+#include "cli/kalloc/srun_words.h"
 #include "cli/kctl/client/job_steps.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/krun/krun_options.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_state.h"
@@ -40,6 +43,7 @@
 #include "lib/loop/timer.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
+#include "lib/program/sibling.h"
 
 #define TELL_MS       700 /* a job that starts at once is not said to wait */
 #define ENTER_TRIES   150 /* while its program starts */
@@ -56,7 +60,9 @@ struct kalloc {
     const struct object *job; /* as it was created */
     int64_t id;
     const struct object *ended; /* or NULL */
-    bool is_gone, runs, is_late;
+    bool is_gone, runs, is_late, has_waited;
+    const char *directory; /* of the job */
+    const struct srun_words *srun;
     int signal; /* that ended the wait; or 0 */
     struct timer *notice, *patience;
     struct child *child;
@@ -95,13 +101,15 @@ static int PRINTF(2, 3) fail(const struct kalloc *k, const char *format, ...)
 static void
 tell_waiting(void *context)
 {
-    const struct kalloc *k = context;
+    struct kalloc *k = context;
 
+    k->has_waited = true;
     if (!k->o.is_slurms) {
         inform(k, "job %" PRId64 " waits for its start; Ctrl-C cancels it", k->id);
         return;
     }
-    inform(k, "Pending job allocation %" PRId64, k->id);
+    if (!k->o.is_srun)
+        inform(k, "Pending job allocation %" PRId64, k->id);
     inform(k, "job %" PRId64 " queued and waiting for resources", k->id);
 }
 
@@ -110,7 +118,11 @@ tell_granted(const struct kalloc *k)
 {
     const char *nodes = getenv("KILN_JOB_NODELIST");
 
-    if (k->o.is_slurms)
+    if (k->o.is_srun && k->has_waited)
+        inform(k, "job %" PRId64 " has been allocated resources", k->id);
+    else if (k->o.is_srun)
+        ;
+    else if (k->o.is_slurms)
         inform(k, "Granted job allocation %" PRId64, k->id);
     else
         inform(k, "job %" PRId64 " runs%s%s", k->id, nodes != NULL ? " on " : "",
@@ -258,13 +270,12 @@ enter(struct kalloc *k, struct error *err)
         .namespace = k->job->meta->namespace,
         .name = k->job->meta->name,
     };
-    const char *directory;
     int r = -EAGAIN;
 
     for (int i = 0; i < ENTER_TRIES && r == -EAGAIN; i++) {
         if (i > 0)
             usleep(ENTER_WAIT_US);
-        r = job_steps_enter(&kctl, &target, k->arena, &directory, err);
+        r = job_steps_enter(&kctl, &target, k->arena, &k->directory, err);
     }
     kctl_fini(&kctl);
     return r;
@@ -291,6 +302,13 @@ become_command(const struct kalloc *k, char **command)
         (void)signal(number, SIG_DFL);
     unblock_signals();
     (void)prctl(PR_SET_PDEATHSIG, SIGHUP); /* without kalloc there is no allocation */
+    if (k->srun != NULL || k->o.is_interactive) {
+        words = k->srun != NULL ? k->srun->step
+                                : kalloc_command_remote(k->arena, k->directory, command);
+        (void)sibling_become("krun", (const char *const *)(uintptr_t)words);
+        fprintf(stderr, "%s: error: krun: %s\n", k->name, strerror(errno));
+        _exit(126);
+    }
     if (k->o.s.directory != NULL && chdir(k->o.s.directory) < 0) {
         fprintf(stderr, "%s: error: '%s': %s\n", k->name, k->o.s.directory, strerror(errno));
         _exit(125);
@@ -324,7 +342,7 @@ final_status(const struct kalloc *k)
 {
     static const int usual[] = {SIGHUP, SIGINT, SIGQUIT, SIGKILL};
 
-    for (size_t i = 0; k->o.is_slurms && i < ARRAY_SIZE(usual); i++)
+    for (size_t i = 0; k->o.is_slurms && !k->o.is_srun && i < ARRAY_SIZE(usual); i++)
         if (k->status == 128 + usual[i])
             return 0;
     return k->status;
@@ -377,7 +395,7 @@ run_command(struct kalloc *k, char **command)
         kalloc_guard_leave(&k->guard);
         return final_status(k);
     }
-    if (k->o.is_slurms)
+    if (k->o.is_slurms && !k->o.is_srun)
         inform(k, "Relinquishing job allocation %" PRId64, k->id);
     kalloc_guard_release(&k->guard, k->status);
     if (!k->o.is_slurms)
@@ -427,8 +445,9 @@ allocate(struct kalloc *k, char **command)
     if (r < 0) {
         (void)connection_advise(r, &err);
         kalloc_guard_leave(&k->guard);
-        return k->o.is_slurms ? fail(k, "Job submit/allocate failed: %s", err.text)
-                              : fail(k, "%s", err.text);
+        return k->o.is_srun     ? fail(k, "Unable to allocate resources: %s", err.text)
+               : k->o.is_slurms ? fail(k, "Job submit/allocate failed: %s", err.text)
+                                : fail(k, "%s", err.text);
     }
     k->id = job_of(k->job)->status.id;
     kalloc_guard_set_job(&k->guard, k->id);
@@ -470,23 +489,43 @@ print_help(const struct kalloc *k)
     return (int)program_end(k->name, 0, NULL);
 }
 
+/* An srun outside of a job: what is wrong with the step is said before there is a job. */
+static int
+read_srun(struct kalloc *k, int argc, char **argv, struct srun_words *ret_words, struct error *err)
+{
+    struct krun_settings settings = {.program = k->name};
+    int operands;
+    int r = srun_words_split(k->arena, argc, argv, kalloc_options_has, ret_words, err);
+
+    if (r == 0)
+        r = krun_options_read(&settings, ret_words->n_step, ret_words->step, &operands, err);
+    if (r < 0)
+        return r;
+    k->srun = ret_words;
+    return kalloc_options_read(k->name, ret_words->n_job, ret_words->job, &k->o, &operands, err);
+}
+
 int
 kalloc_run(const char *name, int argc, char **argv)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct kalloc k = {.name = name, .arena = arena};
+    struct srun_words words;
     struct error err = {0};
     int operands = argc, status, r;
 
     program_open_descriptors();
-    r = kalloc_options_read(name, argc, argv, &k.o, &operands, &err);
+    if (strcmp(name, "srun") == 0)
+        r = read_srun(&k, argc, argv, &words, &err);
+    else
+        r = kalloc_options_read(name, argc, argv, &k.o, &operands, &err);
     if (r == OPTION_HELP)
         return print_help(&k);
     if (r == OPTION_VERSION)
         return print_version(&k);
     if (r < 0) {
         fail(&k, "%s", err.text);
-        return k.o.is_slurms ? 1 : EXIT_STATUS_USAGE;
+        return k.o.is_slurms || strcmp(name, "srun") == 0 ? 1 : EXIT_STATUS_USAGE;
     }
     if (k.o.is_detached && operands < argc)
         return fail(&k, "%s runs no command", k.o.is_slurms ? "--no-shell" : "--detach");

@@ -5,7 +5,8 @@
  */
 #pragma once
 
-/* The exit status. `name` is how the program calls itself: "kalloc", or "salloc", whose words it
- * then uses. Call it before anything is opened: it forks.
+/* The exit status. `name` is how the program calls itself: "kalloc"; "salloc" or "srun", whose
+ * words it then uses; or "ksub", for ksub --interactive. Call it before anything is opened: it
+ * forks.
  */
 int kalloc_run(const char *name, int argc, char **argv);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/kalloc/kalloc_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/sbatch_options.h"
@@ -35,6 +38,7 @@ static const char *const of_scripts[] = {
     "ignore-pbs",
     "input",
     "ignore-directives",
+    "interactive",
     "no-requeue",
     "no-sbatch",
     "open-mode",
@@ -80,6 +84,13 @@ set_kill_signal(UNUSED const struct option_spec *option, const char *value, void
     }
     o->kill_signal = pod_signal_number(value);
     return o->kill_signal > 0 ? 0 : error_set(err, -EINVAL, "'%s' is no signal", value);
+}
+
+static int
+refuse_of_scripts(UNUSED const struct option_spec *option, UNUSED const char *value,
+                  UNUSED void *target, struct error *err)
+{
+    return error_set(err, -EINVAL, "a job with --interactive has no script, to which this belongs");
 }
 
 #define PLACE(member) .offset = offsetof(struct kalloc_options, member)
@@ -131,17 +142,31 @@ options_table(const char *name)
 {
     static struct option_spec all[ROWS_MOST];
     static struct option_table table;
-    const bool is_slurms = strcmp(name, "salloc") == 0;
+    const bool is_slurms = strcmp(name, "salloc") == 0 || strcmp(name, "srun") == 0;
+    const bool is_ksub = strcmp(name, "ksub") == 0;
     const struct option_table *base = is_slurms ? sbatch_options() : &ksub_options;
     size_t n = 0;
 
     if (table.n_options > 0)
         return &table;
     for (size_t i = 0; i < base->n_options && n < ROWS_MOST - ARRAY_SIZE(own_rows); i++)
-        if (!is_of_scripts(base->options[i].name))
+        if (!is_of_scripts(base->options[i].name)
+            || (is_ksub && strcmp(base->options[i].name, "interactive") == 0))
             all[n++] = base->options[i];
-    for (size_t i = 0; i < ARRAY_SIZE(own_rows); i++)
-        all[n++] = own_rows[i];
+        else if (is_ksub)
+            all[n++] = (struct option_spec){
+                .name = base->options[i].name,
+                .letter = base->options[i].letter,
+                .argument = base->options[i].argument,
+                .type = OPTION_CALL,
+                .set = refuse_of_scripts,
+            };
+    for (size_t i = 0; i < ARRAY_SIZE(own_rows); i++) {
+        all[n] = own_rows[i];
+        if (is_ksub && all[n].letter == 'I')
+            all[n].letter = 0; /* --interactive has it */
+        n++;
+    }
     qsort(all, n, sizeof(*all), compare);
     table = (struct option_table){
         .name = name,
@@ -162,6 +187,17 @@ options_table(const char *name)
     return &table;
 }
 
+bool
+kalloc_options_has(const char *option)
+{
+    const struct option_table *table = options_table("srun");
+
+    for (size_t i = 0; i < table->n_options; i++)
+        if (strcmp(table->options[i].name, option) == 0)
+            return true;
+    return false;
+}
+
 void
 kalloc_options_help(const char *name, struct strbuf *out)
 {
@@ -170,10 +206,33 @@ kalloc_options_help(const char *name, struct strbuf *out)
 
 /* ---- Variables ---- */
 
-/* KSUB_TIME is ksub's; SALLOC_TIMELIMIT salloc's. */
-static const struct {
+struct kalloc_variable {
     const char *variable, *option;
-} variables[] = {
+};
+
+static const struct kalloc_variable of_srun[] = {
+    {"SLURM_ACCOUNT", "account"},
+    {"SLURM_CONSTRAINT", "constraint"},
+    {"SLURM_EXCLUSIVE", "exclusive"},
+    {"SLURM_GPUS", "gpus"},
+    {"SLURM_GRES", "gres"},
+    {"SLURM_IMMEDIATE", "immediate"},
+    {"SLURM_JOB_NAME", "job-name"},
+    {"SLURM_JOB_NUM_NODES", "nodes"},
+    {"SLURM_MEM_PER_CPU", "mem-per-cpu"},
+    {"SLURM_MEM_PER_NODE", "mem"},
+    {"SLURM_NNODES", "nodes"},
+    {"SLURM_NTASKS", "ntasks"},
+    {"SLURM_NTASKS_PER_NODE", "ntasks-per-node"},
+    {"SLURM_PARTITION", "partition"},
+    {"SLURM_QOS", "qos"},
+    {"SLURM_RESERVATION", "reservation"},
+    {"SLURM_TIMELIMIT", "time"},
+    {"SRUN_CPUS_PER_TASK", "cpus-per-task"},
+};
+
+/* KSUB_TIME is ksub's; SALLOC_TIMELIMIT salloc's. */
+static const struct kalloc_variable of_salloc[] = {
     {"SALLOC_ACCOUNT", "account"},
     {"SALLOC_CONSTRAINT", "constraint"},
     {"SALLOC_EXCLUSIVE", "exclusive"},
@@ -187,17 +246,18 @@ static const struct {
     {"SALLOC_QOS", "qos"},
     {"SALLOC_RESERVATION", "reservation"},
     {"SALLOC_TIMELIMIT", "time"},
-    {"SALLOC_NO_BELL", NULL},
 };
 
 static int
 read_variables(const struct option_table *table, struct kalloc_options *o, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+    const struct kalloc_variable *variables = o->is_srun ? of_srun : of_salloc;
+    const size_t count = o->is_srun ? ARRAY_SIZE(of_srun) : ARRAY_SIZE(of_salloc);
+
+    for (size_t i = 0; i < count; i++) {
         const char *value = getenv(variables[i].variable);
 
-        for (size_t j = 0; value != NULL && variables[i].option != NULL && j < table->n_options;
-             j++) {
+        for (size_t j = 0; value != NULL && j < table->n_options; j++) {
             const struct option_spec *row = &table->options[j];
             int r;
 
@@ -211,6 +271,47 @@ read_variables(const struct option_table *table, struct kalloc_options *o, struc
     return 0;
 }
 
+static bool
+is_no(const char *value)
+{
+    static const char *const words[] = {"", "0", "no", "n", "false", "f", "off"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* KSUB_MEM_PER_CPU is --mem-per-cpu. */
+static int
+read_ksub_variable(const struct option_spec *row, struct kalloc_options *o, struct error *err)
+{
+    char name[64];
+    const char *value;
+    int r;
+
+    snprintf(name, sizeof(name), "KSUB_%s", row->name);
+    for (char *p = name; *p != '\0'; p++)
+        *p = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
+    value = getenv(name);
+    if (value == NULL || (row->argument == NULL && is_no(value)))
+        return 0;
+    r = option_set(row, row->argument != NULL ? value : NULL, o, err);
+    return r < 0 ? error_wrap(err, r, "%s", name) : 0;
+}
+
+/* Those of ksub --interactive that are the job's: scripts have variables, too. */
+static int
+read_ksub_variables(const struct option_table *table, struct kalloc_options *o, struct error *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < table->n_options && r == 0; i++)
+        if (!is_of_scripts(table->options[i].name))
+            r = read_ksub_variable(&table->options[i], o, err);
+    return r;
+}
+
 int
 kalloc_options_read(const char *name, int argc, char **argv, struct kalloc_options *o,
                     int *ret_operands, struct error *err)
@@ -219,10 +320,16 @@ kalloc_options_read(const char *name, int argc, char **argv, struct kalloc_optio
     struct submission *s = &o->s;
     int r = 0;
 
-    *o = (struct kalloc_options){.is_slurms = strcmp(name, "salloc") == 0};
+    *o = (struct kalloc_options){
+        .is_srun = strcmp(name, "srun") == 0,
+        .is_interactive = strcmp(name, "ksub") == 0,
+    };
+    o->is_slurms = o->is_srun || strcmp(name, "salloc") == 0;
     s->is_slurms = o->is_slurms;
     if (o->is_slurms)
         r = read_variables(table, o, err);
+    else if (o->is_interactive)
+        r = read_ksub_variables(table, o, err);
     if (r == 0)
         r = option_parse(table, argc, argv, o, ret_operands, err);
     if (r != 0)

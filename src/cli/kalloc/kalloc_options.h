@@ -18,8 +18,10 @@ struct strbuf;
 struct kalloc_options {
     struct submission s; /* first: its options have their offsets */
     struct submission asked;
-    bool is_slurms;
-    bool is_detached; /* --detach, --no-shell */
+    bool is_slurms; /* salloc, or srun */
+    bool is_srun;
+    bool is_interactive; /* ksub --interactive: the command runs on the first node */
+    bool is_detached;    /* --detach, --no-shell */
     bool has_patience;
     int64_t patience_s; /* of --immediate */
     int kill_signal;    /* for the command when the job ends; 0: SIGHUP or SIGTERM */
@@ -31,4 +33,6 @@ struct kalloc_options {
  */
 int kalloc_options_read(const char *name, int argc, char **argv, struct kalloc_options *ret_options,
                         int *ret_operands, struct error *err);
+/* Whether srun's job may have it. */
+bool kalloc_options_has(const char *option);
 void kalloc_options_help(const char *name, struct strbuf *out);

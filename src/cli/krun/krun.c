@@ -137,6 +137,26 @@ enter_job(const struct krun_settings *s, struct arena *arena, int argc, char **a
                      "kctl, which finds other jobs, cannot be run: %s", strerror(errno));
 }
 
+/* Outside of a job, srun asks for one and runs its step there (cli/kalloc). kalloc judges options of
+ * jobs, too.
+ */
+static bool
+needs_job(const char *name, const struct krun_settings *s, int r)
+{
+    return strcmp(name, "srun") == 0 && getenv("KILN_POD_UID") == NULL
+           && getenv("KILN_STEP_SOCKET") == NULL && s->job == NULL
+           && (r < 0 || (r == 0 && !s->shows_version));
+}
+
+static int
+become_kalloc(char **argv, struct error *err)
+{
+    argv[0] = (char[]){"srun"};
+    fflush(NULL);
+    return error_set(err, sibling_become("kalloc", (const char *const *)(uintptr_t)argv),
+                     "kalloc, which starts jobs, cannot be run: %s", strerror(errno));
+}
+
 int
 krun_run(const char *name, int argc, char **argv)
 {
@@ -153,6 +173,10 @@ krun_run(const char *name, int argc, char **argv)
 
     program_open_descriptors();
     r = krun_options_read(&s, argc, argv, &operands, &err);
+    if (needs_job(name, &s, r)) {
+        (void)become_kalloc(argv, &err);
+        return refuse(name, EXIT_STATUS_FAILED, &err);
+    }
     if (r == OPTION_HELP)
         return print_help(name);
     if (r == 0 && s.shows_version)

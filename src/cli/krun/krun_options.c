@@ -562,6 +562,15 @@ const struct option_table krun_options = {
     .stops_at_operand = true,
 };
 
+bool
+krun_options_has_for_steps(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].set != set_note && rows[i].set != refuse;
+    return false;
+}
+
 int
 krun_options_read(struct krun_settings *s, int argc, char **argv, int *ret_operands,
                   struct error *err)

@@ -15,6 +15,9 @@ struct option_table;
 
 extern const struct option_table krun_options;
 
+/* Whether it does something for a step: it is no option of jobs, and not refused. */
+bool krun_options_has_for_steps(const char *name);
+
 /* Reads the variables, then the command line up to the command, which starts at
  * *ret_operands. Returns an option_answer (lib/program/option.h), or -EINVAL or
  * -EOPNOTSUPP with the option and what is wrong with it.

@@ -239,8 +239,8 @@ krun_request_make(struct arena *arena, struct krun_settings *s, int argc, char *
     if (q->pod_uid == NULL || getenv("KILN_STEP_SOCKET") == NULL)
         return error_set(err, -ENOENT,
                          "%s runs tasks of a job, and this is none: submit a script that calls it, "
-                         "with 'ksub SCRIPT' or 'sbatch SCRIPT'; or name a running job, with "
-                         "--jobid",
+                         "with 'ksub SCRIPT' or 'sbatch SCRIPT'; start one here, with 'kalloc "
+                         "krun ...'; or name a running job, with --jobid",
                          s->program);
     complete_numbers(s);
     if (s->time_limit_s <= STEP_SECONDS_MOST)

@@ -213,6 +213,12 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = submission_set_path,
      PLACE(input)},
+    {.name = "interactive",
+     .letter = 'I',
+     .help = "no script: run COMMAND, otherwise your shell, in this terminal on the job's "
+             "first node, as soon as the job starts; the job ends with it",
+     .type = OPTION_FLAG,
+     PLACE(is_interactive)},
     {.name = "job-name",
      .letter = 'J',
      .argument = "NAME",
@@ -438,7 +444,8 @@ const struct option_table ksub_options = {
              "[OPTION]... < SCRIPT\n"
              "[OPTION]... --wrap COMMAND\n"
              "[OPTION]... --chain SCRIPT...\n"
-             "[OPTION]... --pipeline FILE",
+             "[OPTION]... --pipeline FILE\n"
+             "-I [OPTION]... [COMMAND [ARGUMENT]...]",
     .summary = "Submit a batch job, and print its id. Options can also be given in "
                "the script, in lines that begin with #KSUB, and in environment "
                "variables such as KSUB_TIME; the command line overrides the script, "

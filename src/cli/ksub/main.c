@@ -31,6 +31,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/program/program.h"
+#include "lib/program/sibling.h"
 #include "lib/yaml/yaml.h"
 
 /* A controller that restarts answers again well before this. */
@@ -223,6 +224,22 @@ end_misused(int r, const struct error *err)
                : status;
 }
 
+/* kalloc starts the job, holds it, and takes the terminal there. */
+static int
+become_interactive(int argc, char **argv)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char **words = arena_new_array(arena, const char *, (size_t)argc + 1);
+
+    words[0] = "ksub";
+    for (int i = 1; i < argc; i++)
+        words[i] = argv[i];
+    words[argc] = NULL;
+    fprintf(stderr, "ksub: kalloc, which runs interactive jobs, cannot be run: %s\n",
+            strerror(-sibling_become("kalloc", words)));
+    return EXIT_STATUS_FAILED;
+}
+
 static int
 submit_several(struct submission_input *input, int argc, char **argv)
 {
@@ -249,6 +266,8 @@ main(int argc, char **argv)
         return end_with_problems(&input);
     if (r < 0)
         return end_misused(r, &err);
+    if (r == 0 && input.submission.is_interactive)
+        return become_interactive(argc, argv);
     if (input.submission.chain || input.submission.pipeline != NULL)
         return submit_several(&input, argc, argv);
     script_hints_print(&input);

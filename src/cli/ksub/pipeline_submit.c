@@ -73,8 +73,8 @@ check_options(const struct pipeline_submit *p, const struct pipeline_words *opti
     if (operands < (int)options->count + 1)
         return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
     if (r == OPTION_HELP || r == OPTION_VERSION || s.chain || s.cron != NULL || s.dry_run
-        || s.parsable || s.pipeline != NULL || s.sbatch || s.server != NULL || s.test_only || s.wait
-        || s.wrapped != NULL)
+        || s.parsable || s.is_interactive || s.pipeline != NULL || s.sbatch || s.server != NULL
+        || s.test_only || s.wait || s.wrapped != NULL)
         return error_set(err, -EINVAL,
                          "a stage takes the options of a job; --server, "
                          "--parsable, --test-only, --dry-run and --sbatch "

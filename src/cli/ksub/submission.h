@@ -136,7 +136,8 @@ struct submission {
     /* Options of ksub itself */
     const char *server;
     bool wait;
-    bool no_wait; /* for a controller that cannot be reached */
+    bool is_interactive; /* a command in this terminal, not a script (cli/kalloc) */
+    bool no_wait;        /* for a controller that cannot be reached */
     bool parsable;
     bool test_only;
     bool dry_run;

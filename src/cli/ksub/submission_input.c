@@ -133,6 +133,8 @@ apply_words(struct submission_input *input, const struct option_table *table, ch
         return error_set(err, -EINVAL,
                          "--chain and --pipeline are only for the command "
                          "line");
+    if (input->submission.is_interactive)
+        return error_set(err, -EINVAL, "--interactive is only for the command line");
     return 0;
 }
 
@@ -244,7 +246,8 @@ read_flag(const char *value, bool *ret, struct error *err)
 static bool
 is_of_command_line(const char *name)
 {
-    return strcmp(name, "wrap") == 0 || strcmp(name, "chain") == 0 || strcmp(name, "pipeline") == 0;
+    return strcmp(name, "wrap") == 0 || strcmp(name, "chain") == 0 || strcmp(name, "pipeline") == 0
+           || strcmp(name, "interactive") == 0;
 }
 
 static int
@@ -477,6 +480,9 @@ submission_input_read(struct submission_input *input, int argc, char **argv, str
 
     init(input, "ksub");
     operands = program_begin(table, argc, argv, &given);
+    input->submission.is_interactive = given.is_interactive;
+    if (given.is_interactive)
+        return 0;
     if (given.chain || given.pipeline != NULL)
         return read_common(input, table, argc, argv, err);
     return read_one(input, table, &given, operands, argc, argv, err);
@@ -510,6 +516,7 @@ refuse_own(const struct submission *s, struct error *err)
                       : s->pipeline != NULL ? "pipeline"
                       : s->cron != NULL     ? "cron"
                       : s->dry_run          ? "dry-run"
+                      : s->is_interactive   ? "interactive"
                       : s->no_sbatch        ? "no-sbatch"
                                             : NULL;
 

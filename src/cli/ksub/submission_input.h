@@ -37,7 +37,7 @@ void submission_input_fini(struct submission_input *input);
 /* Exits after --help, --version or a wrong option on the command line. The
  * error names the script and the line of the first problem; `problems` has all
  * of them. With --chain and --pipeline only the options are read, and no
- * script.
+ * script; with --interactive nothing but this.
  */
 int submission_input_read(struct submission_input *input, int argc, char **argv, struct error *err);
 
