@@ -50,6 +50,8 @@ ok "and the CPU time and memory that they used" has_steps "$id" '.items[4]
     | (.cpuUserMicros + .cpuSystemMicros > 10000) and .peakMemoryBytes > 100000'
 as kilntest1 kctl steps "$id" >"$cluster/table" 2>&1
 like "kctl steps prints them" "$(cat "$cluster/table")" "$id.1 +seven +Failed +7 +1 +1 +n1"
+is "kctl top shows the step that runs, and no other" "$(as kilntest1 kctl --no-wait top jobs "$id" |
+    awk '{ print $1, $2, $5 }' | grep "^$id\.")" "$id.5 kilntest1 1"
 is "nobody else sees them" \
     "$(as kilntest2 kctl --no-wait steps -o json "$id" | jq '.items | length') $(admin steps -o json "$id" |
         jq '.items | length')" "0 6"

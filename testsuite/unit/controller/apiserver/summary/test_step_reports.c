@@ -2,7 +2,9 @@
 #include <check.h>
 #include <string.h>
 
+#include "controller/apiserver/request/options.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/apiserver/summary/summary.h"
 #include "controller/history/history.h"
 #include "lib/api/cluster/step_record.h"
 #include "lib/base/strbuf.h"
@@ -153,6 +155,46 @@ START_TEST(records_that_no_step_can_have_are_refused)
 }
 END_TEST
 
+/* The answer to a question for steps. */
+static struct answer
+ask_steps(struct scene *s, const char *name, const char *value)
+{
+    const struct parameter parameter = {name, value};
+    struct asked asked = {
+        .q = request_new(s->world.server, arena_new(0)),
+        .awaited = {.loop = s->world.loop},
+    };
+
+    asked.q->method = HTTP_GET;
+    asked.q->principal = &alice;
+    asked.q->done = world_done;
+    asked.q->context = &asked.awaited;
+    summary_history(asked.q, "/kiln/v1/steps", &parameter, 1);
+    return world_wait(&s->world, &asked);
+}
+
+START_TEST(questions_that_cannot_be_answered_are_refused_with_their_name)
+{
+    static const struct {
+        const char *name, *value, *words;
+    } wrong[] = {
+        {"job", "x", "job: 'x'"},          {"job", "-1", "job: '-1'"},
+        {"limit", "10", "job: give the"},  {"continue", "1.2", "continue: '1.2'"},
+        {"running", "maybe", "running: "}, {"user", "bob", "'user' is not a parameter"},
+    };
+    struct scene s;
+
+    scene_init(&s);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        CLEANUP_ANSWER struct answer a = ask_steps(&s, wrong[i].name, wrong[i].value);
+
+        ck_assert_int_eq(a.code, 400);
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"), wrong[i].words));
+    }
+    scene_fini(&s);
+}
+END_TEST
+
 START_TEST(a_report_is_bounded)
 {
     CLEANUP_STRBUF struct strbuf steps = STRBUF_INIT;
@@ -172,4 +214,5 @@ START_TEST(a_report_is_bounded)
 END_TEST
 
 SUITE("step_reports", an_agent_tells_the_steps_of_pods_of_its_node_alone,
-      records_that_no_step_can_have_are_refused, a_report_is_bounded)
+      records_that_no_step_can_have_are_refused,
+      questions_that_cannot_be_answered_are_refused_with_their_name, a_report_is_bounded)
