@@ -177,6 +177,24 @@ has_task_steps() { a -n -P -j "$tasks" -o jobid | grep -q "^${tasks}_5.0\$"; }
 ok "steps of tasks of an array" wait_for 40 has_task_steps
 is "... are below each" "$(a -n -P -j "${tasks}_5" -o jobid,state | tr '\n' ' ')" \
     "${tasks}_5|COMPLETED ${tasks}_5.batch|COMPLETED ${tasks}_5.extern|COMPLETED ${tasks}_5.0|COMPLETED "
+is "squeue -s has those that run, before the script" \
+    "$(as kilntest1 squeue -h -s "$steps" -o '%i %j %A %u %N')" "$steps.3 long 1 kilntest1 n1
+$steps.batch batch 1 kilntest1 n1
+$steps.extern extern 1 kilntest1 n1"
+is "... or the one that was named" "$(as kilntest1 squeue -h -s "$steps.3" -o %i)" "$steps.3"
+is "scontrol show step" "$(as kilntest1 scontrol show step "$steps.3" | sed 's/StartTime=[^ ]*/StartTime=T/')" \
+    "StepId=$steps.3 UserId=1001 StartTime=T TimeLimit=UNLIMITED
+   State=RUNNING Partition=all NodeList=n1
+   Nodes=1 CPUs=1 Tasks=1 Name=long Network=(null)
+   TRES=cpu=1,node=1
+   ResvPorts=(null)
+   CPUFreqReq=Default
+   SrunHost:Pid=(null):0"
+is "one that has ended" "$(as kilntest1 scontrol show step "$steps.0" 2>&1)" "Job step $steps.0 not found"
+is "sstat shows the numbered step that runs" "$(st -n -P -j "$steps" -o jobid,ntasks)" "$steps.3|1"
+is "... and with -a the script, too" "$(st -n -P -a -j "$steps" -o jobid | sort | tr '\n' ' ')" \
+    "$steps.3 $steps.batch "
+is "... and what is named" "$(st -n -P -j "$steps.batch" -o jobid)" "$steps.batch"
 as kilntest1 scancel "$steps"
 wait_for 20 is_in_state "$steps" "CANCELLED by 1001"
 is "a step ends with its job, also before its agent tells" "$(a -n -P -j "$steps.3" -o state)" CANCELLED

@@ -196,6 +196,8 @@ FIELD(reason_or_nodes)
     queue_row_add_reason_or_nodes(context, out);
 }
 
+NUMBER_FIELD(step_tasks, row->step_tasks)
+
 NUMBER_FIELD(exit_code, queue_row_wait_status(row))
 
 NUMBER_FIELD(restarts, queue_row_restarts(row))
@@ -510,7 +512,8 @@ static const struct output_column columns[] = {
 };
 
 static const struct output_column step_columns[] = {
-    {'A', "ArrayJobID", "ARRAY_JOB_ID", add_job_id, 0},
+    {'A', "NumTasks", "TASKS", add_step_tasks, 0},
+    {0, "ArrayJobID", "ARRAY_JOB_ID", add_job_id, 0},
     {'i', "StepID", "STEPID", add_id, 0},
     {'j', "StepName", "NAME", add_name, 0},
     {'M', "TimeUsed", "TIME", add_used, 0},

@@ -118,6 +118,56 @@ queue_row_add_id(const struct queue_row *row, struct strbuf *out)
         strbuf_printf(out, ".%s", row->steps);
 }
 
+/* ---- Steps ---- */
+
+/* The script runs on the first node. */
+static void
+keep_first_node(struct queue_row *step, struct arena *arena)
+{
+    const char **names = NULL;
+    size_t count = 0;
+
+    if (step->nodes < 2 || hostlist_expand(arena, step->node, &names, &count, NULL) < 0
+        || count == 0)
+        return;
+    step->node = names[0];
+    step->cpus /= step->nodes;
+    step->nodes = 1;
+}
+
+struct queue_row
+queue_row_step(const struct queue_row *job, const char *name, struct arena *arena)
+{
+    struct queue_row step = *job;
+
+    step.name = step.steps = name;
+    if (strcmp(name, "batch") == 0)
+        keep_first_node(&step, arena);
+    step.step_tasks = step.nodes;
+    return step;
+}
+
+struct queue_row
+queue_row_numbered_step(const struct queue_row *job, const struct json *record, struct arena *arena)
+{
+    const int64_t now_us = clock_real_us(&clock_system);
+    struct queue_row step = *job;
+    const char *name = json_get_text(record, "name");
+    const char *nodes = json_get_text(record, "nodes");
+    const char *start = json_get_text(record, "startTime");
+
+    step.steps = arena_printf(arena, "%" PRId64, json_get_int(record, "step", 0));
+    step.name = name != NULL ? name : "";
+    step.node = nodes != NULL ? nodes : "";
+    step.nodes = json_get_int(record, "nodeCount", 1);
+    step.cpus = json_get_int(record, "cpus", 1);
+    step.step_tasks = json_get_int(record, "tasks", 1);
+    if (start == NULL || time_parse(start, &step.start_us) < 0)
+        step.start_us = job->start_us;
+    step.elapsed_s = now_us > step.start_us ? (now_us - step.start_us) / SECOND_US : 0;
+    return step;
+}
+
 /* ---- Times ---- */
 
 int64_t

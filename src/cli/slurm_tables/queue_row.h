@@ -34,9 +34,17 @@ struct queue_row {
     int64_t exit_code, signal; /* of an end; the code is 128 + signal then */
     bool keeps_units;          /* --noconvert */
     const struct json *object; /* of the Job, as far as it was asked for; or NULL */
-    const char *steps;         /* of squeue -s: "batch"; or NULL */
+    const char *steps;         /* of squeue -s: "batch", "0"; or NULL */
+    int64_t step_tasks;        /* of such a step */
     const char *line;          /* what squeue prints of it, without the Job; or NULL */
 };
+
+/* The steps of a running job: "batch", the script on its first node, or "extern"; and what a krun
+ * has started, of its record (step_cache.h).
+ */
+struct queue_row queue_row_step(const struct queue_row *job, const char *step, struct arena *arena);
+struct queue_row queue_row_numbered_step(const struct queue_row *job, const struct json *record,
+                                         struct arena *arena);
 
 /* The texts of a row that more than one field has. Job: the Job's tree may be
  * NULL, and then they find nothing.

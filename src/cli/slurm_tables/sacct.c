@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/kctl/client/step_list.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "cli/slurm/step_cache.h"
 #include "cli/slurm_tables/account_fetch.h"
 #include "cli/slurm_tables/account_fields.h"
 #include "cli/slurm_tables/account_json.h"
@@ -33,9 +33,6 @@
 #include "lib/program/option.h"
 
 #define SECOND_US INT64_C(1000000)
-
-/* Jobs whose steps are asked for. */
-#define MOST_ASKED 1000
 
 #define USUAL_FORMAT "jobid,jobname,partition,account,alloccpus,state,exitcode"
 #define BRIEF_FORMAT "jobid,state,exitcode"
@@ -158,9 +155,7 @@ struct sacct {
     struct account_query query;
     struct output_format format;
     struct list_style style;
-    struct step_list steps; /* of the job `steps_of` */
-    int64_t steps_of;
-    size_t n_asked;
+    struct step_cache steps;
 };
 
 /* ---- Options ---- */
@@ -433,35 +428,17 @@ add_line(const struct sacct *s, const struct account_row *row, struct strbuf *ou
         field_format_add_list(&s->format, &s->style, row, out);
 }
 
-/* The steps of a job are asked for once, and not of very many jobs: each is a request. */
-static const struct json *
-find_steps(struct sacct *s, int64_t job)
-{
-    struct error err = {0};
-
-    if (s->steps_of == job || s->n_asked >= MOST_ASKED)
-        return s->steps_of == job ? s->steps.items : NULL;
-    s->steps = step_list_make(s->client->arena);
-    s->steps_of = job;
-    s->n_asked++;
-    if (step_list_add(&s->steps, &s->client->kctl, job, NULL, false, &err) < 0)
-        s->n_asked = MOST_ASKED; /* a controller of a release without them */
-    return s->steps.items;
-}
-
 static bool
 is_of_row(const struct json *step, const struct account_row *row)
 {
-    const int64_t task = json_get_int(step, "task", json_get_int(step, "index", -1));
-
-    return (row->task < 0 || row->task == task)
+    return step_cache_is_of_task(step, row->task)
            && (row->attempt == 0 || row->attempt == json_get_int(step, "attempt", 0));
 }
 
 static void
 add_numbered_steps(struct sacct *s, const struct account_row *row, struct strbuf *out)
 {
-    const struct json *steps = find_steps(s, row->id);
+    const struct json *steps = step_cache_find(&s->steps, s->client, row->id, false);
 
     for (uint32_t i = 0; i < json_count(steps); i++) {
         struct account_row step;

@@ -11,6 +11,7 @@
 #include "cli/kctl/client/account_list.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "cli/slurm/step_cache.h"
 #include "cli/slurm_tables/job_choice.h"
 #include "cli/slurm_tables/queue_fetch.h"
 #include "cli/slurm_tables/queue_fields.h"
@@ -144,6 +145,7 @@ static const struct option_table table = {
 };
 
 struct squeue {
+    struct step_cache steps;
     struct slurm_client *client;
     struct squeue_options o;
     struct output_format format;
@@ -378,47 +380,43 @@ is_wanted(const struct squeue *q, const struct queue_row *row, struct arena *are
 
 /* ---- Output ---- */
 
-/* The steps of a running job: its script, and what other programs start in it. */
-/* The script runs on the first node. */
 static void
-keep_first_node(struct queue_row *step, struct arena *arena)
+print_step(const struct squeue *q, const struct queue_row *step, struct strbuf *out)
 {
-    const char **names = NULL;
-    size_t count = 0;
+    bool is_chosen = q->jobs.count == 0;
 
-    if (step->nodes < 2 || hostlist_expand(arena, step->node, &names, &count, NULL) < 0
-        || count == 0)
-        return;
-    step->node = names[0];
-    step->cpus /= step->nodes;
-    step->nodes = 1;
+    for (size_t i = 0; i < q->jobs.count; i++)
+        if (q->jobs.items[i].id == step->id
+            && (q->jobs.items[i].step == NULL || strcmp(q->jobs.items[i].step, step->steps) == 0))
+            is_chosen = true;
+    if (is_chosen)
+        field_format_add_line(&q->format, step, out);
+}
+
+/* The numbered steps first; those of another user's jobs only if these are named. */
+static void
+print_steps(struct squeue *q, const struct queue_row *row, struct arena *arena, struct strbuf *out)
+{
+    const struct passwd *self = getpwuid(geteuid());
+    const bool is_asked = q->jobs.count > 0 || geteuid() == 0
+                          || (self != NULL && strcmp(self->pw_name, row->user) == 0);
+    const struct json *records =
+        is_asked ? step_cache_find(&q->steps, q->client, row->id, true) : NULL;
+    struct queue_row step;
+
+    for (uint32_t i = 0; i < json_count(records); i++)
+        if (step_cache_is_of_task(json_at(records, i), row->task)) {
+            step = queue_row_numbered_step(row, json_at(records, i), arena);
+            print_step(q, &step, out);
+        }
+    step = queue_row_step(row, "batch", arena);
+    print_step(q, &step, out);
+    step = queue_row_step(row, "extern", arena);
+    print_step(q, &step, out);
 }
 
 static void
-print_steps(const struct squeue *q, const struct queue_row *row, struct arena *arena,
-            struct strbuf *out)
-{
-    static const char *const steps[] = {"batch", "extern"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-        struct queue_row step = *row;
-        bool is_chosen = q->jobs.count == 0;
-
-        for (size_t j = 0; j < q->jobs.count; j++)
-            if (q->jobs.items[j].id == row->id
-                && (q->jobs.items[j].step == NULL || strcmp(q->jobs.items[j].step, steps[i]) == 0))
-                is_chosen = true;
-        step.name = step.steps = steps[i];
-        if (i == 0)
-            keep_first_node(&step, arena);
-        if (is_chosen)
-            field_format_add_line(&q->format, &step, out);
-    }
-}
-
-static void
-add_lines(const struct squeue *q, const struct queue_row *row, struct arena *arena,
-          struct strbuf *out)
+add_lines(struct squeue *q, const struct queue_row *row, struct arena *arena, struct strbuf *out)
 {
     if (q->o.has_steps)
         print_steps(q, row, arena, out);
@@ -449,7 +447,7 @@ print_tree(const struct squeue *q, struct queue_rows *found, struct arena *arena
 }
 
 static void
-print_rows(const struct squeue *q, struct queue_rows *found, struct arena *arena)
+print_rows(struct squeue *q, struct queue_rows *found, struct arena *arena)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
@@ -474,7 +472,7 @@ print_rows(const struct squeue *q, struct queue_rows *found, struct arena *arena
 /* ---- Run ---- */
 
 struct keeping {
-    const struct squeue *q;
+    struct squeue *q;
     struct arena *arena;
 };
 
@@ -503,7 +501,7 @@ keep_line(struct queue_row *row, struct arena *page, void *context)
 }
 
 static int
-fetch(const struct squeue *q, struct arena *arena, struct queue_rows *found, struct error *err)
+fetch(struct squeue *q, struct arena *arena, struct queue_rows *found, struct error *err)
 {
     struct keeping keeping = {.q = q, .arena = arena};
     struct queue_query query = {
@@ -516,6 +514,7 @@ fetch(const struct squeue *q, struct arena *arena, struct queue_rows *found, str
     };
     int r = 0;
 
+    q->steps = (struct step_cache){0};
     for (size_t i = 0; i < q->jobs.count; i++)
         if (q->jobs.items[i].has_tasks)
             query.has_all_tasks = true;
@@ -575,6 +574,8 @@ squeue_run(struct slurm_client *client, int argc, char **argv)
     int at = slurm_client_options(client, &table, argc, argv, &q.o);
     int status;
 
+    if (at < argc && q.o.has_steps && q.o.steps == NULL) /* the list of -s may be apart from it */
+        q.o.steps = argv[at++];
     if (at < argc) {
         slurm_client_error(client, "Unrecognized option: %s", argv[at]);
         free(q.o.jobs.items);

@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/kctl/client/kctl.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "cli/slurm/step_cache.h"
 #include "cli/slurm_tables/account_fields.h"
 #include "cli/slurm_tables/account_row.h"
 #include "cli/slurm_tables/field_format.h"
@@ -45,7 +47,7 @@ struct sstat_options {
 /* clang-format off */
 static const struct option_spec rows[] = {
     SLURM_COMMON_OPTIONS,
-    {.name = "allsteps", .letter = 'a', .help = "the only step with figures is batch: no effect",
+    {.name = "allsteps", .letter = 'a', .help = "the script and all numbered steps that run",
      .type = OPTION_FLAG, PLACE(has_all_steps)},
     {.name = "delimiter", .argument = "TEXT", .help = "between values, instead of |",
      .type = OPTION_TEXT, PLACE(delimiter)},
@@ -111,11 +113,47 @@ add_usage(struct slurm_client *client, const struct queue_row *row, struct accou
     return r;
 }
 
+struct sstat {
+    struct slurm_client *client;
+    const struct sstat_options *o;
+    struct output_format format;
+    struct list_style style;
+    struct step_cache steps;
+    struct strbuf *out;
+};
+
+/* Without a name the first numbered step that runs, and otherwise the script, as in Slurm. */
+static int
+add_steps(struct sstat *s, const struct queue_row *row, const char *name, struct error *err)
+{
+    struct arena *arena = s->client->arena;
+    const struct account_row job = account_row_of_queue(row, clock_real_us(&clock_system));
+    const struct json *records = step_cache_find(&s->steps, s->client, row->id, true);
+    const bool wants_first = name == NULL && !s->o->has_all_steps;
+    struct account_row batch = account_row_step(&job, "batch", arena);
+    bool has_numbered = false;
+    int r = 0;
+
+    for (uint32_t i = 0; i < json_count(records) && !(has_numbered && wants_first); i++) {
+        const struct account_row step = account_row_of_step(&job, json_at(records, i), arena);
+
+        if (!step_cache_is_of_task(json_at(records, i), row->task)
+            || (name != NULL && strcmp(name, step.step) != 0))
+            continue;
+        has_numbered = true;
+        field_format_add_list(&s->format, &s->style, &step, s->out);
+    }
+    if ((has_numbered && wants_first) || (name != NULL && strcmp(name, "batch") != 0))
+        return has_numbered ? 0 : -ENOENT;
+    r = add_usage(s->client, row, &batch, err);
+    if (r == 0)
+        field_format_add_list(&s->format, &s->style, &batch, s->out);
+    return r;
+}
+
 /* Returns -ENOENT if the job does not run. */
 static int
-add_job(struct slurm_client *client, const struct slurm_job_choices *jobs, size_t at,
-        const struct output_format *format, const struct list_style *style, struct strbuf *out,
-        struct error *err)
+add_job(struct sstat *s, const struct slurm_job_choice *job, struct error *err)
 {
     const struct queue_query query = {
         .need = QUEUE_NEEDS_JOB,
@@ -123,20 +161,15 @@ add_job(struct slurm_client *client, const struct slurm_job_choices *jobs, size_
                   | JOB_STATE_BIT(JOB_STATE_ENDING),
     };
     CLEANUP(queue_rows_fini) struct queue_rows found = {0};
-    const struct slurm_job_choices one = {.items = &jobs->items[at], .count = 1};
+    struct slurm_job_choice item = *job;
+    const struct slurm_job_choices one = {.items = &item, .count = 1};
     size_t shown = 0;
-    int r = queue_fetch_job(client, &query, one.items[0].id, client->arena, &found, err);
+    int r = queue_fetch_job(s->client, &query, job->id, s->client->arena, &found, err);
 
     for (size_t i = 0; r == 0 && i < found.count; i++) {
-        const struct queue_row *row = &found.items[i];
-        const struct account_row job = account_row_of_queue(row, clock_real_us(&clock_system));
-        struct account_row step = account_row_step(&job, "batch", client->arena);
-
-        if (!job_choices_have(&one, row->id, row->task))
+        if (!job_choices_have(&one, found.items[i].id, found.items[i].task))
             continue;
-        r = add_usage(client, row, &step, err);
-        if (r == 0)
-            field_format_add_list(format, style, &step, out);
+        r = add_steps(s, &found.items[i], job->step, err);
         shown++;
     }
     return r == 0 && shown == 0 ? -ENOENT : r;
@@ -147,23 +180,25 @@ show(struct slurm_client *client, const struct sstat_options *o)
 {
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const struct list_style style = {
-        .delimiter = !o->is_parsable && !o->is_parsable2 ? NULL
-                     : o->delimiter != NULL              ? o->delimiter
-                                                         : "|",
-        .ends_with_it = o->is_parsable && !o->is_parsable2,
+    struct sstat s = {
+        .client = client,
+        .o = o,
+        .style = {.delimiter = !o->is_parsable && !o->is_parsable2 ? NULL
+                               : o->delimiter != NULL              ? o->delimiter
+                                                                   : "|",
+                  .ends_with_it = o->is_parsable && !o->is_parsable2},
+        .out = &out,
     };
     struct slurm_job_choices jobs = {0};
-    struct output_format format;
     int status = 0;
 
     for (size_t i = 0; i < o->formats.count; i++)
         strbuf_printf(&list, "%s%s", i > 0 ? "," : "", o->formats.items[i]);
-    format = field_format_of_list(client->arena, &account_fields,
-                                  list.length > 0 ? arena_strdup(client->arena, list.text)
-                                                  : USUAL_FORMAT);
-    if (format.n_unknown > 0) {
-        slurm_client_error(client, "Invalid field requested: \"%s\"", format.unknown[0]);
+    s.format = field_format_of_list(client->arena, &account_fields,
+                                    list.length > 0 ? arena_strdup(client->arena, list.text)
+                                                    : USUAL_FORMAT);
+    if (s.format.n_unknown > 0) {
+        slurm_client_error(client, "Invalid field requested: \"%s\"", s.format.unknown[0]);
         return 1;
     }
     for (size_t i = 0; i < o->jobs.count; i++)
@@ -176,10 +211,10 @@ show(struct slurm_client *client, const struct sstat_options *o)
         return 1;
     }
     if (!o->no_heading)
-        field_format_add_list_headings(&format, &style, &out);
+        field_format_add_list_headings(&s.format, &s.style, &out);
     for (size_t i = 0; i < jobs.count; i++) {
         struct error err = {0};
-        const int r = add_job(client, &jobs, i, &format, &style, &out, &err);
+        const int r = add_job(&s, &jobs.items[i], &err);
 
         if (r == -ENOENT)
             slurm_client_error(client, "couldn't get steps for job %" PRId64, jobs.items[i].id);
