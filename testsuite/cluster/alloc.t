@@ -148,6 +148,9 @@ salloc: Relinquishing job allocation N"
 begin_kalloc -N 2 -c 4 sleep 1000
 ok "an allocation runs" wait_for 30 says "runs on"
 id=$(last)
+is "... which scontrol shows as one" "$(as kilntest1 scontrol show job "$id" |
+    grep -o 'JobName=.*\|BatchFlag=.\|Command=.*' | tr '\n' ' ')" \
+    "JobName=sleep BatchFlag=0 Command=(null) "
 is "... and another one with --immediate is given up" \
     "$(login kalloc -I -N 2 -t 5 true 2>&1 | grep -c 'not started within'; has_ended_as "$(last)" "Cancelled " &&
         echo cancelled)" "1

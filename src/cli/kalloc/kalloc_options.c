@@ -137,6 +137,31 @@ compare(const void *a, const void *b)
     return strcmp(((const struct option_spec *)a)->name, ((const struct option_spec *)b)->name);
 }
 
+/* There is no script. */
+static struct option_spec
+with_own_words(const struct option_spec *base, bool is_ksub)
+{
+    static const struct {
+        const char *name, *help;
+    } words[] = {
+        {"chdir", "run COMMAND in this directory (default: the current one)"},
+        {"job-name", "the job's name (default: COMMAND's, or interactive)"},
+        {"no-wait", "fail at once if the controller cannot be reached; otherwise it is tried for "
+                    "half a minute"},
+        {"nodes", "how many nodes. -n and -G are for all nodes, --mem and the other amounts for "
+                  "each (default: as few as -n allows)"},
+        {"ntasks", "how many tasks; the job gets -n times -c CPUs (1), on one node if one has as "
+                   "many"},
+        {"quiet", "print only errors"},
+    };
+    struct option_spec row = *base;
+
+    for (size_t i = 0; !is_ksub && i < ARRAY_SIZE(words); i++)
+        if (strcmp(row.name, words[i].name) == 0)
+            row.help = words[i].help;
+    return row;
+}
+
 static const struct option_table *
 options_table(const char *name)
 {
@@ -152,7 +177,7 @@ options_table(const char *name)
     for (size_t i = 0; i < base->n_options && n < ROWS_MOST - ARRAY_SIZE(own_rows); i++)
         if (!is_of_scripts(base->options[i].name)
             || (is_ksub && strcmp(base->options[i].name, "interactive") == 0))
-            all[n++] = base->options[i];
+            all[n++] = with_own_words(&base->options[i], is_ksub);
         else if (is_ksub)
             all[n++] = (struct option_spec){
                 .name = base->options[i].name,
