@@ -48,13 +48,14 @@ like "it names the library's package" "$output" \
 
 rm -f config.cache
 without libsystemd
-output=$(configured --without-pmix)
+output=$(configured --without-pmix --without-pam)
 like "configure succeeds without an optional library" \
     "$output" '^exit status 0$'
 like "it says what is off, and which package would turn it on" "$output" \
     'sd_notify readiness: off \(Debian package libsystemd-dev\)'
 like "it builds without PMIx if it is told to" "$output" \
     'PMIx, for krun --mpi=pmix: off \(Debian package libpmix-dev\)'
+like "... and without PAM" "$output" 'pam_kiln: off \(Debian package libpam0g-dev\)'
 output=$(configured --with-systemd)
 like "it fails if that library was requested" \
     "$output" '^ +apt-get install libsystemd-dev$'

@@ -235,6 +235,10 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
     struct agent_step *e;
     struct error err = {0};
 
+    if (asked->type == STEP_FRAME_ENTER) {
+        step_enter_take(s, connection, asked);
+        return;
+    }
     if (asked->type != STEP_FRAME_HELLO) {
         (asked->type == STEP_FRAME_ASK ? answer_question : step_hold_take)(s, connection, asked);
         return;

@@ -182,6 +182,10 @@ void step_hold_take(struct steps *s, struct step_channel *connection TAKES,
                     const struct step_asked *asked);
 void step_hold_end(struct step_job *job);
 
+/* step_enter.c: ENTER. */
+void step_enter_take(struct steps *s, struct step_channel *connection TAKES,
+                     const struct step_asked *asked);
+
 /* step_start.c: gives the connection to a new kiln-step, for that node of the layout. The
  * step gets its id, unless its grant has one, and joins the running ones.
  */

@@ -45,6 +45,12 @@
  *   agent -> kiln-pause  BEAT, EXIT: what comes from kalloc
  *   agent -> kalloc      END    EXIT was passed on
  *
+ * Of sessions on a node (pam_kiln):
+ *
+ *   pam_kiln -> agent    ENTER  a uid, and " session" to have this process put into the cgroup
+ *                               of the user's newest pod
+ *   agent -> pam_kiln    ACCEPT the name of the pod; or REFUSE: why not
+ *
  * A frame is a header of 12 bytes (length of the payload, type, stream, two zero
  * bytes, task; big endian) and the payload.
  *
@@ -106,6 +112,7 @@ enum step_frame_type {
     STEP_FRAME_HOLD,
     STEP_FRAME_AWAIT,
     STEP_FRAME_PMIX,
+    STEP_FRAME_ENTER,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 
