@@ -145,6 +145,20 @@ n1
 n2
 salloc: Relinquishing job allocation N"
 
+is "srun without a job starts one, from a machine without an agent" \
+    "$(login srun -N 2 -n 2 -l -t 5 sh -c 'echo "$SLURM_JOB_NODELIST $SLURM_NODEID"; exit 7' 2>&1 |
+        grep -v -e queued -e 'has been' | sort)" \
+    "0: n[1-2] 0
+1: n[1-2] 1
+srun: error: n1: task 0: Exited with exit code 7
+srun: error: n2: task 1: Exited with exit code 7"
+is "ksub -I runs on the first node of its job" \
+    "$(echo 'hostname; krun hostname | sort; exit 5' | login ksub -I -N 2 -n 2 -t 5 2>/dev/null; echo $?)" \
+    "n1
+n1
+n2
+5"
+
 begin_kalloc -N 2 -c 4 sleep 1000
 ok "an allocation runs" wait_for 30 says "runs on"
 id=$(last)

@@ -247,6 +247,7 @@ print("killed", t.wait_until(lambda: not has("sleep 304")), t.wait_until(lambda:
 full, other = interactive("-n", "8")
 t = Terminal(["ksub", "-I", "-n", "1"])
 job = t.expect("job [0-9]+ waits").split()[1]
+print("why:", t.expect("[^;]*; Ctrl-C cancels it"))
 t.type("\x03")
 print("cancelled", t.end(), t.is_as_before(), t.wait_until(lambda: state(job) == "Cancelled") or state(job))
 t = Terminal(["srun", "-n", "2", "-l", "hostname"])
@@ -271,6 +272,7 @@ for command in ("srun -p nosuch true", "srun --bcast true", "srun", "ksub -I --c
 E
 says "ksub -I gives a shell in this terminal, and the job ends with it" "shell 6 True True"
 says "a killed ksub -I leaves nothing behind" "killed True True"
+like "ksub -I says why the job waits" "$said" "why:  for its start: .*CPU.*; Ctrl-C"
 says "Ctrl-C cancels a job that waits" "cancelled 130 True True"
 says "srun outside of a job asks for one, in srun's words" "srun 0"
 says "... also with a terminal" "srun --pty 3 True"

@@ -19,6 +19,7 @@
 #include "cli/kalloc/kalloc_guard.h"
 #include "cli/kalloc/kalloc_job.h"
 #include "cli/kalloc/kalloc_options.h"
+#include "cli/kalloc/kalloc_reason.h"
 #include "cli/kalloc/srun_words.h"
 #include "cli/kctl/client/job_steps.h"
 #include "cli/kctl/client/kctl.h"
@@ -60,7 +61,7 @@ struct kalloc {
     const struct object *job; /* as it was created */
     int64_t id;
     const struct object *ended; /* or NULL */
-    bool is_gone, runs, is_late, has_waited;
+    bool is_gone, runs, is_late, is_noticed, has_waited;
     const char *directory; /* of the job */
     const struct srun_words *srun;
     int signal; /* that ended the wait; or 0 */
@@ -99,13 +100,15 @@ static int PRINTF(2, 3) fail(const struct kalloc *k, const char *format, ...)
 }
 
 static void
-tell_waiting(void *context)
+tell_waiting(struct kalloc *k)
 {
-    struct kalloc *k = context;
+    const char *why;
 
     k->has_waited = true;
     if (!k->o.is_slurms) {
-        inform(k, "job %" PRId64 " waits for its start; Ctrl-C cancels it", k->id);
+        why = k->o.s.quiet ? "" : kalloc_reason_find(k->name, k->o.s.server, k->job, k->arena);
+        inform(k, "job %" PRId64 " waits for its start%s%s; Ctrl-C cancels it", k->id,
+               why[0] != '\0' ? ": " : "", why);
         return;
     }
     if (!k->o.is_srun)
@@ -187,6 +190,15 @@ on_listed(void *context)
 }
 
 static void
+on_notice(void *context)
+{
+    struct kalloc *k = context;
+
+    k->is_noticed = true;
+    loop_stop(k->loop);
+}
+
+static void
 on_late(void *context)
 {
     struct kalloc *k = context;
@@ -237,13 +249,16 @@ wait_for_start(struct kalloc *k)
                                   sigwatch_new(k->loop, SIGTERM, on_interrupt, k),
                                   sigwatch_new(k->loop, SIGHUP, on_interrupt, k)};
 
-    k->notice = timer_new(k->loop, tell_waiting, k);
+    k->notice = timer_new(k->loop, on_notice, k);
     timer_start(k->notice, TELL_MS);
     k->patience = timer_new(k->loop, on_late, k);
     if (k->o.has_patience)
         timer_start(k->patience, k->o.patience_s * 1000);
-    while (!k->runs && k->ended == NULL && !k->is_gone && k->signal == 0 && !k->is_late)
+    while (!k->runs && k->ended == NULL && !k->is_gone && k->signal == 0 && !k->is_late) {
         loop_run(k->loop);
+        if (k->is_noticed && !k->has_waited && !k->runs && k->ended == NULL && !k->is_gone)
+            tell_waiting(k);
+    }
     timer_free(k->notice);
     timer_free(k->patience);
     for (size_t i = 0; i < ARRAY_SIZE(watches); i++)
