@@ -169,6 +169,8 @@ $steps.3|long|RUNNING|0:0|1|1|n1"
 like "... and with what they used" \
     "$(a -n -P -j "$steps.0" -o jobid,maxrss,maxrsstask,avecpu,usercpu,systemcpu,partition,user)" \
     "^$steps.0\\|[0-9]+[KM]\\|\\|00:00:00\\|00:00\\.[0-9]+\\|00:00\\.[0-9]+\\|\\|\$"
+is "the job knows the highest code of its steps" \
+    "$(a -X -n -P -j "$steps" -o state,exitcode,derivedexitcode)" "RUNNING|0:0|1:0"
 is "a step by its number" "$(a -n -P -j "$steps.1,$steps.batch" -o jobid | tr '\n' ' ')" \
     "$steps.batch $steps.1 "
 is "-X has none" "$(a -X -n -P -j "$steps" -o jobid)" "$steps"
@@ -194,6 +196,10 @@ is "one that has ended" "$(as kilntest1 scontrol show step "$steps.0" 2>&1)" "Jo
 is "sstat shows the numbered step that runs" "$(st -n -P -j "$steps" -o jobid,ntasks)" "$steps.3|1"
 is "... and with -a the script, too" "$(st -n -P -a -j "$steps" -o jobid | sort | tr '\n' ' ')" \
     "$steps.3 $steps.batch "
+like "scancel says how a step is ended" "$(as kilntest1 scancel "$steps.3" 2>&1)" \
+    "Kill job error on job step id $steps.3: a step is ended by its srun"
+is "... and does not know one that has ended" "$(as kilntest1 scancel "$steps.0" 2>&1)" \
+    "scancel: error: Kill job error on job step id $steps.0: Invalid job id specified"
 is "... and what is named" "$(st -n -P -j "$steps.batch" -o jobid)" "$steps.batch"
 as kilntest1 scancel "$steps"
 wait_for 20 is_in_state "$steps" "CANCELLED by 1001"

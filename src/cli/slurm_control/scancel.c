@@ -18,6 +18,7 @@
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "cli/slurm/step_cache.h"
 #include "cli/slurm_control/cancel_choice.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "lib/api/job/job_state.h"
@@ -531,8 +532,10 @@ read_operands(struct slurm_client *client, int n_operands, char **operands, cons
 
         while ((word = job_words_next(&rest, client->arena)) != NULL) {
             if (job_words_is_step(word))
-                slurm_client_error(
-                    client, "Kill job error on job step id %s: Invalid job id specified", word);
+                slurm_client_error(client, "Kill job error on job step id %s: %s", word,
+                                   step_cache_runs(client, word)
+                                       ? "a step is ended by its srun, which its job can kill"
+                                       : "Invalid job id specified");
             else if (!job_words_is_job(word))
                 slurm_client_error(client, "Invalid job id %s", word);
             if (!job_words_is_job(word))

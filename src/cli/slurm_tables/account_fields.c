@@ -218,7 +218,8 @@ FIELD(exit_code)
         strbuf_printf(out, "%" PRId64 ":%" PRId64, row->exit_code, row->signal);
 }
 
-JOB_FIELD(derived_exit_code, strbuf_add_text(out, "0:0"))
+JOB_FIELD(derived_exit_code,
+          strbuf_printf(out, "%" PRId64 ":%" PRId64, row->derived >> 8, row->derived & 0x7f))
 
 JOB_FIELD(reason, strbuf_add_text(out, account_row_waits(row) ? row->reason : "None"))
 

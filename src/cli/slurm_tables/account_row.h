@@ -33,6 +33,7 @@ struct account_row {
     int64_t submit_us, eligible_us, start_us, end_us, suspended_us; /* 0: none */
     int64_t attempt;
     int64_t exit_code, signal;
+    int64_t derived; /* the highest status of its numbered steps, as wait(2) has it */
     int64_t cpu_us, rss, read, written; /* -1: unknown */
     int64_t user_us, system_us;         /* the parts of cpu_us, of numbered steps; -1: unknown */
     char unit;                          /* of --units; 0: none */

@@ -156,6 +156,7 @@ struct sacct {
     struct output_format format;
     struct list_style style;
     struct step_cache steps;
+    bool needs_derived;
 };
 
 /* ---- Options ---- */
@@ -321,6 +322,9 @@ find_format(struct sacct *s)
         slurm_client_error(s->client, "Invalid field requested: \"%s\"", s->format.unknown[0]);
         return false;
     }
+    for (size_t i = 0; i < s->format.count; i++)
+        if (strcmp(s->format.fields[i].column->name, "DerivedExitCode") == 0)
+            s->needs_derived = true;
     s->query.needs_jobs =
         needs_jobs(&s->format) || s->o.qos != NULL || s->o.is_json || s->o.is_yaml;
     if (s->o.is_parsable || s->o.is_parsable2)
@@ -436,6 +440,21 @@ is_of_row(const struct json *step, const struct account_row *row)
 }
 
 static void
+find_derived(struct sacct *s, struct account_row *row)
+{
+    const struct json *steps = step_cache_find(&s->steps, s->client, row->id, false);
+
+    for (uint32_t i = 0; i < json_count(steps); i++) {
+        const int64_t signal = json_get_int(json_at(steps, i), "signal", 0);
+        const int64_t status =
+            signal != 0 ? signal : json_get_int(json_at(steps, i), "exitCode", 0) << 8;
+
+        if (is_of_row(json_at(steps, i), row) && status > row->derived)
+            row->derived = status;
+    }
+}
+
+static void
 add_numbered_steps(struct sacct *s, const struct account_row *row, struct strbuf *out)
 {
     const struct json *steps = step_cache_find(&s->steps, s->client, row->id, false);
@@ -508,6 +527,8 @@ print_rows(struct sacct *s, struct account_rows *found)
             row->since_us = s->query.since_us;
             row->until_us = s->query.until_us;
         }
+        if (s->needs_derived && account_row_has_started(row))
+            find_derived(s, row);
         add_job(s, row, &out);
     }
     fwrite(out.text, 1, out.length, stdout);
