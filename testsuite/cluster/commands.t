@@ -342,4 +342,9 @@ ok "it also says so if the controller hangs" \
 signal controller CONT
 wait "$asks"
 is "and succeeds" $? 0
+
+like "without a replicated store kctl controllers shows the one that there is" \
+    "$(as kilntest1 kctl controllers --no-wait)" "$(uname -n)"
+unlike "and nobody can take over from it" "$(admin controllers handover --no-wait 2>&1)" 'cannot reach'
+ok "it goes on" admin controllers --no-wait -o json
 finish

@@ -78,8 +78,10 @@ static struct store *
 make_empty(const struct store_settings *settings)
 {
     struct store *s = xnew(struct store);
+    const struct engine_waits *waits = settings->waits;
 
     s->settings = *settings;
+    s->address = xstrdup(waits != NULL && waits->self != NULL ? waits->self->address : "");
     if (s->settings.log_bytes == 0)
         s->settings.log_bytes = LOG_BYTES;
     if (s->settings.log_age_s == 0)
@@ -275,6 +277,7 @@ static void
 free_all(struct store *s)
 {
     store_metrics_free(s->metrics);
+    free(s->address);
     timer_free(s->flush);
     timer_free(s->trim);
     timer_free(s->checks);
@@ -366,6 +369,7 @@ store_open(const struct store_settings *settings, struct store **ret_store, stru
         r = try_open(settings, &s, err);
     if (r < 0)
         return r;
+    s->settings.waits = NULL;
     start(s);
     say_opened(s, clock_monotonic_us(settings->clock) - began_us);
     *ret_store = s;
@@ -386,13 +390,12 @@ static void
 visit_this(const struct store *s, engine_controller_fn *visit, void *context)
 {
     char host[256] = "";
-    const struct engine_waits *waits = s->settings.waits;
 
     visit(
         &(struct engine_controller){
             .name = find_host(host),
             .directory = s->settings.location.directory,
-            .address = waits != NULL && waits->self != NULL ? waits->self->address : "",
+            .address = s->address,
             .release = version_text(),
             .place = "",
             .leads = true,

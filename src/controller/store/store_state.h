@@ -50,7 +50,8 @@ struct section {
 };
 
 struct store {
-    struct store_settings settings;
+    struct store_settings settings; /* without `waits`, which is for the opening */
+    char *address;                  /* where this controller serves, or "" */
     struct statedir *directory;
     struct section *sections; /* in the order of kinds[] */
     struct change_log *change_log;
