@@ -212,7 +212,7 @@ like "each watch goes on, or is told to list anew, and misses nothing" \
     "$(cat "$cluster/watches")" 'opened 1000, .* saw the job 1000$'
 is_complete() { as kilntest1 kctl get job "$gang" --no-headers 2>/dev/null | grep -qw Completed; }
 ok "the job of two nodes is complete" wait_for 90 is_complete
-is "it ran once" "$(cat "$home/gang" | tr '\n' ' ')" "begin end "
+is "it ran once" "$(tr '\n' ' ' <"$home/gang")" "begin end "
 
 # --- and back -----------------------------------------------------------------------------
 : >"$cluster/log/$follower"

@@ -139,7 +139,8 @@ empty "no job has run that was not acknowledged" "$(sort -u "$ran" | comm -13 "$
 empty "no job has run twice" "$(sort "$ran" | uniq -d)"
 empty "no id was given twice" "$(uniq -d "$cluster/acknowledged")"
 empty "no command of a user has failed" "$(cat "$cluster"/*.failed 2>/dev/null)"
-ok "each user's jobs were among them" test "$(cat "$cluster/first.ids" | wc -l)" -gt 0 -a \
-    "$(cat "$cluster/second.ids" | wc -l)" -gt 0
+for storm in both first second; do
+    ok "the jobs of the user '$storm' were among them" test -s "$cluster/$storm.ids"
+done
 
 finish
