@@ -91,6 +91,19 @@ end_done(void *context)
     step_queue_take_freed(job, &cpus, &gpus);
 }
 
+/* Kiln-step is gone, and now krun sees its end: also if what the step has left cannot be
+ * killed for a while.
+ */
+static void
+stop_watching_krun(struct agent_step *e)
+{
+    fdwatch_free(e->krun_watch);
+    e->krun_watch = NULL;
+    if (e->krun_fd >= 0)
+        close(e->krun_fd);
+    e->krun_fd = -1;
+}
+
 static void
 end_step(void *step)
 {
@@ -101,8 +114,7 @@ end_step(void *step)
     w->step = e;
     w->uid = e->job->uid;
     e->phase = STEP_ENDING;
-    fdwatch_free(e->krun_watch);
-    e->krun_watch = NULL;
+    stop_watching_krun(e);
     timer_free(e->again);
     e->again = NULL;
     workers_submit(g->workers, g->loop, end_work, end_done, w);
