@@ -12,7 +12,7 @@
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
 need munged kiln-controller kiln-agent kiln-step kiln-pmix krun krsh kctl ksub jq
-need mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich python3 setpriv
+need nsenter mpirun.openmpi mpicc.openmpi mpirun.mpich mpicc.mpich python3 setpriv
 cluster_user kilntest1 || skip_all "only root can make users"
 netns_begin
 cluster_munge
@@ -164,7 +164,8 @@ main(int argc, char **argv)
 {
     char text[32];
 
-    PMIx_Init(&self, NULL, 0);
+    if (PMIx_Init(&self, NULL, 0) != PMIX_SUCCESS)
+        return 9;
     if (strcmp(argv[1], "get") == 0) {
         snprintf(text, sizeof(text), "<%u>", self.rank);
         put(text);
@@ -287,6 +288,26 @@ S
 id=$(as kilntest1 ksub -D "$home" --parsable "$home/server.sh")
 has_token() { grep -qs "the token is 8" "$home/server.out"; }
 ok "a long step with PMIx runs" wait_for 40 has_token || note "$(cat "$home/server.out")"
+rank_7() { # its process
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/exe")" = "$home/ring.openmpi" ] &&
+            tr '\0' '\n' <"$process/environ" | grep -qx PMIX_RANK=7 && echo "${process#/proc/}"
+    done
+}
+rank=$(rank_7)
+# client_as USER SED: as a rank of that step, with variables that sed has changed
+client_as() {
+    # shellcheck disable=SC2046 # variables without spaces
+    nsenter --net --target "$rank" setpriv --reuid "$1" --regid "$1" --clear-groups env -i \
+        $(tr '\0' '\n' <"/proc/$rank/environ" | grep '^PMIX_' | sed "$2") \
+        "$home/client" gone >/dev/null 2>&1
+    echo "code $?"
+}
+is "who knows the name of the step's namespace is served by its server of PMIx" \
+    "$(client_as kilntest1 '')" "code 0"
+guess=$(printf '%032d' 0)
+is "... and who does not is refused" \
+    "$(client_as kilntest1 "s/^\(PMIX_NAMESPACE=kiln\.[0-9]*\.\).*/\1$guess/")" "code 9"
 kill -KILL "$(server_of | head -n 1)"
 ended() { grep -qs "^server" "$home/server.out"; }
 ok "the step ends soon after a kiln-pmix was killed" wait_for 10 ended
