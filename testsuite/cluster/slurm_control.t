@@ -229,6 +229,8 @@ is "in columns" "$(says sacctmgr -n -s list user kilntest1 format=account%12)" "
 is "with headings" "$(says sacctmgr -p show assoc format=Cluster,Account,User)" \
     "Cluster|Account|User|+test|default|kilntest1|+||0"
 like "it changes nothing" "$(says sacctmgr add user x)" "only 'show' is available.*namespace.*\\|1\$"
+is "the resources that are accounted for" "$(says sacctmgr -nP show tres format=type,name,id)" \
+    "cpu||1+mem||2+node||4+billing||5+fs|disk|6+gres|gpu|1001+||0"
 is "an entity that it does not have" "$(says sacctmgr show foo | sed 's/+.*|/|/')" \
     "|No valid entity in list command|1"
 echo text >"$cluster/home/kilntest1/source"

@@ -60,7 +60,9 @@ static const struct option_table table = {
 /* ---- Fields ---- */
 
 struct sacctmgr_row {
-    const char *cluster, *account, *user, *qos, *host;
+    const char *cluster, *account, *user, *host;
+    const char *qos;       /* or the name of a trackable resource */
+    const char *type, *id; /* of a trackable resource */
 };
 
 static void
@@ -79,6 +81,8 @@ FIELD(add_account, account)
 FIELD(add_user, user)
 FIELD(add_qos, qos)
 FIELD(add_host, host)
+FIELD(add_type, type)
+FIELD(add_id, id)
 
 /* Limits of associations, which Kiln's ResourceQuotas are not. */
 static void
@@ -115,6 +119,7 @@ static const struct output_column columns[] = {
     {0, "GrpTRESMins", NULL, add_nothing, 13},
     {0, "GrpTRESRunMins", NULL, add_nothing, 13},
     {0, "GrpWall", NULL, add_nothing, 11},
+    {0, "ID", NULL, add_id, 6},
     {0, "MaxJobs", NULL, add_nothing, 7},
     {0, "MaxSubmit", NULL, add_nothing, 9},
     {0, "MaxTRES", NULL, add_nothing, 13},
@@ -127,13 +132,21 @@ static const struct output_column columns[] = {
     {0, "Priority", NULL, add_nothing, 10},
     {0, "QOS", NULL, add_qos, 20},
     {0, "Share", NULL, add_one, 9},
+    {0, "Type", NULL, add_type, 8},
     {0, "User", NULL, add_user, 10},
 };
 static const struct output_columns all_columns = {columns, ARRAY_SIZE(columns)};
 
 /* ---- What is asked for ---- */
 
-enum entity { ENTITY_USER, ENTITY_ASSOCIATION, ENTITY_ACCOUNT, ENTITY_QOS, ENTITY_CLUSTER };
+enum entity {
+    ENTITY_USER,
+    ENTITY_ASSOCIATION,
+    ENTITY_ACCOUNT,
+    ENTITY_QOS,
+    ENTITY_CLUSTER,
+    ENTITY_TRES
+};
 
 struct sacctmgr_query {
     struct slurm_client *client;
@@ -165,6 +178,8 @@ default_format(const struct sacctmgr_query *q)
         return "Name,Priority";
     case ENTITY_CLUSTER:
         return "Cluster,ControlHost,ControlPort,Share,QOS,DefaultQOS";
+    case ENTITY_TRES:
+        return "Type,Name%15,ID";
     }
     return associations;
 }
@@ -245,6 +260,23 @@ add_accounts(struct sacctmgr_query *q, struct error *err)
     return 0;
 }
 
+/* The resources that jobs of Kiln are accounted for, with Slurm's numbers. */
+static void
+add_resources(struct sacctmgr_query *q)
+{
+    static const struct sacctmgr_row all[] = {
+        {.type = "cpu", .id = "1"},
+        {.type = "mem", .id = "2"},
+        {.type = "node", .id = "4"},
+        {.type = "billing", .id = "5"},
+        {.type = "fs", .qos = "disk", .id = "6"},
+        {.type = "gres", .qos = "gpu", .id = "1001"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        add_row(q, &all[i]);
+}
+
 static int
 show(struct sacctmgr_query *q)
 {
@@ -270,6 +302,8 @@ show(struct sacctmgr_query *q)
                            .host = connection_server(q->client->kctl.connection),
                            .qos = "normal",
                        });
+    } else if (q->entity == ENTITY_TRES) {
+        add_resources(q);
     } else {
         r = add_accounts(q, &err);
     }
@@ -293,7 +327,7 @@ find_entity(const char *word, enum entity *ret)
     } entities[] = {
         {"accounts", 2, ENTITY_ACCOUNT}, {"associations", 2, ENTITY_ASSOCIATION},
         {"clusters", 2, ENTITY_CLUSTER}, {"qos", 1, ENTITY_QOS},
-        {"users", 1, ENTITY_USER},
+        {"tres", 2, ENTITY_TRES},        {"users", 1, ENTITY_USER},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
@@ -309,7 +343,7 @@ refuse_entity(void)
 {
     fputs(
         "No valid entity in list command\n"
-        "Input line must include \"Account\", \"Association\", \"Cluster\", \"QOS\", or \"User\"\n",
+        "Input line must include \"Account\", \"Association\", \"Cluster\", \"QOS\", \"TRES\", or \"User\"\n",
         stderr);
     return 1;
 }

@@ -482,23 +482,37 @@ control_show_config(struct scontrol *c, UNUSED int n_words, UNUSED char **words)
     server = connection_server(c->client->kctl.connection);
     slurm_time_add(clock_real_us(&clock_system), &now);
     printf("Configuration data as of %s\n", now.text);
-    printf("AccountingStorageType   = accounting_storage/kiln\n");
-    printf("AuthType                = auth/munge\n");
+    puts("AccountingStorageTRES   = cpu,mem,node,billing,fs/disk,gres/gpu\n"
+         "AccountingStorageType   = accounting_storage/kiln\n"
+         "AuthType                = auth/munge");
     printf("ClusterName             = %s\n", slurm_cluster_name());
-    printf("EnforcePartLimits       = ALL\n");
-    printf("JobRequeue              = 0\n");
+    puts("DefMemPerNode           = UNLIMITED\n"
+         "EnforcePartLimits       = ALL\n"
+         "FederationParameters    = (null)\n"
+         "GresTypes               = gpu\n"
+         "JobCompType             = jobcomp/none\n"
+         "JobRequeue              = 0\n"
+         "KillOnBadExit           = 0");
     printf("MaxArraySize            = %" PRId64 "\n",
            json_get_int(json_get(answer, "limits"), "maximumArraySize", 0));
-    printf("MessageTimeout          = 10 sec\n");
+    puts("MaxMemPerNode           = UNLIMITED\n"
+         "MessageTimeout          = 10 sec");
     printf("MinJobAge               = %d sec\n", QUEUE_JOB_AGE_S);
-    printf("PriorityType            = priority/basic\n");
-    printf("PropagateResourceLimits = ALL\n");
-    printf("SchedulerType           = sched/kiln\n");
-    printf("SelectType              = select/kiln\n");
+    puts("OverTimeLimit           = 0 min\n"
+         "PriorityType            = priority/basic\n"
+         "PropagateResourceLimits = ALL\n"
+         "ResumeProgram           = (null)\n"
+         "SchedulerType           = sched/kiln\n"
+         "SelectType              = select/kiln");
     printf("SlurmctldHost[0]        = %s\n", server);
     printf("SLURM_VERSION           = %s\n", SLURM_CLIENT_RELEASE);
     printf("KILN_VERSION            = %s\n", version_text());
-    printf("TaskPlugin              = task/kiln\n");
+    puts("SuspendProgram          = (null)\n"
+         "SuspendTime             = INFINITE\n"
+         "SwitchType              = switch/none\n"
+         "TaskPlugin              = task/kiln\n"
+         "TrackWCKey              = No\n"
+         "VSizeFactor             = 0 percent");
     printf("\nSlurmctld(primary) at %s is UP\n", server);
     return 0;
 }
