@@ -560,7 +560,7 @@ agent_free(struct agent *a)
      */
     hardware_watch_free(a->hardware_watch);
     log_requests_free(a->requests);
-    usage_reporter_free(a->usage_reporter);
+    usage_reporter_stop(a->usage_reporter);
     metrics_file_stop(a->metrics);
     agent_close_port(a);
     steps_stop(a->steps);
@@ -583,6 +583,7 @@ agent_free(struct agent *a)
     steps_free(a->steps);
     free(a->step_program);
     free(a->step_socket);
+    usage_reporter_free(a->usage_reporter);
     metrics_file_free(a->metrics);
     api_connection_fini(&a->connection);
     node_resources_fini(&a->resources);

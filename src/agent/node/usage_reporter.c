@@ -43,6 +43,7 @@ struct usage_reporter {
     struct gpu_meter *gpus;  /* NULL: no pod had a GPU of NVIDIA so far */
     int64_t interval_ms;
     struct timer *timer;
+    bool is_stopped;           /* what is under way is only freed */
     int64_t started_us;        /* wall clock */
     struct map *last_readings; /* by uid: the latest struct cpu_reading */
     bool has_node;
@@ -257,6 +258,8 @@ on_answer(const struct client_reply *reply, void *context)
     struct usage_reporter *m = context;
     struct error err = {0};
 
+    if (m->is_stopped)
+        return;
     if (reply->code != 201) {
         client_reply_error(reply, &err);
         log_debug("the controller did not accept the usage report: %s", err.text);
@@ -291,8 +294,10 @@ on_measured(void *arg)
 {
     struct measurement *t = arg;
 
-    report(t->m, t);
-    keep_readings(t->m, t);
+    if (!t->m->is_stopped) {
+        report(t->m, t);
+        keep_readings(t->m, t);
+    }
     measurement_free(t);
 }
 
@@ -404,6 +409,15 @@ usage_reporter_new(const struct agent_context *agent, const struct pods *pods,
     m->started_us = clock_real_us(agent->clock);
     m->timer = timer_new(agent->loop, begin, m);
     return m;
+}
+
+void
+usage_reporter_stop(struct usage_reporter *m)
+{
+    if (m == NULL)
+        return;
+    timer_stop(m->timer);
+    m->is_stopped = true;
 }
 
 void

@@ -23,11 +23,13 @@ struct agent_context;
 struct pods;
 struct usage_reporter;
 
-/* Life. Reports begin with usage_reporter_start; drain the agent's workers
- * before usage_reporter_free.
+/* Life. Reports begin with usage_reporter_start, and end with usage_reporter_stop. A
+ * measurement may still be under way then, on a worker or in a request: close the
+ * client and free the agent's workers before usage_reporter_free.
  */
 void usage_reporter_free(struct usage_reporter *usage_reporter);
 struct usage_reporter *usage_reporter_new(const struct agent_context *agent,
                                           const struct pods *pods, const char *gpu_library,
                                           int64_t interval_ms) OWNED_BY(usage_reporter_free);
 void usage_reporter_start(struct usage_reporter *usage_reporter);
+void usage_reporter_stop(struct usage_reporter *usage_reporter);
