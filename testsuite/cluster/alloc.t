@@ -214,6 +214,14 @@ kill -KILL "$(cat "$home/pid.first")"
 ok "it ends if its kalloc is killed" wait_for 20 has_ended_as "$id" "Failed 137" ||
     note "$(as kilntest1 kctl get job "job-$id" -o json | jq -c .status)"
 
+begin_kalloc -N 2 -c 4 sleep 1000
+wait_for 30 says "runs on"
+id=$(last)
+as kilntest1 kctl requeue "$id" >/dev/null
+ok "an allocation that is requeued is told, and cancelled" wait_for 60 is_state "$id" Cancelled
+is "... in words" "$(grep -c 'was requeued' "$home/said")" 1
+wait "$kalloc"
+
 begin_kalloc -N 2 -c 4 -t 0:03 sleep 1000
 wait "$kalloc"
 is "the command is ended with the job's time limit, and told" "$? $(grep -c TimedOut "$home/said")" \

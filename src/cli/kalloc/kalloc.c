@@ -46,6 +46,9 @@
 #include "lib/program/program.h"
 #include "lib/program/sibling.h"
 
+#define WAITING_STATES                                                \
+    (JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD) \
+     | JOB_STATE_BIT(JOB_STATE_REQUEUED))
 #define TELL_MS       700 /* a job that starts at once is not said to wait */
 #define ENTER_TRIES   150 /* while its program starts */
 #define ENTER_WAIT_US 200000
@@ -62,6 +65,7 @@ struct kalloc {
     int64_t id;
     const struct object *ended; /* or NULL */
     bool is_gone, runs, is_late, is_noticed, has_waited;
+    bool is_requeued;      /* after it ran */
     const char *directory; /* of the job */
     const struct srun_words *srun;
     int signal; /* that ended the wait; or 0 */
@@ -140,6 +144,13 @@ tell_revoked(const struct kalloc *k)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
+    if (k->is_requeued) {
+        fprintf(stderr,
+                "%s: job %" PRId64 " was requeued, and is cancelled: an allocation is not started "
+                "again\n",
+                k->name, k->id);
+        return;
+    }
     if (k->ended != NULL)
         job_reason_describe_end(job_of(k->ended), &words);
     else
@@ -157,18 +168,27 @@ tell_revoked(const struct kalloc *k)
 
 /* ---- The job ---- */
 
+/* The command has lost its job. */
+static bool
+is_revoked(const struct kalloc *k)
+{
+    return k->ended != NULL || k->is_gone || k->is_requeued;
+}
+
 static void
 on_change(const struct object *before, const struct object *after, void *context)
 {
     struct kalloc *k = context;
     const struct object *object = after != NULL ? after : before;
 
-    if (k->ended != NULL || k->is_gone || strcmp(object->meta->uid, k->job->meta->uid) != 0)
+    if (is_revoked(k) || strcmp(object->meta->uid, k->job->meta->uid) != 0)
         return;
     if (job_is_finished(job_of(object)))
         k->ended = object_ref(object);
     else if (after == NULL)
         k->is_gone = true;
+    else if (k->pid > 0)
+        k->is_requeued = (JOB_STATE_BIT(job_find_state(job_of(object))) & WAITING_STATES) != 0;
     else if (job_find_state(job_of(object)) == JOB_STATE_RUNNING)
         k->runs = true;
     else
@@ -390,10 +410,10 @@ run_command(struct kalloc *k, char **command)
     if (child_watch(k->loop, k->pid, on_end, k, &k->child, &err) < 0)
         return fail(k, "%s", err.text);
     while (!k->has_ended) {
-        const bool was_running = k->ended == NULL && !k->is_gone;
+        const bool was_running = !is_revoked(k);
 
         loop_run(k->loop);
-        if (!was_running || (k->ended == NULL && !k->is_gone))
+        if (!was_running || !is_revoked(k))
             continue;
         if (k->has_ended)
             break;
@@ -406,8 +426,11 @@ run_command(struct kalloc *k, char **command)
     for (size_t i = 0; i < ARRAY_SIZE(watches); i++)
         sigwatch_free(watches[i]);
     take_terminal();
-    if (k->ended != NULL || k->is_gone) {
-        kalloc_guard_leave(&k->guard);
+    if (is_revoked(k)) {
+        if (k->ended == NULL && k->is_requeued)
+            kalloc_guard_cancel(&k->guard);
+        else
+            kalloc_guard_leave(&k->guard);
         return final_status(k);
     }
     if (k->o.is_slurms && !k->o.is_srun)
