@@ -329,25 +329,28 @@ on_pause(void *context)
 }
 
 /* A path may be longer than an address can hold, so the directory is opened first.
- * The socket gets its rights before it listens; everybody may connect.
+ * The socket gets its name when it listens and everybody may connect: a krun that waits
+ * for the next agent would otherwise be refused in between.
  */
 static int
 listen_at(int fd, const char *path, struct error *err)
 {
     const char *slash = strrchr(path, '/');
     CLEANUP_FREE char *folder = xstrndup(path, (size_t)(slash - path));
+    CLEANUP_FREE char *new_path = xasprintf("%s.new", path);
     CLEANUP_FD int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int n;
 
     if (dir < 0)
         return error_set(err, -errno, "'%s': %s", folder, strerror(errno));
-    n = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir, slash + 1);
+    n = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s.new", dir,
+                 slash + 1);
     if (n < 0 || (size_t)n >= sizeof(address.sun_path))
         return error_set(err, -ENAMETOOLONG, "'%s': %s", path, strerror(ENAMETOOLONG));
-    if ((unlink(path) < 0 && errno != ENOENT)
-        || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0666) < 0
-        || listen(fd, BACKLOG) < 0)
+    if ((unlink(new_path) < 0 && errno != ENOENT)
+        || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0
+        || chmod(new_path, 0666) < 0 || listen(fd, BACKLOG) < 0 || rename(new_path, path) < 0)
         return error_set(err, -errno, "'%s': %s", path, strerror(errno));
     return 0;
 }
