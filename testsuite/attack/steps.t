@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Attacks on an agent by its socket for steps: a user takes neither its memory nor its
-# time with requests that never end, with many that wait, or with a grant that krun has
-# made up; and sees and delays nothing of a job of another user.
+# time with requests that never end, with many that wait, by holding a job, or with a grant
+# that krun has made up; and sees and delays nothing of a job of another user.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; called by others; cluster.sh
 
@@ -37,7 +37,7 @@ cat >"$cluster/call.py" <<'EOF'
 import json, resource, socket, struct, sys, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 path, what, pod = sys.argv[1:4]
-HELLO, GRANT = 1, 17
+HELLO, GRANT, HOLD = 1, 17, 22
 all = []
 def frame(kind, text):
     return struct.pack(">IBBHI", len(text), kind, 0, 0, 0xffffffff) + text
@@ -71,6 +71,17 @@ def grant(number):
     text = {"stepID": number, "node": 0, "tasks": 1, "cpusPerTask": 1,
             "nodes": [{"name": "n1", "tasks": "0", "cpus": sys.argv[4]}]}
     return frame(GRANT, json.dumps(text).encode()) + frame(HELLO, request())
+if what == "holds":
+    # The header of a larger frame than any that this connection may have.
+    for i in range(8):
+        s = call(frame(HOLD, pod.encode()))
+        if s.recv(4096)[4] == 3:
+            print("refused")
+            sys.exit()
+        try:
+            s.sendall(frame(HELLO, b"x" * (16 << 20))[:-1])
+        except OSError:
+            pass
 if what == "grants":
     for i in range(3000):
         call(grant(10000 + i))
@@ -144,6 +155,17 @@ echo "# $(($(ticks) - before)) ticks"
 ok "nor do 3,000 with a grant that waits for CPUs" [ $(($(ticks) - before)) -lt 60 ]
 for pid_of_task in $(pgrep -u kilntest1 -fx 'sleep 60606'); do kill "$pid_of_task"; done
 wait "$holder" 2>/dev/null
+
+# --- a job that is held ------------------------------------------------------------
+is "nobody but its user holds a job" "$(call kilntest2 holds "$pod")" refused
+before=$(rss)
+call kilntest1 holds "$pod" >"$cluster/said" 2>"$cluster/err" &
+caller=$!
+wait_for 60 grep -q connected "$cluster/said"
+echo "# $(($(rss) - before)) KiB"
+ok "those who hold a job take no memory by frames that do not end" \
+    [ $(($(rss) - before)) -lt 20000 ]
+kill "$caller"
 
 # --- a grant that krun has made up -----------------------------------------------
 like "a grant with the highest number for its step is refused" \

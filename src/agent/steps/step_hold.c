@@ -23,6 +23,10 @@
 #include "lib/step/step_frames.h"
 
 #define HOLDS_MOST 8u /* of a job; a kalloc has one */
+/* Of a frame that is not complete. Those that a connection has are small, but the header of
+ * another one would have the reader keep what follows.
+ */
+#define LEFT_MOST  256u
 
 struct step_hold {
     struct list link; /* in the job's */
@@ -97,8 +101,10 @@ take_frames(struct step_hold *h)
         end.message = NULL; /* the frame's */
         end.message_length = 0;
     }
-    if (r < 0 || h->is_of_job)
-        return r == 0;
+    if (r < 0 || step_reader_left(&h->in) > LEFT_MOST)
+        return false;
+    if (h->is_of_job)
+        return true;
     if (has_beat)
         (void)pass_on(h->job, STEP_FRAME_BEAT, NULL);
     /* Without an answer, kalloc tries again. */
