@@ -154,14 +154,26 @@ tell_relay(struct standby *standby)
         standby->must_tell = false;
 }
 
+static bool
+is_same_leader(const struct engine_leader *a, const struct engine_leader *b)
+{
+    return strcmp(a->key, b->key) == 0 && strcmp(a->address, b->address) == 0
+           && strcmp(a->tls_address, b->tls_address) == 0;
+}
+
+/* The same one is named again after the session to the database was lost; what is relayed
+ * to it goes on.
+ */
 static void
 leader_changed(const struct engine_leader *leader, void *context)
 {
+    static const struct engine_leader nobody = {0};
     struct standby *standby = context;
-    bool was_known = standby->leader.key[0] != '\0';
 
-    standby->must_tell |= leader != NULL || was_known;
-    standby->leader = leader != NULL ? *leader : (struct engine_leader){0};
+    if (leader == NULL)
+        leader = &nobody;
+    standby->must_tell |= !is_same_leader(leader, &standby->leader);
+    standby->leader = *leader;
     name_leader(standby);
 }
 

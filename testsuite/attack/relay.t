@@ -71,6 +71,38 @@ ok "the leader writes the true address into the audit log" wait_for 10 sees 127.
 ok "also of a client with TLS" wait_for 10 sees 127.0.0.8
 unlike "and no other" "$(audited)" '"from":"(127.0.0.[17]:|unix)'
 
+# --- the database --------------------------------------------------------------------
+cat >"$cluster/twice.py" <<'EOF'
+import http.client, os, sys, time
+c = http.client.HTTPConnection(sys.argv[1], timeout=60)
+for turn in range(2):
+    try:
+        c.request("GET", "/version")
+        print(c.getresponse().read() and "answered", flush=True)
+    except OSError as e:
+        print(type(e).__name__, flush=True)
+    while turn == 0 and not os.path.exists(sys.argv[2]):
+        c.auto_open = 0
+        time.sleep(0.1)
+EOF
+python3 "$cluster/twice.py" "$b" "$cluster/go" >"$cluster/twice" &
+twice=$!
+wait_for 20 grep -q answered "$cluster/twice"
+sql() { psql -qAtX "$postgres_url" -c "$1"; }
+of_b="FROM pg_stat_activity WHERE application_name = 'kiln-controller candidate'"
+sql "SELECT pg_terminate_backend(pid) $of_b" >/dev/null
+cut_at=$(sql 'SELECT now()')
+is_back() {
+    [ "$(sql "SELECT count(*) FROM kiln.controllers WHERE directory = '$cluster/b'
+        AND seen > '$cut_at'")" = 1 ]
+}
+ok "a controller that waits is back after its session to the database was lost" \
+    wait_for 30 is_back
+: >"$cluster/go"
+wait "$twice"
+is "and what it relays to the same leader went on" "$(tr '\n' ' ' <"$cluster/twice")" \
+    "answered answered "
+
 # forge.py KIND: sends a request to the leader with a header that says that it comes from
 # 10.9.8.7, and prints what comes back.
 cat >"$cluster/forge.py" <<'EOF'
