@@ -74,7 +74,7 @@ is "another user's job is refused, in words" \
     "$(stranger kctl exec "$id" id 2>&1 | sed "s/job $id/job N/"; stranger krun --jobid "$id" id 2>&1 |
         sed "s/job $id/job N/")" \
     "kctl: exec: job N is a job of kilntest1; only the job's user starts programs in it
-kctl: exec: job N is a job of kilntest1; only the job's user starts programs in it"
+krun: error: job N is a job of kilntest1; only the job's user starts programs in it"
 uid=$(root get pods -o json | jq -r '.items[] | select(.spec.nodeName == "n1") | .metadata.uid')
 steal() { stranger env KILN_JOB_ID="$id" KILN_POD_UID="$uid" KILN_STEP_SOCKET="$1" krun id 2>&1; }
 is "... and its agent refuses those who ask it by themselves" \
@@ -90,12 +90,15 @@ is "a credential for one node is nothing to another" \
         echo "$real" >"$cluster/hosts")" 1
 is "a job that is gone, waits or has ended runs no programs" \
     "$(login krun --jobid 999 id 2>&1
+        login srun --jobid 999 id 2>&1; echo "$?"
         wait=$(as kilntest1 ksub --parsable -N 2 -c 4 -t 5 -D "$home" sleep.sh)
         login kctl exec "$wait" id 2>&1 | sed "s/job $wait/job N/"
         as kilntest1 kctl cancel "$wait" >/dev/null
         wait_for 20 is_state "$wait" Cancelled
         login kctl exec "$wait" id 2>&1 | sed "s/job $wait/job N/")" \
-    "kctl: exec: job 999 not found; 'kctl history 999' shows whether it ended and was deleted
+    "krun: error: job 999 not found; 'kctl history 999' shows whether it ended and was deleted
+srun: error: Unable to confirm allocation for job 999: Invalid job id specified; job 999 not found; 'kctl history 999' shows whether it ended and was deleted
+1
 kctl: exec: job N waits; programs are started in it when it runs ('kctl why' says why it waits)
 kctl: exec: job N does not run: it is Cancelled"
 like "kctl attach follows the output, and says why it is no terminal" \
@@ -152,6 +155,8 @@ is "srun without a job starts one, from a machine without an agent" \
 1: n[1-2] 1
 srun: error: n1: task 0: Exited with exit code 7
 srun: error: n2: task 1: Exited with exit code 7"
+is "... but only lists the kinds of MPI" "$(login srun --mpi=list 2>&1 | head -n 2)" "srun: MPI types are...
+srun: none     the tasks have nothing"
 is "ksub -I runs on the first node of its job" \
     "$(echo 'hostname; krun hostname | sort; exit 5' | login ksub -I -N 2 -n 2 -t 5 2>/dev/null; echo $?)" \
     "n1

@@ -340,8 +340,8 @@ become_command(const struct kalloc *k, char **command)
     if (k->srun != NULL || k->o.is_interactive) {
         words = k->srun != NULL ? k->srun->step
                                 : kalloc_command_remote(k->arena, k->directory, command);
-        (void)sibling_become("krun", (const char *const *)(uintptr_t)words);
-        fprintf(stderr, "%s: error: krun: %s\n", k->name, strerror(errno));
+        fprintf(stderr, "%s: error: krun, which starts tasks, cannot be run: %s\n", k->name,
+                strerror(-sibling_become("krun", (const char *const *)(uintptr_t)words)));
         _exit(126);
     }
     if (k->o.s.directory != NULL && chdir(k->o.s.directory) < 0) {

@@ -116,7 +116,7 @@ run_command(const struct command *command, const struct common_options *before, 
         r = set_output(common, &err);
     if (r == 0)
         r = command->run(&kctl, options, argc - operands, argv + operands, &err);
-    status = program_end(command->options->name, r, &err);
+    status = program_end(kctl.program != NULL ? kctl.program : command->options->name, r, &err);
     /* -EINVAL before the first request is a usage error. */
     if (r == -EINVAL && kctl.connection == NULL)
         status = EXIT_STATUS_USAGE;

@@ -97,6 +97,8 @@ run_beside(const struct krun_settings *s, const char *option, const char *progra
 
 /* Tells this program, started again, that its variables are those of the job. */
 #define ENTERED "KRUN_JOB"
+/* Tells kctl in whose name it speaks. */
+#define CALLER  "KRUN_NAME"
 
 static bool
 is_own_job(const char *job)
@@ -117,6 +119,7 @@ enter_job(const struct krun_settings *s, struct arena *arena, int argc, char **a
     const char **words = arena_new_array(arena, const char *, 8 + (size_t)argc);
     const char *slash = own != NULL ? strrchr(own, '/') : NULL;
     size_t n = 0;
+    int r;
 
     if (s->job[0] == '-' || s->job[0] == '\0')
         return error_set(err, -EINVAL, "--jobid: '%s' is no job", s->job);
@@ -132,9 +135,10 @@ enter_job(const struct krun_settings *s, struct arena *arena, int argc, char **a
         words[n++] = argv[i];
     words[n] = NULL;
     setenv(ENTERED, s->job, true);
+    setenv(CALLER, s->program, true);
     fflush(NULL);
-    return error_set(err, sibling_become("kctl", words),
-                     "kctl, which finds other jobs, cannot be run: %s", strerror(errno));
+    r = sibling_become("kctl", words);
+    return error_set(err, r, "kctl, which finds other jobs, cannot be run: %s", strerror(-r));
 }
 
 /* Outside of a job, srun asks for one and runs its step there (cli/kalloc). kalloc judges options of
@@ -145,16 +149,18 @@ needs_job(const char *name, const struct krun_settings *s, int r)
 {
     return strcmp(name, "srun") == 0 && getenv("KILN_POD_UID") == NULL
            && getenv("KILN_STEP_SOCKET") == NULL && s->job == NULL
-           && (r < 0 || (r == 0 && !s->shows_version));
+           && (r < 0 || (r == 0 && !s->shows_version && !s->lists_mpi));
 }
 
 static int
 become_kalloc(char **argv, struct error *err)
 {
+    int r;
+
     argv[0] = (char[]){"srun"};
     fflush(NULL);
-    return error_set(err, sibling_become("kalloc", (const char *const *)(uintptr_t)argv),
-                     "kalloc, which starts jobs, cannot be run: %s", strerror(errno));
+    r = sibling_become("kalloc", (const char *const *)(uintptr_t)argv);
+    return error_set(err, r, "kalloc, which starts jobs, cannot be run: %s", strerror(-r));
 }
 
 int
@@ -192,6 +198,7 @@ krun_run(const char *name, int argc, char **argv)
         return refuse(name, EXIT_STATUS_FAILED, &err);
     }
     unsetenv(ENTERED);
+    unsetenv(CALLER);
     r = krun_request_make(arena, &s, argc - operands, argv + operands, &err);
     if (r < 0)
         return refuse(name, r == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED, &err);

@@ -209,8 +209,9 @@ option_parse(const struct option_table *table, int argc, char **argv, void *targ
     return 0;
 }
 
-#define HELP_WIDTH  79u
-#define MAX_OPTIONS 30u /* columns for the names */
+#define HELP_WIDTH   79u
+#define MOST_COLUMNS 100u /* of a line that is not wrapped */
+#define MAX_OPTIONS  30u  /* columns for the names */
 
 /* Wraps text at HELP_WIDTH, starting at the current column of `out`; further
  * lines start at `indent`.
@@ -243,6 +244,39 @@ add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
             text++;
     }
     strbuf_add_char(out, '\n');
+}
+
+/* Where the text of "  name    text" begins; 0 for other lines. */
+static size_t
+column_of_text(const char *line)
+{
+    size_t blanks = strspn(line, " ");
+    size_t name = blanks + strcspn(line + blanks, " ");
+    size_t text = name + strspn(line + name, " ");
+
+    return blanks > 0 && text > name ? text : 0;
+}
+
+/* Lines that fit stay as they are, with the blanks of tables and examples. */
+static void
+add_more(struct strbuf *out, const char *text)
+{
+    for (;;) {
+        size_t length = strcspn(text, "\n");
+        CLEANUP_FREE char *line = xstrndup(text, length);
+
+        if (length <= MOST_COLUMNS)
+            strbuf_printf(out, "%s\n", line);
+        else {
+            size_t column = column_of_text(line);
+
+            strbuf_add(out, line, column);
+            add_wrapped(out, line + column, column, column);
+        }
+        if (text[length] == '\0')
+            return;
+        text += length + 1;
+    }
 }
 
 /* "  -t, --topology FILE" */
@@ -325,6 +359,8 @@ option_format_help(const struct option_table *table, struct strbuf *out)
     add_row(out, help, column);
     if (table->has_version)
         add_row(out, &version_option, column);
-    if (table->more != NULL)
-        strbuf_printf(out, "\n%s\n", table->more);
+    if (table->more != NULL) {
+        strbuf_add_char(out, '\n');
+        add_more(out, table->more);
+    }
 }

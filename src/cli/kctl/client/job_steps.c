@@ -85,7 +85,7 @@ find_pod(struct kctl *kctl, const struct target_object *job, struct arena *arena
     if (*ret_pod != NULL)
         return 0;
     state = json_path_text(object, "status.state");
-    if (state == NULL)
+    if (state == NULL || strcmp(state, "Pending") == 0)
         return error_set(err, -EAGAIN,
                          "%s waits; programs are started in it when it runs ('kctl why' "
                          "says why it waits)",

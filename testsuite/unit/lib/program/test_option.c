@@ -288,8 +288,40 @@ START_TEST(help_is_formatted_to_fit_a_terminal)
 }
 END_TEST
 
+START_TEST(long_lines_below_the_options_are_wrapped_and_others_stay)
+{
+    CLEANUP_STRBUF struct strbuf help = STRBUF_INIT;
+    struct option_table with_columns = table;
+    const char *below;
+
+    with_columns.more = "Columns: identifier, name, user, account, partition, state, attempt, "
+                        "ended, elapsed, nodes, reason, message\n"
+                        "\n"
+                        "  command  Do a thing that takes so many words to describe that they do "
+                        "not fit into a line of a terminal\n"
+                        "\n"
+                        "Example:\n"
+                        "  kiln-thing --port  1";
+    option_format_help(&with_columns, &help);
+    below = strstr(help.text, "Columns:");
+
+    ck_assert_ptr_nonnull(below);
+    ck_assert_str_eq(below,
+                     "Columns: identifier, name, user, account, partition, state, attempt, "
+                     "ended,\n"
+                     "elapsed, nodes, reason, message\n"
+                     "\n"
+                     "  command  Do a thing that takes so many words to describe that they do "
+                     "not\n"
+                     "           fit into a line of a terminal\n"
+                     "\n"
+                     "Example:\n"
+                     "  kiln-thing --port  1\n");
+}
+END_TEST
+
 SUITE("option", options_of_every_type_reach_the_target, every_way_to_write_an_option_is_the_same,
       what_comes_after_the_first_operand_may_be_somebody_elses, mistakes_are_told_in_a_few_words,
       a_value_may_be_left_out_where_the_table_says_so, after_a_mistake_the_rest_can_be_read,
       help_and_version_are_answers, the_letter_of_help_can_be_another_options,
-      help_is_formatted_to_fit_a_terminal)
+      help_is_formatted_to_fit_a_terminal, long_lines_below_the_options_are_wrapped_and_others_stay)

@@ -54,9 +54,10 @@ attach_run(struct kctl *kctl, const void *options, int n_operands, char **operan
         {"--server", kctl->server}, {"--namespace", kctl->namespace}, {"--as", kctl->as_user}};
     const char **words = arena_new_array(arena, const char *, 16 + (size_t)n_operands);
     size_t n = 0;
+    int r;
 
     if (n_operands == 0)
-        return error_set(err, -EINVAL, "which job?");
+        return error_set(err, -EINVAL, "which job? For example: kctl attach 1042");
     if (o->has_input || o->has_terminal)
         return error_set(err, -EINVAL,
                          "the program of a job reads its input from a file, and has no terminal; "
@@ -76,7 +77,8 @@ attach_run(struct kctl *kctl, const void *options, int n_operands, char **operan
         words[n++] = operands[i];
     words[n] = NULL;
     fflush(NULL);
-    return error_set(err, sibling_become("kctl", words), "kctl cannot be run again");
+    r = sibling_become("kctl", words);
+    return error_set(err, r, "kctl cannot be run again: %s", strerror(-r));
 }
 
 const struct command attach_command = {

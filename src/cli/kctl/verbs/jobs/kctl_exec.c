@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/program/exit_status.h"
 #include "lib/program/sibling.h"
 
 struct exec_options {
@@ -100,6 +102,30 @@ krun_words(const struct exec_options *o, const char *directory, int n, char **co
     return words;
 }
 
+/* `krun --jobid` runs this command to find its job (cli/krun): its user asked krun, or srun. */
+static void
+speak_for_krun(struct kctl *kctl, const struct exec_options *o)
+{
+    const char *caller = getenv("KRUN_NAME");
+
+    if (o->is_here && caller != NULL)
+        kctl->program = strcmp(caller, "srun") == 0 ? "srun" : "krun";
+}
+
+/* Slurm's words begin the message of srun; then comes what is wrong. */
+static int
+refuse_krun(struct kctl *kctl, const char *job, int r, struct arena *arena, struct error *err)
+{
+    const char *why = arena_strdup(arena, err->text);
+
+    kctl->exit_code = EXIT_STATUS_FAILED;
+    if (strcmp(kctl->program, "srun") != 0)
+        return error_set(err, r, "error: %s", why);
+    return error_set(err, r, "error: Unable to confirm allocation for job %s: %s%s%s", job,
+                     r == -ENOENT ? "Invalid job id specified" : why, r == -ENOENT ? "; " : "",
+                     r == -ENOENT ? why : "");
+}
+
 static int
 exec_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
@@ -109,11 +135,14 @@ exec_run(struct kctl *kctl, const void *options, int n_operands, char **operands
     struct target_object job;
     int r, at = 1;
 
+    speak_for_krun(kctl, o);
+
     if (n_operands > 1 && strcmp(operands[1], "--") == 0)
         at = 2;
     if (n_operands <= at)
-        return error_set(err, -EINVAL,
-                         n_operands == 0 ? "which job, and which command?" : "which command?");
+        return error_set(err, -EINVAL, "which %scommand? For example: kctl exec -ti %s -- bash",
+                         n_operands == 0 ? "job, and which " : "",
+                         n_operands == 0 ? "1042" : operands[0]);
     if (o->is_here && (o->has_input || o->has_terminal || o->node != NULL))
         return error_set(err, -EINVAL,
                          "--here starts nothing on a node, so -i, -t and -w have no "
@@ -125,15 +154,16 @@ exec_run(struct kctl *kctl, const void *options, int n_operands, char **operands
     if (r == 0)
         r = job_steps_enter(kctl, &job, arena, &directory, err);
     if (r < 0)
-        return r;
+        return kctl->program == NULL ? r : refuse_krun(kctl, operands[0], r, arena, err);
     fflush(NULL);
-    if (o->is_here)
+    if (o->is_here) {
         execvp(operands[at], operands + at);
-    else
-        (void)sibling_become("krun",
-                             krun_words(o, directory, n_operands - at, operands + at, arena));
-    kctl->exit_code = errno == ENOENT ? 127 : 126;
-    return error_set(err, -errno, "%s: %s", o->is_here ? operands[at] : "krun", strerror(errno));
+        r = -errno;
+    } else {
+        r = sibling_become("krun", krun_words(o, directory, n_operands - at, operands + at, arena));
+    }
+    kctl->exit_code = r == -ENOENT ? 127 : 126;
+    return error_set(err, r, "%s: %s", o->is_here ? operands[at] : "krun", strerror(-r));
 }
 
 const struct command exec_command = {

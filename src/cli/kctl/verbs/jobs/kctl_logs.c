@@ -515,6 +515,16 @@ find_target(struct kctl *kctl, const struct logs_options *o, int n_operands, cha
     return resource_parse_one(kctl, &job_kind, n_operands, operands, arena, ret_target, err);
 }
 
+static void
+tell_if_it_waits(const struct target_object *job, const struct json *object, struct arena *arena)
+{
+    const char *state = json_path_text(object, "status.state");
+
+    if (state == NULL || strcmp(state, "Pending") == 0)
+        fprintf(stderr, "%s waits ('kctl why' says why); its output is shown when it starts\n",
+                kctl_job_words(job, arena));
+}
+
 /* Finds the pod whose output is shown, and waits for its start. Another pod
  * follows one that is deleted before it starts, unless the job ends.
  */
@@ -529,6 +539,8 @@ wait_for_pod(struct kctl *kctl, const struct logs_options *o, const struct targe
     do {
         if (target->kind == &job_kind)
             r = kctl_get(kctl, target, arena, &object, err);
+        if (r == 0 && target->kind == &job_kind && o->follows && isatty(STDERR_FILENO))
+            tell_if_it_waits(target, object, arena);
         if (r == 0 && target->kind == &job_kind)
             r = choose_pod(kctl, o, target, arena, ret_pod, err);
         if (r == 0 && !o->follows)

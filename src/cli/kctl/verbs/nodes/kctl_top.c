@@ -142,7 +142,10 @@ top_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
     if (r < 0)
         return r;
     if (grid_rows(grid) == 0) {
-        fprintf(stderr, "No resources found\n");
+        fprintf(stderr, "%s\n",
+                view->kind == &job_kind && wanted.items[0].name != NULL
+                    ? "None of these jobs runs; 'kctl history' shows what jobs that ended have used"
+                    : "No resources found");
         return 0;
     }
     grid_print(grid, !o->no_headings, &out);
