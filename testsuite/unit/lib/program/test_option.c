@@ -312,8 +312,8 @@ START_TEST(long_lines_below_the_options_are_wrapped_and_others_stay)
                      "elapsed, nodes, reason, message\n"
                      "\n"
                      "  command  Do a thing that takes so many words to describe that they do "
-                     "not\n"
-                     "           fit into a line of a terminal\n"
+                     "not fit\n"
+                     "           into a line of a terminal\n"
                      "\n"
                      "Example:\n"
                      "  kiln-thing --port  1\n");
