@@ -11,6 +11,9 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/postgres.sh"
+# The limit of the service's unit, as far as it may be raised.
+# shellcheck disable=SC3045 # dash has it
+ulimit -n 65536 2>/dev/null || ulimit -n "$(ulimit -H -n)"
 cluster_begin
 need munged kiln-controller kiln-agent ksub kctl jq curl python3
 cluster_user kilntest1 || skip_all "only root can make users"
@@ -183,6 +186,9 @@ for i in range(count):
             done += s.recv(12) == b"HTTP/1.1 200"
         if kind == "half":
             s.sendall(b"GET /version HTTP/1.1\r\n")
+        if kind == "idle":
+            s.sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
+            done += s.recv(12) == b"HTTP/1.1 200"
     except OSError:
         pass
     all.append(s)
@@ -211,6 +217,17 @@ flood_end
 flood half "${b#*:}" 3000 127.0.0.5
 ok "with 3,000 beginnings of requests others are served" version_from 127.0.0.1
 flood_end
+few() { [ "$(metric kiln_relay_connections)" -lt 20 ]; }
+if [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge 12000 ]; then
+    flood idle "${b#*:}" 4400 127.0.0.5
+    is "each of 4,400 requests of one client is answered, of which no connection is closed" \
+        "$(cat "$cluster/flood.out")" "ready 4400"
+    ok "and then its address is served still: the leader closes the oldest" version_from 127.0.0.5
+    ok "what the leader has closed ends here, though the client does not close" wait_for 60 few
+    flood_end
+else
+    skip "4,400 requests of one client" "too few open files are allowed"
+fi
 ok "they cost little memory" test "$(($(memory_mib) - before))" -lt 60
 
 # --- who does not read ------------------------------------------------------------------
@@ -221,7 +238,6 @@ is "(their requests are being answered)" "$(cat "$cluster/flood.out")" "ready 20
 ok "with 200 clients that do not read their answers others are served" version_from 127.0.0.1
 ok "their answers are not kept here" test "$(($(memory_mib) - before))" -lt 60
 flood_end
-few() { [ "$(metric kiln_relay_connections)" -lt 20 ]; }
 ok "the end of a client ends its connection" wait_for 40 few
 
 # --- the leader changes --------------------------------------------------------------------

@@ -25,13 +25,17 @@
 #include "lib/loop/timer.h"
 #include "lib/program/process_metrics.h"
 
-#define MOST        20000
+/* More than the leader's limit, so that it is the leader that makes room: it closes
+ * first what is idle and proves no account.
+ */
+#define MOST        24000
 #define FDS_KEPT    256 /* for all else in the process */
 #define SWEEP_MS    1000
 #define GREETING_MS 10000
 #define DIALING_MS  5000
 #define ENDING_MS   2000
-#define ACCEPTS     64 /* at once */
+#define STUCK_MS    60000 /* the leader ends a slow stream sooner */
+#define ACCEPTS     64    /* at once */
 
 struct relay_listener {
     struct relay *relay;
@@ -111,7 +115,7 @@ end_older(struct relay *relay, enum relay_phase phase, int64_t before_ms)
         if (phase == RELAY_DIALING)
             relay_connection_dial_next(c);
         else
-            relay_connection_close(c, false);
+            relay_connection_close(c, phase == RELAY_STUCK);
     }
 }
 
@@ -124,6 +128,7 @@ sweep(void *arg)
     end_older(&t->relay, RELAY_GREETING, now - GREETING_MS);
     end_older(&t->relay, RELAY_DIALING, now - DIALING_MS);
     end_older(&t->relay, RELAY_ENDING, now - ENDING_MS);
+    end_older(&t->relay, RELAY_STUCK, now - STUCK_MS);
     for (size_t i = 0; i < t->n_listeners; i++)
         fdwatch_want(t->listeners[i].watch, FDWATCH_READ);
 }
@@ -263,6 +268,7 @@ take_target(void *arg)
     /* Connections to a leader that leads no more. */
     close_all(relay, RELAY_DIALING);
     close_all(relay, RELAY_OPEN);
+    close_all(relay, RELAY_STUCK);
     target_fini(&relay->target);
     relay->target = m->target;
     relay->is_leader_away = false;

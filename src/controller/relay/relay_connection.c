@@ -19,7 +19,7 @@
  */
 #define GREETING_BYTES 18
 
-/* Most of the connections of one address; the leader's limit, too. */
+/* Most of the connections of one address that are not open yet. */
 #define MOST_OF_PEER 4096
 
 /* Turns of one connection before others have theirs. */
@@ -70,14 +70,16 @@ count(struct relay_connection *c)
 }
 
 static void
-uncount(struct relay_connection *c)
+leave_peer(struct relay_connection *c)
 {
+    struct relay_peer *peer = c->peer;
+
     list_remove(&c->peer_place);
-    c->relay->count--;
-    if (--c->peer->count > 0)
+    c->peer = NULL;
+    if (peer == NULL || --peer->count > 0)
         return;
-    (void)map_remove(c->relay->peers, c->peer->address);
-    free(c->peer);
+    (void)map_remove(c->relay->peers, peer->address);
+    free(peer);
 }
 
 /* Makes room by closing the oldest connection that says nothing, or closes this
@@ -111,7 +113,10 @@ relay_connection_enter(struct relay_connection *c, enum relay_phase phase)
 {
     list_remove(&c->place);
     list_add_last(&c->relay->phases[phase], &c->place);
-    list_remove(&c->peer_place);
+    if (phase >= RELAY_OPEN)
+        leave_peer(c);
+    else
+        list_remove(&c->peer_place);
     c->phase = phase;
     c->since_ms = loop_now_ms();
 }
@@ -131,7 +136,8 @@ close_socket(int fd, bool is_reset)
 void
 relay_connection_close(struct relay_connection *c, bool is_reset)
 {
-    uncount(c);
+    leave_peer(c);
+    c->relay->count--;
     list_remove(&c->place);
     fdwatch_free(c->client_watch);
     fdwatch_free(c->leader_watch);
@@ -212,17 +218,60 @@ wanted(const struct relay_stream *in, const struct relay_stream *out)
 }
 
 static void
+hang_up(struct relay_connection *c)
+{
+    fdwatch_free(c->leader_watch);
+    c->leader_watch = NULL;
+    close_socket(c->leader, false);
+    c->leader = -1;
+}
+
+static size_t
+left(const struct relay_connection *c)
+{
+    return c->up.length - c->up.at + (c->down.length - c->down.at);
+}
+
+static void
+note_progress(struct relay_connection *c, size_t before)
+{
+    size_t after = left(c);
+
+    if (after == 0 && c->phase == RELAY_STUCK)
+        relay_connection_enter(c, RELAY_OPEN);
+    else if (after > 0 && (c->phase != RELAY_STUCK || after != before))
+        relay_connection_enter(c, RELAY_STUCK);
+}
+
+/* The leader has closed, and its client has all of it. A client that does not close
+ * would hold its place for as long as it likes.
+ */
+static void
+end(struct relay_connection *c)
+{
+    hang_up(c);
+    relay_connection_enter(c, RELAY_ENDING);
+    fdwatch_want(c->client_watch, FDWATCH_READ);
+}
+
+static void
 relay_bytes(struct relay_connection *c)
 {
+    size_t before = left(c);
+
     if (move(c->relay, &c->up, c->client, c->leader) < 0
         || move(c->relay, &c->down, c->leader, c->client) < 0) {
         relay_connection_close(c, true);
         return;
     }
-    if (c->up.is_at_end && c->down.is_at_end && c->up.rest == NULL && c->down.rest == NULL) {
-        relay_connection_close(c, false);
+    if (c->down.is_at_end) {
+        if (c->up.is_at_end)
+            relay_connection_close(c, false);
+        else
+            end(c);
         return;
     }
+    note_progress(c, before);
     fdwatch_want(c->client_watch, wanted(&c->up, &c->down));
     fdwatch_want(c->leader_watch, wanted(&c->down, &c->up));
 }
@@ -249,7 +298,7 @@ on_leader(int fd, unsigned ready, void *arg)
     socklen_t length = sizeof(error);
 
     (void)ready;
-    if (c->phase == RELAY_OPEN) {
+    if (c->phase >= RELAY_OPEN) {
         relay_bytes(c);
         return;
     }
@@ -276,15 +325,6 @@ dial(struct relay_connection *c, const struct http_endpoint *to)
         return true;
     }
     return false;
-}
-
-static void
-hang_up(struct relay_connection *c)
-{
-    fdwatch_free(c->leader_watch);
-    c->leader_watch = NULL;
-    close_socket(c->leader, false);
-    c->leader = -1;
 }
 
 void
@@ -336,7 +376,7 @@ on_client(int fd, unsigned ready, void *arg)
         on_greeting(c);
     else if (c->phase == RELAY_ENDING)
         relay_answer_drain(c);
-    else if (c->phase == RELAY_OPEN)
+    else if (c->phase >= RELAY_OPEN)
         relay_bytes(c);
 }
 

@@ -30,8 +30,9 @@ struct relay;
 enum relay_phase {
     RELAY_GREETING, /* nothing has come from the client yet */
     RELAY_DIALING,
-    RELAY_ENDING, /* it was answered here */
+    RELAY_ENDING, /* it was answered, and the client is to close */
     RELAY_OPEN,
+    RELAY_STUCK, /* open, but one side does not take what the other one has sent */
     RELAY_PHASES,
 };
 
@@ -42,7 +43,9 @@ struct relay_stream {
     bool is_at_end; /* its reader has seen the end, and passed it on */
 };
 
-/* The connections of one address of clients. */
+/* The connections of one address of clients that are not open to the leader yet. The leader
+ * itself bounds those that are: it knows whose they are.
+ */
 struct relay_peer {
     unsigned count;
     struct list greeting;
@@ -51,9 +54,9 @@ struct relay_peer {
 
 struct relay_connection {
     struct relay *relay;
-    struct list place;      /* in relay->phases[phase], the oldest first */
-    struct list peer_place; /* in peer->greeting */
-    struct relay_peer *peer;
+    struct list place;       /* in relay->phases[phase], the oldest first */
+    struct list peer_place;  /* in peer->greeting */
+    struct relay_peer *peer; /* NULL once it is open */
     enum relay_phase phase;
     int64_t since_ms;
     bool is_tls;
