@@ -18,7 +18,7 @@ import sys
 import time
 
 page, home, user = sys.argv[1:4]
-SHOWS = re.compile(r'kctl (jobs|show|why|logs|history|efficiency|nodes|partitions|get|describe|events|status|whoami|reservations|top)\b|cat |ls ')
+SHOWS = re.compile(r'kctl (jobs|show|why|logs|history|efficiency|nodes|partitions|get|describe|events|status|whoami|reservations|steps|top)\b|cat |ls ')
 NAME = 'ann'
 
 

@@ -10,7 +10,7 @@
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
-need munged kiln-controller kiln-agent ksub kctl jq python3 setpriv
+need munged kiln-controller kiln-agent kiln-step kalloc krun ksub kctl jq python3 setpriv
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 cluster_controller --socket "$cluster/socket"
