@@ -223,7 +223,7 @@ START_TEST(a_file_of_before_months_gets_their_sums)
     p.file = NULL;
     ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
     ck_assert_int_eq(sql_exec(db,
-                              "DROP TABLE epochs; DROP TABLE monthly;"
+                              "DROP TABLE steps; DROP TABLE epochs; DROP TABLE monthly;"
                               "ALTER TABLE watermark DROP COLUMN followed;"
                               "ALTER TABLE attempts DROP COLUMN tasks;"
                               "ALTER TABLE attempts DROP COLUMN read_bytes;"
