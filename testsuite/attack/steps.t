@@ -37,7 +37,7 @@ cat >"$cluster/call.py" <<'EOF'
 import json, resource, socket, struct, sys, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 path, what, pod = sys.argv[1:4]
-HELLO, GRANT, HOLD = 1, 17, 22
+HELLO, ASK, GRANT, HOLD = 1, 13, 17, 22
 all = []
 def frame(kind, text):
     return struct.pack(">IBBHI", len(text), kind, 0, 0, 0xffffffff) + text
@@ -71,6 +71,13 @@ def grant(number):
     text = {"stepID": number, "node": 0, "tasks": 1, "cpusPerTask": 1,
             "nodes": [{"name": "n1", "tasks": "0", "cpus": sys.argv[4]}]}
     return frame(GRANT, json.dumps(text).encode()) + frame(HELLO, request())
+if what == "asks":
+    for i in range(200):
+        s = call(frame(ASK, pod.encode()))
+    for s in all:
+        said = s.makefile("rb").read()
+    print(*[v for v in json.loads(said[12:])["variables"] if v.startswith("KILN_JOB_NAME=")])
+    sys.exit()
 if what == "holds":
     # The header of a larger frame than any that this connection may have.
     for i in range(8):
@@ -166,6 +173,22 @@ echo "# $(($(rss) - before)) KiB"
 ok "those who hold a job take no memory by frames that do not end" \
     [ $(($(rss) - before)) -lt 20000 ]
 kill "$caller"
+
+# --- a job whose process lies about its variables ------------------------------------
+cat >"$cluster/lie.py" <<'EOF'
+import os
+lies = {"A%d" % i: "" for i in range(100000)}
+os.execve("/bin/sleep", ["sleep", "60607"], {"KILN_JOB_NAME": "lie", **lies})
+EOF
+told=$(as kilntest1 ksub --parsable -J truth -o /dev/null --wrap "exec python3 $cluster/lie.py") ||
+    bail_out "no job"
+lies() { pgrep -u kilntest1 -fx 'sleep 60607' >/dev/null; }
+wait_for 20 lies || bail_out "job $told does not run"
+before=$(ticks)
+is "the agent does not ask the processes of a job for its variables" \
+    "$(call kilntest1 asks "$(pod_of "$told")")" KILN_JOB_NAME=truth
+echo "# $(($(ticks) - before)) ticks"
+as kilntest1 kctl cancel "$told" >/dev/null
 
 # --- a grant that krun has made up -----------------------------------------------
 like "a grant with the highest number for its step is refused" \

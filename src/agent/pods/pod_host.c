@@ -208,6 +208,31 @@ make_hostfile(const struct pod_host_start *st, struct arena *arena, const char *
     return r;
 }
 
+static bool
+is_for_steps(const char *entry)
+{
+    return strncmp(entry, "KILN_", 5) == 0 || strncmp(entry, "SLURM_", 6) == 0;
+}
+
+/* Without them the job runs, too. */
+static void
+write_variables(const struct pod_host_start *st, const struct order *o)
+{
+    CLEANUP_FREE char *path = pod_record_run_path(st->agent, st->pod->meta->uid, VARIABLES_FILE);
+    CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (size_t i = 0; i < o->environment.count; i++) {
+        const char *entry = o->environment.items[i];
+        const size_t length = strlen(entry) + 1;
+
+        if (is_for_steps(entry) && text.length + length <= VARIABLES_BYTES)
+            strbuf_add(&text, entry, length);
+    }
+    if (fd >= 0)
+        (void)fd_write_all(fd, text.text, text.length);
+}
+
 static int
 script_descriptor(const struct pod_host_start *st, struct error *err)
 {
@@ -349,6 +374,7 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     if (script_fd < -1)
         return script_fd;
     launch.script_fd = script_fd;
+    write_variables(st, &order);
     r = launch_start(&launch, &st->shepherd, err);
     st->is_nodes_fault = r < 0;
     if (g->pool != NULL) /* in parallel with the job's start */

@@ -13,7 +13,13 @@ struct agent_context;
 /* The path of a pod's directory, or of a file in it ("" for the directory). The
  * caller frees it.
  */
-#define HOSTFILE "hosts" /* of a job of several nodes or tasks (task_layout.h) */
+#define HOSTFILE        "hosts" /* of a job of several nodes or tasks (task_layout.h) */
+/* Below RUN: the variables of Kiln and Slurm that the pod was started with, for who enters
+ * the job from outside; "NAME=value", each ended by a NUL. A process of the job would show
+ * what its user likes, and as late as he likes.
+ */
+#define VARIABLES_FILE  "variables"
+#define VARIABLES_BYTES (64u << 10)
 
 char *pod_record_state_path(const struct agent_context *g, const char *uid, const char *file);
 char *pod_record_run_path(const struct agent_context *g, const char *uid, const char *file);

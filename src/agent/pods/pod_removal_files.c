@@ -89,6 +89,7 @@ pod_host_clean_up(const struct agent_context *g, const char *uid, const char *tm
     CLEANUP_FREE char *live = pod_record_run_path(g, uid, "live");
     CLEANUP_FREE char *cgroup = pod_record_run_path(g, uid, "cgroup");
     CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
+    CLEANUP_FREE char *variables = pod_record_run_path(g, uid, VARIABLES_FILE);
     CLEANUP_FREE char *script = pod_record_state_path(g, uid, "script");
     CLEANUP_FREE char *hosts = pod_record_state_path(g, uid, HOSTFILE);
     CLEANUP_FREE char *machines = pod_record_state_path(g, uid, HOSTFILE HOSTFILE_OF_MPICH);
@@ -98,6 +99,7 @@ pod_host_clean_up(const struct agent_context *g, const char *uid, const char *tm
     unlink(hosts);
     unlink(machines);
     unlink(live);
+    unlink(variables);
     /* Another pod may soon be in the cgroup; a record that still names it would
      * end that pod's processes.
      */

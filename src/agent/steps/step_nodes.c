@@ -7,8 +7,6 @@
  * only its own job; CPUs that an ended step still has somewhere are waited for there.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +14,6 @@
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
-#include "agent/shepherd/files/live_record.h"
 #include "agent/steps/step_log.h"
 #include "agent/steps/step_socket.h"
 #include "agent/steps/steps_state.h"
@@ -38,12 +35,11 @@
 #include "lib/step/step_layout.h"
 #include "lib/step/step_order.h"
 
-#define HOSTS_MOST       (1u << 20) /* bytes of a host file */
-#define LAST_BYTES       1024       /* of krun on a connection that it only holds */
-#define HELD_MOST        4096u      /* steps of a job that have a connection here */
-#define STEP_ID_MOST     INT32_MAX  /* of a grant, which a user may have made up */
-#define ENVIRONMENT_MOST (4u << 20)
-#define VARIABLES_MOST   512u
+#define HOSTS_MOST     (1u << 20) /* bytes of a host file */
+#define LAST_BYTES     1024       /* of krun on a connection that it only holds */
+#define HELD_MOST      4096u      /* steps of a job that have a connection here */
+#define STEP_ID_MOST   INT32_MAX  /* of a grant, which a user may have made up */
+#define VARIABLES_MOST 512u
 
 /* ---- The nodes of a job ---- */
 
@@ -108,12 +104,6 @@ step_nodes_find_pod(const struct steps *s, const char *name)
 
 /* ---- Answers ---- */
 
-static bool
-is_ours(const char *entry)
-{
-    return strncmp(entry, "KILN_", 5) == 0 || strncmp(entry, "SLURM_", 6) == 0;
-}
-
 /* Control characters would take more room in the answer than a letter does. */
 static bool
 is_plain(const char *entry)
@@ -124,31 +114,24 @@ is_plain(const char *entry)
     return true;
 }
 
-/* Of the job's first process; none while it is being started. The answer has the first that it has
- * room for.
+/* The answer has the first that it has room for; of a pod that an agent of the release before
+ * has started it has none.
  */
 static void
 add_variables(struct arena *arena, const struct step_job *job, struct step_info *info)
 {
-    CLEANUP_FREE char *dir = xasprintf("%s/pods/%s", job->steps->s.agent->run_dir, job->uid);
-    CLEANUP(live_record_freep) struct live_record *live = NULL;
+    CLEANUP_FREE char *path = pod_record_run_path(job->steps->s.agent, job->uid, VARIABLES_FILE);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    char path[64];
-    int64_t start;
     size_t bytes = 0;
 
-    if (live_record_read(dir, &live, NULL) < 0 || live->phase != LIVE_RUNNING || live->job_pid <= 0
-        || live_record_read_start((pid_t)live->job_pid, &start) < 0 || start != live->job_start)
-        return;
-    snprintf(path, sizeof(path), "/proc/%" PRId64 "/environ", (int64_t)live->job_pid);
-    if (file_read(path, ENVIRONMENT_MOST, &text, NULL) < 0)
+    if (file_read(path, VARIABLES_BYTES, &text, NULL) < 0)
         return;
     info->variables.items = arena_new_array(arena, const char *, VARIABLES_MOST);
     for (size_t at = 0; at < text.length; at += strlen(text.text + at) + 1) {
         const char *entry = byte_text_encode(arena, text.text + at);
         const size_t length = strlen(entry);
 
-        if (!is_ours(entry) || !is_plain(entry) || info->variables.count == VARIABLES_MOST
+        if (!is_plain(entry) || info->variables.count == VARIABLES_MOST
             || bytes + length > STEP_INFO_VARIABLES_BYTES)
             continue;
         bytes += length;

@@ -38,8 +38,8 @@ struct step_info {
     int64_t agent_uid;
     const char *munge_socket; /* NULL: the usual one */
     struct step_info_place place;
-    /* "NAME=value" (byte_text.h), of Kiln and Slurm: those of the job's first process there, for a krun
-     * outside the job. An agent of the release before sends none.
+    /* "NAME=value" (byte_text.h), of Kiln and Slurm: those that the job was started with there, for a
+     * krun outside the job. An agent of the release before sends none.
      */
     LIST_OF(const char *) variables;
 };
