@@ -151,8 +151,8 @@ static const struct setting settings[] = {
      .help = "The node's address, published for others."},
     {"listen", SETTING_TEXT, AT(listen), .check = check_listen, .initial = "*:6822",
      .option = "listen", .argument = "HOST:PORT",
-     .help = "Where krun on the other nodes of a job asks for its tasks here; "
-             "the port must be the same on all nodes. none: nowhere, so that "
+     .help = "Where krun on the other nodes of a job, and on login machines, asks for its "
+             "tasks here; the port must be the same on all nodes. none: nowhere, so that "
              "steps and mpirun do not reach this node from others."},
     {"labels", SETTING_PAIRS, AT(labels), .check = check_label, .option = "label",
      .argument = "KEY=VALUE", .help = "Labels of the node; the option may be given again."},

@@ -331,7 +331,9 @@ set_path(const struct option_spec *option, const char *value, void *target, stru
 /* A row for an option that ksub has too contains only what differs. */
 static const struct option_spec rows[] = {
     {.name = "acctg-freq", NOTED("FREQ")},
-    {.name = "batch", REFUSED("LIST", "a job has one node; use --constraint to choose it")},
+    {.name = "batch",
+     REFUSED("LIST",
+             "the script runs on the first node of its job; --constraint is for all of its nodes")},
     {.name = "bb",
      REFUSED("SPEC", "there are no burst buffers; --tmp SIZE "
                      "is scratch on the node")},
@@ -469,7 +471,8 @@ static const struct option_spec rows[] = {
     {.name = "resv-ports",
      REFUSED("[=N]", "ports are not assigned; let the program choose a free one "
                      "(port 0)")},
-    {.name = "segment", REFUSED("N", "a job has one node")},
+    {.name = "segment",
+     REFUSED("N", "topology.levels decides how near nodes are; --switches N asks for few leaves")},
     {.name = "sockets-per-node", SHAPE("N")},
     {.name = "spread-job", NOTED(NULL)},
     {.name = "stepmgr", NOTED(NULL)},
