@@ -36,6 +36,7 @@
 
 #define KILL_AGAIN_MS 10
 #define FREEZE_TRIES  20
+#define CANCEL_MS     32000 /* a little more than krun waits after SIGTERM */
 /* How long the output of ended tasks is waited for while a process outside the step
  * holds its pipe.
  */
@@ -135,6 +136,7 @@ take_signals(struct step *s)
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigaddset(&child, SIGURG);
+    sigaddset(&child, SIGWINCH);
     if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
         return -errno;
     s->signal_fd = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -153,6 +155,40 @@ freeze(bool still)
         ;
 }
 
+/* Somebody sends the step a signal, or cancels it (0). Krun knows how a step is ended, and all of
+ * its nodes; one that is stopped does not keep the step for ever.
+ */
+static void
+take_call(struct step *s, int number)
+{
+    if (number == 0 || number == SIGTERM || number == SIGKILL)
+        s->figures->flags |= STEP_FIGURES_CANCELLED;
+    if (number == 0 && s->kill_ms == 0)
+        s->kill_ms = now_ms() + CANCEL_MS;
+    if (number != 0 && s->grant.layout.n_nodes == 1) {
+        step_tasks_signal(s, STEP_ALL_TASKS, number);
+        return;
+    }
+    step_frame_add_number(&s->link.out, STEP_FRAME_SIGNAL, STEP_STDIN, STEP_ALL_TASKS,
+                          (uint32_t)number);
+    step_link_flush(s);
+}
+
+/* When it looks again; -1: never. */
+static int
+kill_cancelled(struct step *s)
+{
+    const int64_t now = now_ms();
+
+    if (s->kill_ms == 0 || s->n_running == 0)
+        return -1;
+    if (now >= s->kill_ms) {
+        step_tasks_signal(s, STEP_ALL_TASKS, SIGKILL);
+        s->kill_ms = now + KILL_AGAIN_MS;
+    }
+    return (int)(s->kill_ms - now);
+}
+
 static void
 on_signal(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
 {
@@ -161,6 +197,8 @@ on_signal(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
     while (read(s->signal_fd, &info, sizeof(info)) > 0)
         if (info.ssi_signo == SIGURG && info.ssi_code == SI_QUEUE)
             freeze(info.ssi_int != 0);
+        else if (info.ssi_signo == SIGWINCH && info.ssi_code == SI_QUEUE)
+            take_call(s, info.ssi_int);
     (void)step_tasks_reap(s);
 }
 
@@ -354,12 +392,15 @@ run_step(struct step *s)
         struct epoll_event events[EVENTS];
         int wait_ms = look_at_link(s, finish(s));
         const int turn_ms = step_terminal_turn(s, now_ms());
+        const int kill_ms = kill_cancelled(s);
         int n;
 
         if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
             break;
         if (turn_ms >= 0 && (wait_ms < 0 || turn_ms < wait_ms))
             wait_ms = turn_ms;
+        if (kill_ms >= 0 && (wait_ms < 0 || kill_ms < wait_ms))
+            wait_ms = kill_ms;
         n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms);
         for (int i = 0; i < n; i++) {
             struct step_watch *w = events[i].data.ptr;

@@ -96,6 +96,11 @@ elif what == "grant":
     s = call(grant(9223372036854775807))
     print(s.recv(4096))
     sys.exit()
+elif what == "signal":
+    for text in sys.argv[5:]:
+        s = call(frame(int(sys.argv[4]), text.encode()))
+        print(s.makefile("rb").read()[12:].decode())
+    sys.exit()
 print("connected", flush=True)
 if what in ("many", "grants"):
     for s in all:
@@ -104,7 +109,7 @@ if what in ("many", "grants"):
     sys.exit()
 time.sleep(60)
 EOF
-call() { as "$1" python3 "$cluster/call.py" "$socket" "$2" "$3" "${4-}"; }
+call() { as "$1" python3 "$cluster/call.py" "$socket" "$2" "$3" "${4-}" "${5-}"; }
 rss() { awk '/^RssAnon/ { print $2 }' "/proc/$(pid_of n1)/status"; }
 ticks() { awk '{ print $14 + $15 }' "/proc/$(pid_of n1)/stat"; }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
@@ -132,10 +137,26 @@ ok "requests of 640 MB that do not end take no such memory" [ $(($(rss) - before
 is "and keep nobody else from a step" "$(step echo here)" here
 kill "$caller"
 
-# --- requests that wait ---------------------------------------------------------
+# --- signals to steps --------------------------------------------------------------
 step -n 4 sleep 60606 &
 holder=$!
 wait_for 20 all_run || bail_out "the step does not run"
+kind=$(awk '/^enum step_frame_type/ { is_in = 1 } is_in && /STEP_FRAME_/ { n++ }
+    /STEP_FRAME_CALL,/ { print n; exit }' "$top_srcdir/src/lib/step/step_frames.h")
+for number in 0 1 2 3 4; do
+    call kilntest2 signal "$pod" "$kind" "$pod $number 9"
+done >"$cluster/said"
+is "nobody signals a step of another user, or learns which there are" \
+    "$(sort -u "$cluster/said")" "no job of this user with pod '$pod' runs on node 'n1'"
+for text in "" "$pod" "$pod 2" "$pod 2 " "$pod 2 65" "$pod 2 -1" "$pod 2 9 9" "$pod -2 9" " 2 9"; do
+    call kilntest1 signal "$pod" "$kind" "$text"
+done >"$cluster/said"
+is "requests that are none are refused" "$(sort -u "$cluster/said")" \
+    "no job of this user with pod '' runs on node 'n1'
+this is not the request of a scancel of this release"
+ok "and the step goes on" all_run
+
+# --- requests that wait ---------------------------------------------------------
 before=$(rss)
 call kilntest1 waiting "$pod" >"$cluster/said" 2>"$cluster/err" &
 caller=$!

@@ -153,7 +153,7 @@ like "sprio is refused" "$(as kilntest1 kiln-slurm sprio 2>&1)" "You are not run
 
 # Numbered steps, which agents tell about some seconds later.
 steps=$(as kilntest1 sbatch --parsable -n 4 -t 10 --requeue -o steps.out --wrap \
-    'srun -n 4 -J four true; srun -n 1 sh -c "kill -9 \$\$"; srun -n 2 false; srun -n 1 -J long sleep 300')
+    'srun -n 4 -J four true; srun -n 1 sh -c "kill -9 \$\$"; srun -n 2 false; srun -n 1 -J long sh -c "trap \"echo usr1\" USR1; while :; do sleep 0.1; done"; echo "step $?"; srun -n 1 sleep 300')
 tasks=$(as kilntest1 sbatch --parsable -a 3,5 -n 1 -t 10 -o steps.out --wrap 'srun true')
 has_steps() { [ "$(a -n -P -j "$steps" -o jobid | tail -n 1)" = "$steps.3" ]; }
 ok "numbered steps have rows" wait_for 40 has_steps
@@ -196,14 +196,30 @@ is "one that has ended" "$(as kilntest1 scontrol show step "$steps.0" 2>&1)" "Jo
 is "sstat shows the numbered step that runs" "$(st -n -P -j "$steps" -o jobid,ntasks)" "$steps.3|1"
 is "... and with -a the script, too" "$(st -n -P -a -j "$steps" -o jobid | sort | tr '\n' ' ')" \
     "$steps.3 $steps.batch "
-like "scancel says how a step is ended" "$(as kilntest1 scancel "$steps.3" 2>&1)" \
-    "Kill job error on job step id $steps.3: a step is ended by its srun"
+is "scancel signals a step" "$(as kilntest1 scancel -v -s USR1 "$steps.3" 2>&1; echo "$?")" \
+    "scancel: Signal 10 to job step $steps.3
+0"
+has_line() { grep -q "$1" "$cluster/home/kilntest1/steps.out"; }
+ok "... and its program gets that signal" wait_for 20 has_line '^usr1$'
+is "nobody else does" "$(as kilntest2 scancel "$steps.3" 2>&1; echo "$?")" \
+    "scancel: error: Kill job error on job step id $steps.3: Access/permission denied
+210"
+is "nor with options that steps do not have" "$(as kilntest1 scancel -u kilntest1 "$steps.3" 2>&1)" \
+    "scancel: error: Kill job error on job step id $steps.3: a step is ended by its name alone, without filters, --interactive and --batch"
+is "scancel ends a step" "$(as kilntest1 scancel "$steps.3" 2>&1; echo "$?")" 0
+ok "... as its srun tells" wait_for 20 has_line "^srun: error: \*\*\* STEP $steps.3 CANCELLED AT "
+ok "... in the words for a signal" wait_for 20 has_line "^srun: error: n1: task 0: Terminated"
+ok "... and its script goes on" wait_for 20 has_line '^step 143$'
+was_cancelled() {
+    [ "$(a -n -P -j "$steps" -o jobid,state,exitcode | tail -n 2 | tr '\n' ' ')" = "$1" ]
+}
+ok "... and its record says so" wait_for 60 was_cancelled "$steps.3|CANCELLED|0:15 $steps.4|RUNNING|0:0 "
 is "... and does not know one that has ended" "$(as kilntest1 scancel "$steps.0" 2>&1)" \
     "scancel: error: Kill job error on job step id $steps.0: Invalid job id specified"
 is "... and what is named" "$(st -n -P -j "$steps.batch" -o jobid)" "$steps.batch"
 as kilntest1 scancel "$steps"
 wait_for 20 is_in_state "$steps" "CANCELLED by 1001"
-is "a step ends with its job, also before its agent tells" "$(a -n -P -j "$steps.3" -o state)" CANCELLED
+is "a step ends with its job, also before its agent tells" "$(a -n -P -j "$steps.4" -o state)" CANCELLED
 
 # A job that was requeued has its last attempt, and -D all of them.
 as kilntest1 kctl requeue "$run" >/dev/null

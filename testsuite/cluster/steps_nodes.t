@@ -234,6 +234,31 @@ ok "nothing of them is left on any node soon after their krun was killed" wait_f
     note "$(ps -u kilntest1 -o pid,args)"
 as kilntest1 kctl cancel "$id" >/dev/null
 
+# From outside of it, with the step manager that has started it, and with the next one.
+on_n3() { # where the names of nodes are known, too
+    ip netns exec "$netns_bridge-3" unshare --mount --uts sh -c '
+        mount --bind "$1" /etc/hosts && hostname n3 && shift && exec "$@"' _ "$cluster/hosts" \
+        setpriv --reuid kilntest1 --regid kilntest1 --init-groups env -i HOME="$home" \
+        USER=kilntest1 PATH="$PATH" KILN_CONFIG="$KILN_CONFIG" "$@"
+}
+cancelled() { on_n3 scancel "$id.0" 2>"$cluster/scancel" || ! cat "$cluster/scancel" >&2; }
+for manager in "that started it" "that was started since"; do
+    start_job
+    ok "tasks run on all nodes" wait_for 30 run || note "$(cat "$home/out")"
+    if [ "$manager" != "that started it" ]; then
+        kill -KILL "$(pid_of n1)"
+        netns_start n1 1 --topology "package:1 core:4 pu:1"
+    fi
+    ok "scancel tells a step by the manager $manager" wait_for 30 cancelled
+    ok "... and it ends on all nodes" wait_for 20 are_gone || note "$(ps -u kilntest1 -o pid,args)"
+    wait_for 20 test -s "$home/out"
+    is "... with the status of a signal" "$(cat "$home/out")" 143
+    like "... in the words of its krun" "$(cat "$home/said")" \
+        "krun: error: \*\*\* STEP $id.0 CANCELLED AT [^ ]* \*\*\*
+krun: error: n1: tasks 0-1: Terminated"
+    as kilntest1 kctl cancel "$id" >/dev/null
+done
+
 # Says of how many connections the port has closed some, and what it answers to others.
 cat >"$cluster/strangers.py" <<'P'
 import socket, sys

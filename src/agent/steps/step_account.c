@@ -194,6 +194,14 @@ read_figures(const struct agent_step *e, struct step_figures *ret_figures)
            && ret_figures->version != 0;
 }
 
+bool
+step_account_has_begun(const struct agent_step *e)
+{
+    struct step_figures o;
+
+    return read_figures(e, &o) && (o.flags & STEP_FIGURES_BEGAN);
+}
+
 static void
 remove_figures(const struct agent_step *e)
 {
@@ -246,6 +254,8 @@ find_state(struct step_job *job, const struct step_figures *o)
         return JOB_STATE_TIMED_OUT;
     if (is_over && o->exit_code == 0)
         return JOB_STATE_COMPLETED;
+    if (o->flags & STEP_FIGURES_CANCELLED)
+        return JOB_STATE_CANCELLED;
     if ((!is_over || o->signal == SIGKILL) && had_oom(job))
         return JOB_STATE_OUT_OF_MEMORY;
     if (was_ended && is_ending(job))
@@ -320,6 +330,8 @@ step_account_end(struct agent_step *e)
     const bool is_told = read_figures(e, &o);
 
     remove_figures(e);
+    if (e->is_cancelled)
+        o.flags |= STEP_FIGURES_CANCELLED;
     add_cgroup_usage(e, &o);
     if (held == NULL)
         end_record(e, &o, is_told);
@@ -342,7 +354,7 @@ step_account_end_held(struct agent_step *e)
 {
     if (!e->has_figures && find_step(&e->job->running, e->id) != NULL)
         return;
-    e->figures.flags |= STEP_FIGURES_BEGAN;
+    e->figures.flags |= STEP_FIGURES_BEGAN | (e->is_cancelled ? STEP_FIGURES_CANCELLED : 0U);
     end_record(e, &e->figures, e->figures.version != 0);
 }
 

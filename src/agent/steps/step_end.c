@@ -215,19 +215,32 @@ step_end_resume(struct agent_step *e, const struct step_log_entry *entry)
 }
 
 /* A signal that a kiln-step which is just being started ignores. */
-void
-step_end_freeze(struct agent_step *e, bool still)
+static void
+tell_kiln_step(struct agent_step *e, int signal_number, int value)
 {
     siginfo_t info = {
-        .si_signo = SIGURG,
+        .si_signo = signal_number,
         .si_code = SI_QUEUE,
     };
 
     info.si_pid = getpid();
     info.si_uid = getuid();
-    info.si_value.sival_int = still;
+    info.si_value.sival_int = value;
     if (e->child != NULL)
-        (void)sigqueue(child_pid(e->child), SIGURG, info.si_value);
+        (void)sigqueue(child_pid(e->child), signal_number, info.si_value);
     else if (e->pidfd >= 0)
-        (void)syscall(SYS_pidfd_send_signal, e->pidfd, SIGURG, &info, 0);
+        (void)syscall(SYS_pidfd_send_signal, e->pidfd, signal_number, &info, 0);
+}
+
+void
+step_end_freeze(struct agent_step *e, bool still)
+{
+    tell_kiln_step(e, SIGURG, still);
+}
+
+/* A kiln-step of the release before this one does not react to it. */
+void
+step_end_signal(struct agent_step *e, int number)
+{
+    tell_kiln_step(e, SIGWINCH, number);
 }

@@ -239,6 +239,10 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
         step_enter_take(s, connection, asked);
         return;
     }
+    if (asked->type == STEP_FRAME_CALL) {
+        step_signal_take(s, connection, asked);
+        return;
+    }
     if (asked->type != STEP_FRAME_HELLO) {
         (asked->type == STEP_FRAME_ASK ? answer_question : step_hold_take)(s, connection, asked);
         return;

@@ -114,6 +114,7 @@ struct agent_step {
     uid_t owner;
 
     /* For its record. */
+    bool is_cancelled;
     uint64_t cpu_user_us, cpu_system_us; /* of its cgroup, at its end */
     struct step_figures figures;         /* of phase HELD: of the tasks on this node, or */
     bool has_figures;                    /* of all nodes, by krun */
@@ -160,7 +161,7 @@ void step_nodes_fini(struct step_job *job);
 
 /* step_account.c: the records of steps. Open_figures: the file for kiln-step; -1: none. End:
  * nothing of the step is left on this node; fail: it could not be started; end_held:
- * krun has given back what the manager gave. Close: the pod is over; close_unknown: pods
+ * krun has given back what the manager gave. Has_begun: kiln-step has started its tasks. Close: the pod is over; close_unknown: pods
  * that an earlier agent had.
  */
 int step_account_open(struct steps *s, struct error *err);
@@ -173,6 +174,7 @@ int step_account_open_figures(const struct agent_step *e);
 void step_account_end(struct agent_step *e);
 void step_account_fail(const struct agent_step *e);
 void step_account_end_held(struct agent_step *e);
+bool step_account_has_begun(const struct agent_step *e);
 void step_account_close(const struct steps *s, const char *pod_uid);
 void step_account_close_unknown(struct steps *s);
 
@@ -181,6 +183,10 @@ struct step_asked;
 void step_hold_take(struct steps *s, struct step_channel *connection TAKES,
                     const struct step_asked *asked);
 void step_hold_end(struct step_job *job);
+
+/* step_signal.c: CALL. */
+void step_signal_take(struct steps *s, struct step_channel *connection TAKES,
+                      const struct step_asked *asked);
 
 /* step_enter.c: ENTER. */
 void step_enter_take(struct steps *s, struct step_channel *connection TAKES,
@@ -195,7 +201,8 @@ int step_start(struct agent_step *e, const struct running_pod *running,
 /* step_end.c. Of_child: the end of a kiln-step that is this agent's child. Resume: a
  * step that an earlier agent has started, or was about to. Watch_krun: a kiln-step that does
  * not end with its krun is killed. Kill kills kiln-step; the rest follows from that. Freeze
- * tells kiln-step to stop its tasks, or to let them go on.
+ * tells kiln-step to stop its tasks, or to let them go on; signal: that somebody sends the step a
+ * signal; 0: cancels it.
  */
 struct child_exit;
 void step_end_of_child(const struct child_exit *exit, void *step);
@@ -203,3 +210,4 @@ void step_end_resume(struct agent_step *e, const struct step_log_entry *entry);
 void step_end_watch_krun(struct agent_step *e, int fd TAKES);
 void step_end_kill(struct agent_step *e);
 void step_end_freeze(struct agent_step *e, bool still);
+void step_end_signal(struct agent_step *e, int number);

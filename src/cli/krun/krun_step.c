@@ -179,7 +179,7 @@ kill_tasks(struct krun_step *k)
 
 /* In the words of slurmstepd. */
 static void
-tell_limit(const struct krun_step *k)
+tell_cancelled(const struct krun_step *k, const char *reason)
 {
     time_t now = time(NULL);
     struct tm local;
@@ -187,7 +187,7 @@ tell_limit(const struct krun_step *k)
 
     if (localtime_r(&now, &local) != NULL)
         strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%S", &local);
-    complain(k, "*** STEP %s CANCELLED AT %s DUE TO TIME LIMIT ***", k->id, at);
+    complain(k, "*** STEP %s CANCELLED AT %s%s ***", k->id, at, reason);
 }
 
 static void
@@ -215,7 +215,7 @@ reach(struct krun_step *k, enum krun_deadline which)
         send_signal(k, (int)s->signal);
         break;
     case DEADLINE_LIMIT:
-        tell_limit(k);
+        tell_cancelled(k, " DUE TO TIME LIMIT");
         terminate(k);
         break;
     case DEADLINE_KILL:
@@ -375,6 +375,27 @@ interrupt(struct krun_step *k)
     k->interrupted_ms = now;
 }
 
+/* It may come before the tasks run. */
+static int
+on_called(const struct step_frame *f, void *context)
+{
+    struct krun_step *k = context;
+    uint32_t number;
+
+    if (step_frame_number(f, &number) < 0)
+        return -EBADMSG;
+    if (number != 0) {
+        send_signal(k, (int)number);
+    } else if (k->ends == NULL) {
+        k->status = 128 + SIGTERM;
+        krun_stream_stop(k->stream);
+    } else if (!k->is_terminating) {
+        tell_cancelled(k, "");
+        terminate(k);
+    }
+    return 0;
+}
+
 /* Its size may have changed, and while krun was stopped its settings, too. */
 static void
 take_terminal(struct krun_step *k)
@@ -483,6 +504,7 @@ run(struct krun_step *k, const struct strbuf *request, struct error *err)
             .output = on_output,
             .ended = on_ended,
             .signalled = on_signalled,
+            .called = on_called,
             .context = k,
             .signals = q->has_terminal ? with_terminal : signals,
             .input_fd = q->streams.input != NULL

@@ -206,6 +206,8 @@ take_of_manager(struct krun_stream *s, const struct step_frame *f, struct error 
         return r < 0 ? r : ask(s, err);
     case STEP_FRAME_GRANT:
         return s->n_links > 0 ? error_set(err, -EBADMSG, "a second grant") : take_grant(s, f, err);
+    case STEP_FRAME_SIGNAL:
+        return s->s.called(f, s->s.context);
     case STEP_FRAME_BEAT:
         return 0;
     default:
@@ -265,6 +267,8 @@ take_frame(struct krun_stream *s, struct krun_link *l, const struct step_frame *
         s->n_ended += krun_link_take_end(l, f);
         krun_pmi_end_link(&s->pmi, l);
         return 0;
+    case STEP_FRAME_SIGNAL:
+        return s->s.called(f, s->s.context);
     case STEP_FRAME_BEAT:
         return 0;
     default:

@@ -48,6 +48,8 @@ struct krun_stream_settings {
     void (*ended)(uint32_t task, const struct step_exit *end, void *context);
     /* krun got a signal that it watches. */
     void (*signalled)(int signal_number, void *context);
+    /* SIGNAL: somebody sends the step a signal, or cancels it (0). */
+    int (*called)(const struct step_frame *f, void *context);
     void *context;
     const int *signals; /* to watch, 0 at the end */
     int input_fd;       /* where the tasks' input comes from; -1: none */

@@ -32,19 +32,3 @@ step_cache_is_of_task(const struct json *record, int64_t task)
 {
     return task < 0 || task == json_get_int(record, "task", json_get_int(record, "index", -1));
 }
-
-bool
-step_cache_runs(struct slurm_client *client, const char *word)
-{
-    struct step_cache cache = {0};
-    const struct json *records = step_cache_find(&cache, client, atoll(word), true);
-    const char *task = strchr(word, '_');
-    const char *dot = strchr(word, '.');
-    const int64_t id = dot != NULL ? atoll(dot + 1) : -1;
-
-    for (uint32_t i = 0; i < json_count(records); i++)
-        if (json_get_int(json_at(records, i), "step", -1) == id
-            && step_cache_is_of_task(json_at(records, i), task != NULL ? atoll(task + 1) : -1))
-            return true;
-    return false;
-}

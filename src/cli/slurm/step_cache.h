@@ -28,8 +28,5 @@ struct step_cache {
 const struct json *step_cache_find(struct step_cache *cache, struct slurm_client *client,
                                    int64_t job, bool running);
 
-/* Whether a numbered step of that name, "17_4.0", runs. */
-bool step_cache_runs(struct slurm_client *client, const char *word);
-
 /* Whether it is a step of this task of an array; -1: of a job that is none. */
 bool step_cache_is_of_task(const struct json *record, int64_t task);

@@ -18,8 +18,8 @@
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
-#include "cli/slurm/step_cache.h"
 #include "cli/slurm_control/cancel_choice.h"
+#include "cli/slurm_control/cancel_step.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/pod/pod_signal.h"
@@ -30,8 +30,7 @@
 #include "lib/program/option.h"
 
 /* Slurm's exit statuses are the last eight bits of its error numbers. */
-#define STATUS_DENIED      210 /* of ESLURM_ACCESS_DENIED */
-#define STATUS_UNREACHABLE 8   /* of SLURM_COMMUNICATIONS_CONNECTION_ERROR */
+#define STATUS_UNREACHABLE 8 /* of SLURM_COMMUNICATIONS_CONNECTION_ERROR */
 
 #define MOST_ROUNDS 100
 
@@ -117,10 +116,10 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "scancel",
-    .usage = "[OPTION]... [JOB[_TASK]]...",
+    .usage = "[OPTION]... [JOB[_TASK][.STEP]]...",
     .summary =
         "End jobs that wait or run: those that are named (17, 17_4, 17_[1-3]), or those that "
-        "all of the options select.",
+        "all of the options select; or steps that run (17.0).",
     OPTION_ROWS(rows),
 };
 
@@ -286,7 +285,7 @@ report(const struct slurm_client *client, const struct scancel_options *o,
         const bool is_denied = message == NULL || strstr(message, "cannot") != NULL;
 
         reason = is_denied ? "Access/permission denied" : message;
-        status = is_denied ? STATUS_DENIED : 1;
+        status = is_denied ? CANCEL_STATUS_DENIED : 1;
     }
     if (reason != NULL && !(o->quiet && status == 0))
         slurm_client_error(client, "Kill job error on job id %s: %s", job, reason);
@@ -519,9 +518,19 @@ cancel_filtered(struct slurm_client *client, const struct scancel_options *o, co
     return status;
 }
 
-/* The operands as one list; NULL: there are none. An operand may be a list itself. */
+static bool
+has_filters(const struct scancel_options *o)
+{
+    return !job_selection_is_empty(&o->selection) || o->nodes != NULL || o->qos != NULL
+           || o->reservation != NULL || o->wckey != NULL;
+}
+
+/* The jobs among the operands as one list; NULL: there are none. An operand may be a list itself.
+ * Steps are ended at once.
+ */
 static int
-read_operands(struct slurm_client *client, int n_operands, char **operands, const char **ret_ids)
+read_operands(struct slurm_client *client, const struct scancel_options *o, int n_operands,
+              char **operands, const char **ret_ids)
 {
     CLEANUP_STRBUF struct strbuf ids = STRBUF_INIT;
     int status = 0;
@@ -531,28 +540,21 @@ read_operands(struct slurm_client *client, int n_operands, char **operands, cons
         const char *word;
 
         while ((word = job_words_next(&rest, client->arena)) != NULL) {
-            if (job_words_is_step(word))
-                slurm_client_error(client, "Kill job error on job step id %s: %s", word,
-                                   step_cache_runs(client, word)
-                                       ? "a step is ended by its srun, which its job can kill"
-                                       : "Invalid job id specified");
-            else if (!job_words_is_job(word))
-                slurm_client_error(client, "Invalid job id %s", word);
-            if (!job_words_is_job(word))
-                status = 1;
-            else
+            if (job_words_is_job(word)) {
                 strbuf_printf(&ids, "%s%s", ids.length > 0 ? "," : "", word);
+            } else if (job_words_is_step(word)) {
+                const int ended = cancel_step(client, word, o->number, o->verbose,
+                                              !has_filters(o) && !o->interactive && !o->batch);
+
+                status = ended != 0 ? ended : status;
+            } else {
+                slurm_client_error(client, "Invalid job id %s", word);
+                status = 1;
+            }
         }
     }
     *ret_ids = ids.length > 0 ? arena_strdup(client->arena, ids.text) : NULL;
     return status;
-}
-
-static bool
-has_filters(const struct scancel_options *o)
-{
-    return !job_selection_is_empty(&o->selection) || o->nodes != NULL || o->qos != NULL
-           || o->reservation != NULL || o->wckey != NULL;
 }
 
 static int
@@ -570,7 +572,7 @@ scancel_run(struct slurm_client *client, int argc, char **argv)
     status = check_options(client, &o);
     if (status != 0)
         return status;
-    status = read_operands(client, argc - first, argv + first, &ids);
+    status = read_operands(client, &o, argc - first, argv + first, &ids);
     if (ids == NULL && argc > first)
         return status;
     if (ids == NULL && !has_filters(&o)) {

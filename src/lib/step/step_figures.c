@@ -42,7 +42,7 @@ step_figures_parse(const char *text, size_t length, struct step_figures *ret_fig
     return 0;
 }
 
-/* It has timed out if that happened on one node, and is over if it is on all. */
+/* It has timed out, or was cancelled, if that happened on one node, and is over if it is on all. */
 void
 step_figures_add(struct step_figures *sum, const struct step_figures *one)
 {
@@ -50,7 +50,8 @@ step_figures_add(struct step_figures *sum, const struct step_figures *one)
         *sum = *one;
         return;
     }
-    sum->flags = (sum->flags & one->flags) | ((sum->flags | one->flags) & STEP_FIGURES_TIMED_OUT);
+    sum->flags = (sum->flags & one->flags)
+                 | ((sum->flags | one->flags) & (STEP_FIGURES_TIMED_OUT | STEP_FIGURES_CANCELLED));
     sum->tasks += one->tasks;
     if (one->exit_code > sum->exit_code) {
         sum->exit_code = one->exit_code;

@@ -22,6 +22,7 @@ enum step_figures_flag {
     STEP_FIGURES_BEGAN = 1 << 0,     /* the tasks were started */
     STEP_FIGURES_OVER = 1 << 1,      /* all tasks have ended by themselves, or by krun */
     STEP_FIGURES_TIMED_OUT = 1 << 2, /* krun has ended them at the step's time limit */
+    STEP_FIGURES_CANCELLED = 1 << 3, /* by scancel */
 };
 
 /* Members may be added at the end; an older kiln-step leaves them 0. */

@@ -45,6 +45,14 @@
  *   agent -> kiln-pause  BEAT, EXIT: what comes from kalloc
  *   agent -> kalloc      END    EXIT was passed on
  *
+ * Of signals to a step from outside of it (scancel JOB.STEP), for the step manager:
+ *
+ *   scancel -> agent     CALL   the pod, the step's id and a signal, as text; 0: it is to end
+ *   agent -> scancel     ACCEPT it was passed on; WAIT: the step is being started; END: there
+ *                               is no such step; REFUSE: why not
+ *   agent -> krun        SIGNAL as the step manager; kiln-step passes on what its agent tells
+ *                               it; 0: the step is cancelled
+ *
  * Of sessions on a node (pam_kiln):
  *
  *   pam_kiln -> agent    ENTER  a uid, and " session" to have this process put into the cgroup
@@ -113,6 +121,7 @@ enum step_frame_type {
     STEP_FRAME_AWAIT,
     STEP_FRAME_PMIX,
     STEP_FRAME_ENTER,
+    STEP_FRAME_CALL,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 

@@ -15,6 +15,7 @@
 #include "cli/kctl/client/log_pods.h"
 #include "cli/krun/krun_nodes.h"
 #include "cli/krun/krun_place.h"
+#include "cli/krun/krun_signal.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
@@ -232,27 +233,52 @@ set_variables(const struct krun_nodes *nodes, struct arena *arena)
     }
 }
 
+/* The place is that of its agent, as text. */
+static int
+find_first_pod(struct kctl *kctl, const struct target_object *job, struct arena *arena,
+               const struct json **ret_pod, const char **ret_place, struct error *err)
+{
+    struct krun_place place;
+    const char *node;
+    int r = job->kind == &job_kind ? find_pod(kctl, job, arena, ret_pod, err)
+                                   : find_task(kctl, job, arena, ret_pod, err);
+
+    if (r < 0)
+        return r;
+    node = json_path_text(*ret_pod, "spec.nodeName");
+    if (node == NULL || json_path_text(*ret_pod, "metadata.uid") == NULL)
+        return error_set(err, -EBADMSG, "the pod of the job has no node");
+    r = find_place(kctl, node, arena, &place, err);
+    if (r == 0)
+        *ret_place = krun_place_format(arena, &place);
+    return r;
+}
+
+int
+job_steps_signal(struct kctl *kctl, const struct target_object *job, int64_t id, int signal_number,
+                 struct arena *arena, struct error *err)
+{
+    const struct json *pod = NULL;
+    const char *place;
+    int r = find_first_pod(kctl, job, arena, &pod, &place, err);
+
+    return r < 0 ? r
+                 : krun_signal_step(place, json_path_text(pod, "metadata.uid"), id, signal_number,
+                                    err);
+}
+
 int
 job_steps_enter(struct kctl *kctl, const struct target_object *job, struct arena *arena,
                 const char **ret_directory, struct error *err)
 {
     CLEANUP(krun_nodes_freep) struct krun_nodes *nodes = NULL;
     const struct json *pod = NULL;
-    const char *uid, *id, *text, *node;
-    struct krun_place place;
-    int r = job->kind == &job_kind ? find_pod(kctl, job, arena, &pod, err)
-                                   : find_task(kctl, job, arena, &pod, err);
+    const char *uid, *id, *text;
+    int r = find_first_pod(kctl, job, arena, &pod, &text, err);
 
     if (r < 0)
         return r;
     uid = json_path_text(pod, "metadata.uid");
-    node = json_path_text(pod, "spec.nodeName");
-    if (uid == NULL || node == NULL)
-        return error_set(err, -EBADMSG, "the pod of the job has no node");
-    r = find_place(kctl, node, arena, &place, err);
-    if (r < 0)
-        return r;
-    text = krun_place_format(arena, &place);
     r = krun_nodes_open(text, uid, false, &nodes, err);
     if (r < 0)
         return r;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_steps.h - lets krun start steps in a running job from outside of it
+/* job_steps.h - starts steps in a running job from outside of it, and signals them
  *
  * Thread: the main one.
  */
 #pragma once
+
+#include <stdint.h>
 
 struct arena;
 struct error;
@@ -20,3 +22,9 @@ struct target_object;
  */
 int job_steps_enter(struct kctl *kctl, const struct target_object *job, struct arena *arena,
                     const char **ret_directory, struct error *err);
+
+/* Sends a signal to all tasks of a running step; 0 cancels the step. Errors as above, and -ESRCH:
+ * no step of that id runs.
+ */
+int job_steps_signal(struct kctl *kctl, const struct target_object *job, int64_t id,
+                     int signal_number, struct arena *arena, struct error *err);

@@ -46,7 +46,8 @@ START_TEST(figures_of_nodes_are_added)
 {
     struct step_figures sum = {0};
     const struct step_figures first = {.version = 1,
-                                       .flags = STEP_FIGURES_BEGAN | STEP_FIGURES_OVER,
+                                       .flags = STEP_FIGURES_BEGAN | STEP_FIGURES_OVER
+                                                | STEP_FIGURES_CANCELLED,
                                        .tasks = 2,
                                        .exit_code = 3,
                                        .cpu_user_us = 10,
@@ -61,7 +62,8 @@ START_TEST(figures_of_nodes_are_added)
 
     step_figures_add(&sum, &first);
     step_figures_add(&sum, &second);
-    ck_assert_uint_eq(sum.flags, STEP_FIGURES_BEGAN | STEP_FIGURES_TIMED_OUT);
+    ck_assert_uint_eq(sum.flags,
+                      STEP_FIGURES_BEGAN | STEP_FIGURES_TIMED_OUT | STEP_FIGURES_CANCELLED);
     ck_assert_uint_eq(sum.tasks, 3);
     ck_assert_uint_eq(sum.exit_code, 137);
     ck_assert_uint_eq(sum.signal, 9);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_signal.c - signals to a running step from outside of it (CALL), for scancel
+ *
+ * Of a job of several nodes this is the step manager, whose connection krun keeps: krun sends
+ * the signal to all nodes. Else, and after a restart, the kiln-step of this node is told.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/steps/step_socket.h"
+#include "agent/steps/steps.h"
+#include "agent/steps/steps_state.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/step/step_channel.h"
+#include "lib/step/step_frames.h"
+
+#define SIGNAL_MOST 64
+
+struct signal_call {
+    char *pod; /* the text, which ends there */
+    int64_t id;
+    int number; /* 0: the step is to end */
+};
+
+static int
+parse_call(char *text, struct signal_call *c)
+{
+    char *id = strchr(text, ' '), *number, *end;
+    long n;
+
+    if (id == NULL)
+        return -EINVAL;
+    *id++ = '\0';
+    c->pod = text;
+    c->id = strtoll(id, &number, 10);
+    if (number == id || *number != ' ' || c->id < 0)
+        return -EINVAL;
+    n = strtol(number + 1, &end, 10);
+    if (end == number + 1 || *end != '\0' || n < 0 || n > SIGNAL_MOST)
+        return -EINVAL;
+    c->number = (int)n;
+    return 0;
+}
+
+static struct agent_step *
+find_step(struct list *steps, int64_t id)
+{
+    list_foreach(at, steps)
+    {
+        struct agent_step *e = container_of(at, struct agent_step, link);
+
+        if (e->id == id)
+            return e;
+    }
+    return NULL;
+}
+
+/* False: krun is stopped, and much was sent to it. */
+static bool
+tell_krun(const struct agent_step *held, int number)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    step_frame_add_number(&out, STEP_FRAME_SIGNAL, STEP_STDIN, STEP_ALL_TASKS, (uint32_t)number);
+    return step_channel_send(held->connection, out.text, out.length) == (ssize_t)out.length;
+}
+
+static bool
+ends_step(int number)
+{
+    return number == 0 || number == SIGTERM || number == SIGKILL;
+}
+
+/* The type of the answer. */
+static enum step_frame_type
+pass_on(struct step_job *job, const struct signal_call *c, const char **ret_words)
+{
+    struct agent_step *held = find_step(&job->held, c->id);
+    struct agent_step *running = find_step(&job->running, c->id);
+
+    *ret_words = "";
+    if (running != NULL && running->phase != STEP_RUNNING)
+        running = NULL; /* nothing of it but what the agent is about to kill */
+    if (held == NULL && running == NULL)
+        return STEP_FRAME_END;
+    if (held == NULL && !step_account_has_begun(running))
+        return STEP_FRAME_WAIT;
+    if (held != NULL && !tell_krun(held, c->number)) {
+        *ret_words = "the step's krun reads nothing";
+        return STEP_FRAME_REFUSE;
+    }
+    if (held == NULL)
+        step_end_signal(running, c->number);
+    if (held != NULL && ends_step(c->number))
+        held->is_cancelled = true;
+    if (running != NULL && ends_step(c->number))
+        running->is_cancelled = true;
+    return STEP_FRAME_ACCEPT;
+}
+
+static enum step_frame_type
+answer(struct steps *s, const struct step_asked *asked, const char **ret_words, struct error *err)
+{
+    CLEANUP_FREE char *text = xstrndup(asked->text, asked->length);
+    struct signal_call c;
+    const char *name;
+    struct step_job *job;
+
+    *ret_words = "this is not the request of a scancel of this release";
+    if (parse_call(text, &c) < 0)
+        return STEP_FRAME_REFUSE;
+    name = asked->peer.pod != NULL ? asked->peer.pod : c.pod;
+    *ret_words = err->text;
+    if (steps_check_caller(s, name, asked->peer.uid, err) < 0)
+        return STEP_FRAME_REFUSE;
+    *ret_words = "";
+    job = map_find(s->jobs, step_nodes_find_pod(s, name));
+    return job == NULL ? STEP_FRAME_END : pass_on(job, &c, ret_words);
+}
+
+void
+step_signal_take(struct steps *s, struct step_channel *connection, const struct step_asked *asked)
+{
+    struct error err = {0};
+    const char *words;
+    const enum step_frame_type type = answer(s, asked, &words, &err);
+
+    step_socket_answer(connection, type, words);
+    step_socket_close(connection);
+}
