@@ -262,6 +262,12 @@ t.expect("/dev/pts/[0-9]+")
 t.expect("status=6")
 print("exec")
 t.expect("ready> ")
+t.type("kctl exec $KILN_JOB_ID -- sh -c 'echo has begun; sleep 1000'; echo status=$?\n")
+t.expect("\nhas begun")
+t.type("\x03")
+t.expect("status=130")
+print("interrupted at once")
+t.expect("ready> ")
 t.type("exit 3\n")
 t.expect("job [0-9]+ is over")
 print("status", t.end())
@@ -274,6 +280,7 @@ chmod 755 "$home/shell"
 is "a shell of kalloc, with Ctrl-C, a terminal in the job, and the time limit" \
     "$(login python3 -u person.py 2>&1)" "interrupted
 exec
+interrupted at once
 status 3
 limit 129"
 

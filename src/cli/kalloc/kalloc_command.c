@@ -24,8 +24,8 @@ kalloc_command_remote(struct arena *arena, const char *directory, char **command
 {
     /* It takes no CPUs from the steps that are started in it. */
     static const char *const always[] = {
-        "krun",       "--overlap",    "--overcommit",    "--nodes=1",
-        "--ntasks=1", "--relative=0", "--cpu-bind=none", "--export=ALL",
+        "krun",         "--overlap",       "--overcommit", "--nodes=1",        "--ntasks=1",
+        "--relative=0", "--cpu-bind=none", "--export=ALL", "--disable-status",
     };
     const char **words;
     size_t n = 0, n_command = 0;

@@ -528,7 +528,10 @@ find_status(struct krun_step *k, int r, const struct error *err)
     if (r == -ECANCELED)
         return k->status;
     if (k->ends != NULL && r == -ECONNRESET)
-        complain(k, "the connection to StepId=%s was lost; its tasks are ended", k->id);
+        complain(k,
+                 "the connection to StepId=%s was lost, because the job has ended or its node is "
+                 "cut off; its tasks are ended",
+                 k->id);
     else
         complain(k, "%s", err->text);
     return status_of_error("SLURM_EXIT_ERROR");

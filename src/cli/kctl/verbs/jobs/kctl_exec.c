@@ -79,9 +79,9 @@ static const char *const *
 krun_words(const struct exec_options *o, const char *directory, int n, char **command,
            struct arena *arena)
 {
-    static const char *const always[] = {"krun",        "--overlap",  "--overcommit",
-                                         "--nodes=1",   "--ntasks=1", "--cpu-bind=none",
-                                         "--export=ALL"};
+    static const char *const always[] = {"krun",         "--overlap",       "--overcommit",
+                                         "--nodes=1",    "--ntasks=1",      "--cpu-bind=none",
+                                         "--export=ALL", "--disable-status"};
     const char **words = arena_new_array(arena, const char *, 16 + (size_t)n);
     size_t at = 0;
 
