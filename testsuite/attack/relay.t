@@ -218,6 +218,7 @@ flood half "${b#*:}" 3000 127.0.0.5
 ok "with 3,000 beginnings of requests others are served" version_from 127.0.0.1
 flood_end
 few() { [ "$(metric kiln_relay_connections)" -lt 20 ]; }
+# shellcheck disable=SC3045 # dash has it
 if [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge 12000 ]; then
     flood idle "${b#*:}" 4400 127.0.0.5
     is "each of 4,400 requests of one client is answered, of which no connection is closed" \
