@@ -18,11 +18,13 @@
 #include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/http/http_server.h"
+#include "lib/loop/fdwatch.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "lib/program/readiness.h"
 
-#define WAIT_MS 400
+#define WAIT_MS       400
+#define WAIT_AWAKE_MS 900 /* where the lead is announced */
 
 /* --- this controller as others reach it -------------------------------------------- */
 
@@ -94,12 +96,15 @@ standby_fini(struct standby *standby)
 
 /* --- waiting ------------------------------------------------------------------------- */
 
+/* A stop takes effect later, so a second one would end the next run of the loop. */
 static void
-stop_loop(void *arg)
+end_wait(void *arg)
 {
     struct standby *standby = arg;
 
-    loop_stop(standby->loop);
+    if (!standby->is_awake)
+        loop_stop(standby->loop);
+    standby->is_awake = true;
 }
 
 /* A port that is in use is not worth an end: this controller can still lead, and
@@ -177,11 +182,22 @@ leader_changed(const struct engine_leader *leader, void *context)
     name_leader(standby);
 }
 
+static void
+lead_may_be_free(int fd, unsigned ready, void *arg)
+{
+    (void)fd;
+    (void)ready;
+    end_wait(arg);
+}
+
 static bool
-wait_once(const struct error *why, void *context)
+wait_once(const struct error *why, int wakes, void *context)
 {
     struct standby *standby = context;
-    struct timer *timer = timer_new(standby->loop, stop_loop, standby);
+    struct timer *timer = timer_new(standby->loop, end_wait, standby);
+    struct fdwatch *watch =
+        wakes < 0 ? NULL
+                  : fdwatch_new(standby->loop, wakes, FDWATCH_READ, lead_may_be_free, standby);
 
     if (!standby->has_waited) {
         log_info("Waiting to lead: %s", why->text);
@@ -191,8 +207,10 @@ wait_once(const struct error *why, void *context)
     tell_relay(standby);
     readiness_ready();
     readiness_status("waiting to lead: %s", why->text);
-    timer_start(timer, WAIT_MS);
+    standby->is_awake = false;
+    timer_start(timer, wakes < 0 ? WAIT_MS : WAIT_AWAKE_MS);
     loop_run(standby->loop);
+    fdwatch_free(watch);
     timer_free(timer);
     return !*standby->is_stopping;
 }

@@ -21,6 +21,7 @@
 
 #define FIRST_PAUSE_MS 100
 #define MOST_PAUSE_MS  2000
+#define PAUSE_SHARE    12 /* of the time so far */
 #define SAY_US         INT64_C(1000000)
 
 /* The controller refuses after this time, and says why; it would wait longer. */
@@ -55,6 +56,16 @@ is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
 {
     return leaves_in_doubt(sync_call, r) || sync_call->code == 429 || sync_call->code == 503
            || (sync_call->code == 0 && (in_doubt || r == -ECONNREFUSED));
+}
+
+/* A controller that says "too many" is asked at doubled delays. */
+static int64_t
+next_pause_ms(const struct sync_call *sync_call, int64_t began)
+{
+    int64_t waited_ms = (clock_monotonic_us(&clock_system) - began) / 1000;
+
+    return backoff_share(waited_ms, sync_call->code == 429 ? 1 : PAUSE_SHARE, FIRST_PAUSE_MS,
+                         MOST_PAUSE_MS);
 }
 
 /* Called at most once, after a second without an answer that ends the attempts.
@@ -159,7 +170,6 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
 {
     const int64_t began = clock_monotonic_us(&clock_system);
     int64_t until = began + d->patience_ms * 1000;
-    int64_t pause_ms = FIRST_PAUSE_MS;
     char key[UUID_SIZE];
     bool in_doubt = false;
     struct submit_attempt attempt = {.submit = d};
@@ -168,6 +178,7 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
     for (;;) {
         CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
         int r = send_once(&attempt, key, &sync_call, err);
+        int64_t pause_ms = next_pause_ms(&sync_call, began);
 
         if (r == 0 && d->is_test && find_impossible(&sync_call) != NULL)
             return error_set(err, -ENODEV, "%.800s", find_impossible(&sync_call));
@@ -189,6 +200,5 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
             NULL);
-        pause_ms = backoff_next(pause_ms, FIRST_PAUSE_MS, MOST_PAUSE_MS);
     }
 }

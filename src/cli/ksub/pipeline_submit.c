@@ -32,6 +32,7 @@
 #define SAY_US         INT64_C(1000000)
 #define FIRST_PAUSE_MS 100
 #define MOST_PAUSE_MS  2000
+#define PAUSE_SHARE    12 /* of the time so far */
 
 struct pipeline_submit {
     const struct submission *common;
@@ -245,12 +246,11 @@ send(const struct pipeline_submit *p, const struct json *body, struct json **ret
 {
     CLEANUP(connection_closep) struct connection *connection = NULL;
     const int64_t began = clock_monotonic_us(&clock_system);
-    int64_t pause_ms = FIRST_PAUSE_MS;
     bool in_doubt = false, is_said = false;
     int r = connection_open(p->common->server, NULL, CONNECTION_OFTEN, &connection, err);
 
     while (r == 0) {
-        int64_t left_us;
+        int64_t left_us, pause_ms;
 
         *err = (struct error){0};
         r = inquiry_run(connection, HTTP_POST, TARGET, body, p->arena, ret_answer, err);
@@ -258,6 +258,8 @@ send(const struct pipeline_submit *p, const struct json *body, struct json **ret
             return 0;
         in_doubt = in_doubt || leaves_in_doubt(r);
         left_us = began + PATIENCE_US - clock_monotonic_us(&clock_system);
+        pause_ms = backoff_share((PATIENCE_US - left_us) / 1000, PAUSE_SHARE, FIRST_PAUSE_MS,
+                                 MOST_PAUSE_MS);
         if ((!leaves_in_doubt(r) && r != -EAGAIN && r != -ECONNREFUSED
              && !(in_doubt && *ret_answer == NULL))
             || left_us < pause_ms * 1000)
@@ -270,7 +272,6 @@ send(const struct pipeline_submit *p, const struct json *body, struct json **ret
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
             NULL);
-        pause_ms = backoff_next(pause_ms, FIRST_PAUSE_MS, MOST_PAUSE_MS);
         r = 0;
     }
     return r;

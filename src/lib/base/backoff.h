@@ -19,6 +19,17 @@ backoff_next(int64_t delay, int64_t first, int64_t most)
     return delay > most - delay ? most : 2 * delay;
 }
 
+/* The delay of somebody who has waited so long: a share of that time, so that the
+ * end of a long wait is noticed late only in proportion, and attempts grow rarer.
+ */
+static inline int64_t
+backoff_share(int64_t waited, int64_t share, int64_t first, int64_t most)
+{
+    int64_t delay = waited / share;
+
+    return delay < first ? first : delay > most ? most : delay;
+}
+
 /* The delay after so many attempts: 0 after none, `first` after one, whatever
  * `most` is.
  */

@@ -231,11 +231,12 @@ struct engine_leader {
 };
 
 /* Waits: called about once a second while another controller leads, or the database
- * is away: true to go on waiting. Leader: another one leads than before; NULL: nobody
+ * is away: true to go on waiting. It returns early when `wakes` can be read: the
+ * lead may be free; -1: nothing tells so. Leader: another one leads than before; NULL: nobody
  * knows how to reach it. May be NULL, as may `self`.
  */
 struct engine_waits {
-    bool (*waits)(const struct error *why, void *context);
+    bool (*waits)(const struct error *why, int wakes, void *context);
     void (*leader)(const struct engine_leader *leader, void *context);
     const struct engine_leader *self;
     void *context;

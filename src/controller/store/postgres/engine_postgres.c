@@ -424,7 +424,7 @@ bring_up(struct engine_postgres *e, const struct engine_waits *waits,
     int r;
 
     while (((r = take_lead(e, waits, ret_counters, &why)) == -EAGAIN || r == -ESTALE)
-           && waits != NULL && waits->waits(&why, waits->context)) {
+           && waits != NULL && waits->waits(&why, -1, waits->context)) {
         log_warning("Trying to lead again: %s", why.text);
         postgres_close(e->writer);
         e->writer = NULL;

@@ -16,7 +16,6 @@
 #include "lib/base/thread.h"
 
 #define BEAT_MS    2000
-#define ASK_MS     500
 #define STANDS_US  10000000
 #define SUCCEED_US 3000000 /* a successor that was named has so long */
 #define NOTE_EVERY 150     /* beats between two looks at the standbys */
@@ -197,6 +196,20 @@ note_refusal(struct engine_postgres *e, int r, const struct error *why)
     e->has_looked |= r == 0;
 }
 
+/* False if the wait is to end. A notification that came with the answer to the last
+ * question leaves nothing to read, so it is looked for first.
+ */
+static bool
+wait_once(struct engine_postgres *e, const struct engine_waits *waits, const struct error *why)
+{
+    if (waits == NULL)
+        return false;
+    if (e->writer != NULL && postgres_take_notices(e->writer))
+        return true;
+    return waits->waits(why, e->writer != NULL ? postgres_descriptor(e->writer) : -1,
+                        waits->context);
+}
+
 int
 engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits *waits,
                            struct error *err)
@@ -214,14 +227,10 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
         }
         if (r == 0)
             tell_leader(e, waits, &seen);
-        if (waits == NULL || !waits->waits(&why, waits->context)) {
+        if (!wait_once(e, waits, &why)) {
             r = why.code;
             break;
         }
-        if (e->writer != NULL)
-            postgres_await_notice(e->writer, ASK_MS);
-        else
-            engine_postgres_pause(e, ASK_MS);
     }
     lead_fini(&seen);
     e->leads = r > 0;

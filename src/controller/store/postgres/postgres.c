@@ -518,17 +518,23 @@ postgres_exec(struct postgres *p, const char *text, struct error *err)
     return gather(p, NULL, err);
 }
 
-void
-postgres_await_notice(struct postgres *p, int milliseconds)
+bool
+postgres_take_notices(struct postgres *p)
 {
-    struct pollfd fd = {.fd = PQsocket(p->db), .events = POLLIN};
+    bool has_come = PQconsumeInput(p->db) == 0;
     PGnotify *notice;
 
-    if ((notice = PQnotifies(p->db)) == NULL && poll(&fd, 1, milliseconds) > 0
-        && PQconsumeInput(p->db) != 0)
-        notice = PQnotifies(p->db);
-    for (; notice != NULL; notice = PQnotifies(p->db))
+    while ((notice = PQnotifies(p->db)) != NULL) {
+        has_come = true;
         PQfreemem(notice);
+    }
+    return has_come;
+}
+
+int
+postgres_descriptor(const struct postgres *p)
+{
+    return PQsocket(p->db);
 }
 
 int

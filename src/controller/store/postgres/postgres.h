@@ -76,8 +76,12 @@ int postgres_send(struct postgres *p, const char *name, const struct postgres_va
                   struct error *err);
 int postgres_sync(struct postgres *p, size_t *ret_failed, struct error *err);
 
-/* Waits so long, or until a notification of LISTEN comes, or the session ends. */
-void postgres_await_notice(struct postgres *p, int milliseconds);
+/* True if a notification of LISTEN has come, or the session has ended, since the
+ * last call. The descriptor can be read when there may be one; -1: the session has
+ * ended.
+ */
+bool postgres_take_notices(struct postgres *p);
+int postgres_descriptor(const struct postgres *p);
 
 /* Look into a result in binary form. Texts are followed by a NUL. */
 int64_t postgres_int64(const PGresult *result, int row, int column);

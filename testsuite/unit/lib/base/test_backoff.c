@@ -33,10 +33,20 @@ START_TEST(no_number_of_attempts_overflows)
 END_TEST
 
 /* As upstream's queue, which takes any maxPodBackoff. */
-START_TEST(a_first_delay_above_the_limit_is_kept_after_one_attempt)
+START_TEST(a_first_delay_above_the_limit_is_kept_after_one_attempt,
+           a_share_of_the_time_waited_lies_between_the_limits)
 {
     ck_assert_int_eq(backoff_after(1, 900, 700), 900);
     ck_assert_int_eq(backoff_after(2, 900, 700), 700);
+}
+END_TEST
+
+START_TEST(a_share_of_the_time_waited_lies_between_the_limits)
+{
+    ck_assert_int_eq(backoff_share(0, 12, 100, 2000), 100);
+    ck_assert_int_eq(backoff_share(1200, 12, 100, 2000), 100);
+    ck_assert_int_eq(backoff_share(12000, 12, 100, 2000), 1000);
+    ck_assert_int_eq(backoff_share(INT64_MAX, 1, 100, 2000), 2000);
 }
 END_TEST
 
