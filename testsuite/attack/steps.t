@@ -34,7 +34,7 @@ done
 socket=$cluster/n1/state/steps
 
 cat >"$cluster/call.py" <<'EOF'
-import json, resource, socket, struct, sys, time
+import json, os, resource, signal, socket, struct, subprocess, sys, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 path, what, pod = sys.argv[1:4]
 HELLO, ASK, GRANT, HOLD = 1, 13, 17, 22
@@ -71,6 +71,18 @@ def grant(number):
     text = {"stepID": number, "node": 0, "tasks": 1, "cpusPerTask": 1,
             "nodes": [{"name": "n1", "tasks": "0", "cpus": sys.argv[4]}]}
     return frame(GRANT, json.dumps(text).encode()) + frame(HELLO, request())
+if what == "reset":
+    # Kiln-step is stopped, and krun leaves without having read what it said.
+    s = call(frame(HELLO, request(arguments=["sleep", "60608"], overlaps=True)))
+    task = ""
+    while not task:
+        task = subprocess.run(["pgrep", "-u", str(os.getuid()), "-fx", "sleep 60608"],
+                              capture_output=True, text=True).stdout.strip()
+        time.sleep(0.05)
+    with open("/proc/%s/stat" % task) as f:
+        os.kill(int(f.read().rsplit(")", 1)[1].split()[1]), signal.SIGSTOP)
+    s.close()
+    sys.exit()
 if what == "asks":
     for i in range(200):
         s = call(frame(ASK, pod.encode()))
@@ -194,6 +206,14 @@ echo "# $(($(rss) - before)) KiB"
 ok "those who hold a job take no memory by frames that do not end" \
     [ $(($(rss) - before)) -lt 20000 ]
 kill "$caller"
+
+# --- a step that is stopped, and left --------------------------------------------------
+is_left() { ! pgrep -u kilntest1 -fx 'sleep 60608' >/dev/null; }
+before=$(ticks)
+call kilntest1 reset "$pod"
+ok "a step whose krun resets its connection and whose kiln-step is stopped ends" \
+    wait_for 20 is_left
+echo "# $(($(ticks) - before)) ticks"
 
 # --- a job whose process lies about its variables ------------------------------------
 cat >"$cluster/lie.py" <<'EOF'

@@ -4,8 +4,11 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/suite.h"
 
@@ -285,9 +288,68 @@ START_TEST(a_stopped_timer_does_not_fire)
 }
 END_TEST
 
+struct peer {
+    struct loop *loop;
+    struct fdwatch *watch;
+    unsigned ends, looks;
+};
+
+static void
+note_end(UNUSED int fd, unsigned ready, void *arg)
+{
+    struct peer *p = arg;
+
+    ck_assert_uint_eq(ready, FDWATCH_END);
+    p->ends++;
+    fdwatch_want(p->watch, 0);
+}
+
+static void
+stop_soon(void *arg)
+{
+    struct peer *p = arg;
+
+    p->looks++;
+    if (p->ends > 0 || p->looks == 500)
+        loop_stop(p->loop);
+}
+
+/* A peer that leaves something unread resets its connection: that is an error, too. */
+static void
+see_end(bool leaves_unread)
+{
+    struct peer p = {.loop = loop_new()};
+    struct timer *timer = timer_new(p.loop, stop_soon, &p);
+    int ends[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    p.watch = fdwatch_new(p.loop, ends[0], FDWATCH_END, note_end, &p);
+    ck_assert_int_eq(write(ends[1], "x", 1), 1); /* is not read, and no end */
+    if (leaves_unread)
+        ck_assert_int_eq(write(ends[0], "x", 1), 1);
+    timer_repeat(timer, 10);
+    ck_assert_uint_eq(p.ends, 0);
+    close(ends[1]);
+    loop_run(p.loop);
+
+    ck_assert_uint_eq(p.ends, 1);
+    fdwatch_free(p.watch);
+    timer_free(timer);
+    close(ends[0]);
+    loop_free(p.loop);
+}
+
+START_TEST(the_end_of_a_peer_is_seen_once_also_if_it_resets_the_connection)
+{
+    see_end(false);
+    see_end(true);
+}
+END_TEST
+
 SUITE("loop", posts_run_in_order_and_a_stop_lets_the_earlier_ones_run,
       what_is_deferred_runs_after_the_callback_under_way, timers_have_their_turn_among_many_posts,
       a_loop_that_is_freed_forgets_its_posts,
       posts_of_many_threads_all_arrive_each_threads_in_order,
       two_loops_in_two_threads_talk_by_posts, a_one_shot_timer_fires_once_and_not_early,
-      a_repeating_timer_goes_on_until_freed_in_its_own_callback, a_stopped_timer_does_not_fire)
+      a_repeating_timer_goes_on_until_freed_in_its_own_callback, a_stopped_timer_does_not_fire,
+      the_end_of_a_peer_is_seen_once_also_if_it_resets_the_connection)
