@@ -204,6 +204,8 @@ ok "... and its program gets that signal" wait_for 20 has_line '^usr1$'
 is "nobody else does" "$(as kilntest2 scancel "$steps.3" 2>&1; echo "$?")" \
     "scancel: error: Kill job error on job step id $steps.3: Access/permission denied
 210"
+like "nor copies files to its nodes" "$(as kilntest2 sbcast -j "$steps" /etc/passwd there 2>&1)" \
+    "^sbcast: error: Job $steps: .*kilntest1"
 is "nor with options that steps do not have" "$(as kilntest1 scancel -u kilntest1 "$steps.3" 2>&1)" \
     "scancel: error: Kill job error on job step id $steps.3: a step is ended by its name alone, without filters, --interactive and --batch"
 is "scancel ends a step" "$(as kilntest1 scancel "$steps.3" 2>&1; echo "$?")" 0

@@ -245,8 +245,15 @@ is "a name is missing" "$(says env SLURM_JOB_ID=1 sbcast source)" \
     '|Need two file names, have 1 names+Try "sbcast --help" for more information+|1'
 is "outside of a job" "$(says sbcast source other)" \
     "|sbcast: error: Need a job id to run this command.  Run from within a Slurm job+|1"
-like "another job" "$(says env SLURM_JOB_ID=1 sbcast -j 2 source other)" \
-    'copies into the job that sbcast is called in, 1, and not into 2.*\|1$'
+like "a job that is none" "$(says env SLURM_JOB_ID=1 sbcast -j 9999 source other)" \
+    '^\|sbcast: error: Job 9999: .*\|1$'
+wanted=$(submit)
+does_run() { [ "$(state "$wanted")" = Running ]; }
+wait_for 30 does_run
+into() { rm -f "$cluster/home/kilntest1/there"; [ "$(says sbcast -j "$wanted" source there)" = "||0" ]; }
+ok "another job" wait_for 20 into || note "$(cat "$cluster/err")"
+is "... gets the file" "$(cat "$cluster/home/kilntest1/there")" "$(cat "$cluster/home/kilntest1/source")"
+admin cancel "$wanted" >/dev/null
 for command in sattach sreport strigger sview; do
     like "$command says what to use instead" "$(says "$cluster/bin/kiln-slurm" "$command" x)" \
         "^\\|$command: error: Kiln has no .*\\|1\$"

@@ -245,7 +245,11 @@ cancelled() { on_n3 scancel "$id.0" 2>"$cluster/scancel" || ! cat "$cluster/scan
 for manager in "that started it" "that was started since"; do
     start_job
     ok "tasks run on all nodes" wait_for 30 run || note "$(cat "$home/out")"
-    if [ "$manager" != "that started it" ]; then
+    if [ "$manager" = "that started it" ]; then
+        echo text >"$home/source"
+        is "sbcast copies to the nodes of a job from outside of it" \
+            "$(on_n3 sbcast -f -j "$id" "$home/source" "$home/there" 2>&1; cat "$home/there")" text
+    else
         kill -KILL "$(pid_of n1)"
         netns_start n1 1 --topology "package:1 core:4 pu:1"
     fi

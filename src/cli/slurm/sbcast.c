@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbcast - copies a file to the nodes of the job that it is called in
+/* sbcast - copies a file to the nodes of a job
  *
- * On one node it is this process that copies. In a job of several nodes it runs a step with one
+ * In a job of one node it is this process that copies. For several nodes, and for another job, it runs a step with one
  * task on each, which is this program with --receive: its input is the file, and its output is a
  * line with the node and an error number.
  */
@@ -20,10 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/kctl/client/job_steps.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/resource.h"
 #include "cli/krun/krun.h"
 #include "cli/slurm/bcast_file.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -52,7 +56,7 @@ static const struct option_spec rows[] = {
     {.name = "fanout", .letter = 'F', .help = "no effect: each node has a connection of its own",
      TEXT("N", fanout)},
     {.name = "force", .letter = 'f', .help = "replace the file if it exists", FLAG(force)},
-    {.name = "jobid", .letter = 'j', .help = "must be the job that sbcast is called in",
+    {.name = "jobid", .letter = 'j', .help = "copy to the nodes of this running job of yours (default: the job around)",
      TEXT("JOB", job)},
     {.name = "preserve", .letter = 'p', .help = "keep the times and the mode of the file",
      FLAG(preserve)},
@@ -81,6 +85,8 @@ struct sbcast {
     const char *source;
     struct bcast_file file;
     int from;
+    bool is_elsewhere; /* the job is not the one around */
+    const char *job;
     const char *list; /* of the job's nodes; or NULL */
     const char **nodes;
     size_t n_nodes;
@@ -156,6 +162,7 @@ run_step(const struct sbcast *s, int out)
         "--export=ALL",
         "--ntasks-per-node=1",
         "--cpus-per-task=1",
+        "--chdir=/", /* here may be no folder there */
         "-N",
         nodes,
         "-n",
@@ -270,7 +277,7 @@ describe(const struct sbcast *s, const struct stat *st)
     fprintf(stderr, "sbcast: mtime    = %s", ctime_r(&st->st_mtim.tv_sec, text));
     fprintf(stderr, "sbcast: ctime    = %s", ctime_r(&st->st_ctim.tv_sec, text));
     fprintf(stderr, "sbcast: size     = %" PRId64 "\n", (int64_t)st->st_size);
-    fprintf(stderr, "sbcast: jobid      = %s\n", find_variable("SLURM_JOB_ID", "KILN_JOB_ID"));
+    fprintf(stderr, "sbcast: jobid      = %s\n", s->job);
     fprintf(stderr, "sbcast: node_list  = %s\n", s->list != NULL ? s->list : "localhost");
 }
 
@@ -310,32 +317,54 @@ open_source(struct sbcast *s, struct stat *st)
     return false;
 }
 
-/* The job and its nodes, from its environment. */
+/* Makes the environment that of the job. */
+static int
+enter_job(const struct sbcast *s, struct error *err)
+{
+    struct kctl *kctl = &s->client->kctl;
+    char *name = arena_strdup(s->client->arena, s->o.job);
+    struct target_object job;
+    const char *directory;
+    int r = kctl_open(kctl, err);
+
+    if (r < 0)
+        return r;
+    kctl->takes_tasks = strchr(name, '_') != NULL;
+    r = resource_parse_one(kctl, &job_kind, 1, &name, s->client->arena, &job, err);
+    kctl->takes_tasks = false;
+    return r < 0 ? r : job_steps_enter(kctl, &job, s->client->arena, &directory, err);
+}
+
+/* The job and its nodes. */
 static bool
 find_job(struct sbcast *s)
 {
-    const char *job = find_variable("SLURM_JOB_ID", "KILN_JOB_ID");
     struct error err = {0};
 
-    if (job == NULL) {
+    s->job = find_variable("SLURM_JOB_ID", "KILN_JOB_ID");
+    if (s->job == NULL && s->o.job == NULL) {
         slurm_client_error(s->client,
-                           "Need a job id to run this command.  Run from within a Slurm "
-                           "job%s",
-                           s->o.job != NULL ? ": Kiln copies into the job that sbcast is called in"
-                                            : "");
+                           "Need a job id to run this command.  Run from within a Slurm job");
         return false;
     }
-    if (s->o.job != NULL && strcmp(s->o.job, job) != 0) {
-        slurm_client_error(s->client,
-                           "Kiln copies into the job that sbcast is called in, %s, and not into %s",
-                           job, s->o.job);
+    s->is_elsewhere = s->o.job != NULL && (s->job == NULL || strcmp(s->o.job, s->job) != 0);
+    if (s->is_elsewhere && enter_job(s, &err) < 0) {
+        slurm_client_error(s->client, "Job %s: %s", s->o.job, err.text);
         return false;
     }
-    s->list = find_variable("SLURM_JOB_NODELIST", "KILN_JOB_NODELIST");
-    if (s->list == NULL
-        || hostlist_expand(s->client->arena, s->list, &s->nodes, &s->n_nodes, &err) < 0)
-        s->n_nodes = 1;
-    return true;
+    if (s->is_elsewhere) {
+        s->job = s->o.job;
+        s->list = getenv("KILN_JOB_NODELIST");
+    } else {
+        s->list = find_variable("SLURM_JOB_NODELIST", "KILN_JOB_NODELIST");
+    }
+    if (s->list != NULL
+        && hostlist_expand(s->client->arena, s->list, &s->nodes, &s->n_nodes, &err) == 0)
+        return true;
+    s->n_nodes = 1;
+    if (s->is_elsewhere)
+        slurm_client_error(s->client, "Job %s: its nodes are not known", s->o.job);
+    return !s->is_elsewhere;
 }
 
 static const char *
@@ -383,7 +412,7 @@ sbcast_run(struct slurm_client *client, int argc, char **argv)
         (void)signal(SIGALRM, give_up);
         alarm((unsigned)timeout_s);
     }
-    if (s.n_nodes > 1)
+    if (s.n_nodes > 1 || s.is_elsewhere)
         return send_to_all(&s);
     r = bcast_file_receive(&s.file, s.from, client->arena);
     return r < 0 ? report(&s, s.n_nodes == 1 && s.nodes != NULL ? s.nodes[0] : "localhost", -r) : 0;
