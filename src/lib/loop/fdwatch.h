@@ -12,7 +12,7 @@
 
 #define FDWATCH_READ  1u
 #define FDWATCH_WRITE 2u
-#define FDWATCH_END   4u /* the peer sends nothing more, or is gone */
+#define FDWATCH_END   4u /* the peer sends nothing more, or is gone; only alone */
 
 struct fdwatch;
 struct loop;
