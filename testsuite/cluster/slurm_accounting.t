@@ -171,6 +171,9 @@ like "... and with what they used" \
     "^$steps.0\\|[0-9]+[KM]\\|\\|00:00:00\\|00:00\\.[0-9]+\\|00:00\\.[0-9]+\\|\\|\$"
 is "the job knows the highest code of its steps" \
     "$(a -X -n -P -j "$steps" -o state,exitcode,derivedexitcode)" "RUNNING|0:0|1:0"
+is "... in JSON, too" \
+    "$(a --json -j "$steps" | jq -c '.jobs[].steps[] | [.step.id, .step.name, .state, .exit_code.return_code, .exit_code.signal.signal_id, .tasks.count]' | tr '\n' ' ')" \
+    '["batch","batch","RUNNING",0,null,1] ["extern","extern","RUNNING",0,null,1] [0,"four","COMPLETED",0,null,4] [1,"sh","CANCELLED",null,9,1] [2,"false","FAILED",1,null,2] [3,"long","RUNNING",0,null,1] '
 is "a step by its number" "$(a -n -P -j "$steps.1,$steps.batch" -o jobid | tr '\n' ' ')" \
     "$steps.batch $steps.1 "
 is "-X has none" "$(a -X -n -P -j "$steps" -o jobid)" "$steps"

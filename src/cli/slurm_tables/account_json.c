@@ -2,6 +2,7 @@
 #include "cli/slurm_tables/account_json.h"
 
 #include <grp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/slurm_tables/account_row.h"
@@ -89,38 +90,56 @@ set_times(const struct account_row *row, struct arena *arena, struct json *out)
     json_set_int(arena, time, "end", account_row_end_us(row) / SECOND_US);
     json_set_int(arena, time, "start", account_row_start_us(row) / SECOND_US);
     json_set_int(arena, time, "suspended", row->suspended_us / SECOND_US);
-    set_length(arena, time, "system", 0);
+    set_length(arena, time, "system", row->system_us >= 0 ? row->system_us : 0);
     set_length(arena, time, "total", row->cpu_us);
-    set_length(arena, time, "user", row->cpu_us);
+    set_length(arena, time, "user", row->user_us >= 0 ? row->user_us : row->cpu_us);
     return time;
 }
 
 static struct json *
-make_step(const struct account_row *job, const char *name, struct arena *arena)
+make_step(const struct account_row *row, struct arena *arena)
 {
-    const struct account_row row = account_row_step(job, name, arena);
     struct json *out = json_object(arena), *nodes = part(arena, out, "nodes");
     struct json *tres = part(arena, out, "tres"), *step = part(arena, out, "step");
     struct json *consumed = part(arena, tres, "consumed"), *max = json_array(arena);
     struct json *list = json_array(arena);
 
-    json_append(arena, list, json_string(arena, row.node));
+    json_append(arena, list, json_string(arena, row->node));
     json_set(arena, nodes, "list", list);
-    json_set_int(arena, nodes, "count", row.nodes);
-    json_set_string(arena, nodes, "range", row.node);
-    if (row.rss >= 0)
-        add_tres(arena, max, "mem", NULL, 2, row.rss);
+    json_set_int(arena, nodes, "count", row->nodes);
+    json_set_string(arena, nodes, "range", row->node);
+    if (row->rss >= 0)
+        add_tres(arena, max, "mem", NULL, 2, row->rss);
     json_set(arena, consumed, "max", max);
-    json_set(arena, tres, "allocated", list_tres(&row, arena));
-    (void)set_times(&row, arena, out);
-    set_exit_code(&row, arena, out);
-    json_set_int(arena, part(arena, out, "tasks"), "count", 1);
+    json_set(arena, tres, "allocated", list_tres(row, arena));
+    (void)set_times(row, arena, out);
+    set_exit_code(row, arena, out);
+    json_set_int(arena, part(arena, out, "tasks"), "count",
+                 row->tasks_count > 0 ? row->tasks_count : 1);
     json_set(arena, out, "kill_request_user", json_null(arena));
-    json_set_string(arena, out, "state", slurm_words_state(row.state, false));
-    json_set_int(arena, step, "job_id", row.id);
-    json_set_string(arena, step, "id", name);
-    json_set_string(arena, step, "name", name);
+    json_set_string(arena, out, "state", slurm_words_state(row->state, false));
+    json_set_int(arena, step, "job_id", row->id);
+    if (row->step[strspn(row->step, "0123456789")] == '\0')
+        json_set_int(arena, step, "id", atoll(row->step));
+    else
+        json_set_string(arena, step, "id", row->step);
+    json_set_string(arena, step, "name", row->name);
     return out;
+}
+
+static void
+add_part_of_job(const struct account_row *job, const char *name, struct json *steps,
+                struct arena *arena)
+{
+    const struct account_row row = account_row_step(job, name, arena);
+
+    json_append(arena, steps, make_step(&row, arena));
+}
+
+void
+account_json_add_step(struct json *job, const struct account_row *step, struct arena *arena)
+{
+    json_append(arena, json_get(job, "steps"), make_step(step, arena));
 }
 
 static void
@@ -205,8 +224,8 @@ account_json(const struct account_row *row, struct arena *arena)
     json_set_string(arena, state, "current", slurm_words_state(row->state, false));
     json_set_string(arena, state, "reason", account_row_waits(row) ? row->reason : "None");
     if (account_row_has_started(row)) {
-        json_append(arena, steps, make_step(row, "batch", arena));
-        json_append(arena, steps, make_step(row, "extern", arena));
+        add_part_of_job(row, "batch", steps, arena);
+        add_part_of_job(row, "extern", steps, arena);
     }
     json_set(arena, out, "steps", steps);
     tres = part(arena, out, "tres");

@@ -9,5 +9,6 @@ struct account_row;
 struct arena;
 struct json;
 
-/* With its steps, if it has started. */
+/* With its script, as a step, if it has started; add_step adds a numbered one. */
 struct json *account_json(const struct account_row *row, struct arena *arena);
+void account_json_add_step(struct json *job, const struct account_row *step, struct arena *arena);

@@ -485,26 +485,45 @@ add_job(struct sacct *s, const struct account_row *row, struct strbuf *out)
         add_numbered_steps(s, row, out);
 }
 
+struct sacct_tree {
+    struct sacct *s;
+    const struct account_rows *found;
+};
+
 static struct json *
 make_job(void *context, size_t i, struct arena *arena)
 {
-    const struct account_rows *found = context;
+    struct sacct_tree *t = context;
+    const struct account_row *row = &t->found->items[i];
+    struct json *job = account_json(row, arena);
+    const struct json *steps = NULL;
 
-    return account_json(&found->items[i], arena);
+    if (!t->s->o.has_no_steps && account_row_has_started(row))
+        steps = step_cache_find(&t->s->steps, t->s->client, row->id, false);
+    for (uint32_t k = 0; k < json_count(steps); k++) {
+        struct account_row step;
+
+        if (!is_of_row(json_at(steps, k), row))
+            continue;
+        step = account_row_of_step(row, json_at(steps, k), arena);
+        account_json_add_step(job, &step, arena);
+    }
+    return job;
 }
 
 static void
-print_tree(const struct sacct *s, struct account_rows *found)
+print_tree(struct sacct *s, const struct account_rows *found)
 {
     struct arena *arena = s->client->arena;
+    struct sacct_tree t = {.s = s, .found = found};
     struct json *jobs = json_array(arena);
 
     if (!s->o.is_yaml) {
-        slurm_json_print_rows("jobs", found->count, make_job, found);
+        slurm_json_print_rows("jobs", found->count, make_job, &t);
         return;
     }
     for (size_t i = 0; i < found->count; i++)
-        json_append(arena, jobs, account_json(&found->items[i], arena));
+        json_append(arena, jobs, make_job(&t, i, arena));
     slurm_json_print(arena, "jobs", jobs, s->o.is_yaml);
 }
 
