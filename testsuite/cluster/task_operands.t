@@ -45,6 +45,7 @@ extra() {
     get) echo "job $2" ;;
     wait) echo "--timeout 1s $2" ;;
     top) echo "jobs $2" ;;
+    exec) echo "$2 -- echo there" ;;
     history | efficiency) echo "$2" ;;
     *) echo "$2" ;;
     esac
@@ -69,11 +70,12 @@ asked() {
     [ -s "$cluster/said" ] || return 1
     [ $code -lt 125 ] || return 1 # 124: the time is up
     [ $code -eq 0 ] ||
-        grep -qE "kctl [a-z]+|'(cancel|hold|get)'|ksub|only its number|only the number|have not all ended|$a" \
+        grep -qE "kctl [a-z]+|'(cancel|hold|get)'|ksub|only its number|only the number|have not all ended|name of one object|$a" \
             "$cluster/said"
 }
 for verb in $taking; do
     case $verb in cancel | requeue) continue ;; esac # these end the tasks
+    case $verb in attach) continue ;; esac           # follows the output of a task that runs
     for tasks in "${a}_2" "${a}_[2-3]"; do
         asked "$verb" "$tasks" || sed "s/^/# $verb $tasks: /" "$cluster/said"
         ok "$verb $tasks: it answers or names another command" \
@@ -83,6 +85,10 @@ done
 
 # --- answers of some verbs ----------------------------------------------------
 
+like "kctl exec runs a program in a task" "$(user exec "${a}_2" -- echo there 2>&1)" '^there$'
+like "kctl attach shows the output of a task that has ended, and ends" \
+    "$(user attach "${a}_1" 2>&1)" '^here$'
+like "it follows one task only" "$(user attach "${a}_[2-3]" 2>&1 | head -1)" 'one task|kctl logs'
 user release "$a" "${a}_[1-9]" >"$cluster/said" 2>&1
 user get job "${a}_[1-4]" >"$cluster/said"
 like "kctl get shows tasks with and without pods" \
