@@ -195,6 +195,8 @@ second=$(last)
 kill -KILL "$(cat "$home/pid")"
 ok "... and is cancelled if its kalloc is killed" wait_for 20 is_state "$second" Cancelled
 wait "$kalloc" 2>/dev/null
+# Other users cannot read a checkout in a closed directory.
+install -m 644 "$top_srcdir/src/lib/step/step_frames.h" "$cluster/step_frames.h"
 cat >"$cluster/attack.py" <<'P'
 # HOLD and an end for the job of another user, by the socket that everybody may connect to.
 import re, socket, struct, sys
@@ -213,7 +215,7 @@ uid=$(root get pods -o json | jq -r --arg job "job-$id" '.items[] | select(.spec
     .metadata.labels["job-name"] == $job) | .metadata.uid')
 is "another user can neither hold nor end it, nor be told its end" \
     "$(as kilntest2 python3 "$cluster/attack.py" "$cluster/n1/state/steps" "$uid" \
-        "$(realpath "$top_srcdir")/src/lib/step/step_frames.h")" "HOLD REFUSE
+        "$cluster/step_frames.h")" "HOLD REFUSE
 AWAIT REFUSE"
 kill -KILL "$(cat "$home/pid.first")"
 ok "it ends if its kalloc is killed" wait_for 20 has_ended_as "$id" "Failed 137" ||
@@ -252,7 +254,7 @@ t = begin("-t", "5")
 t.type("hostname; krun hostname\n")
 t.expect("login\r\n(n[12])\r\n")
 t.expect("ready> ")
-t.type("krun --quit-on-interrupt sh -c 'echo has begun; sleep 1000'\n")
+t.type("krun --quit-on-interrupt ./sleeper\n")
 t.expect("\nhas begun")
 t.type("\x03")
 t.expect("ready> ")
@@ -262,7 +264,7 @@ t.expect("/dev/pts/[0-9]+")
 t.expect("status=6")
 print("exec")
 t.expect("ready> ")
-t.type("kctl exec $KILN_JOB_ID -- sh -c 'echo has begun; sleep 1000'; echo status=$?\n")
+t.type("kctl exec $KILN_JOB_ID -- ./sleeper; echo status=$?\n")
 t.expect("\nhas begun")
 t.type("\x03")
 t.expect("status=130")
@@ -276,7 +278,9 @@ t.expect("has ended: TimedOut")
 print("limit", t.end())
 P
 printf '#!/bin/sh\nexec bash --norc --noprofile\n' >"$home/shell"
-chmod 755 "$home/shell"
+# One process: a shell that forks at that moment handles Ctrl-C when its child has ended.
+printf '#!/usr/bin/perl\n$| = 1;\nprint "has begun\\n";\nsleep 1000;\n' >"$home/sleeper"
+chmod 755 "$home/shell" "$home/sleeper"
 is "a shell of kalloc, with Ctrl-C, a terminal in the job, and the time limit" \
     "$(login python3 -u person.py 2>&1)" "interrupted
 exec

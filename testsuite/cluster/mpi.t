@@ -244,7 +244,7 @@ abort 42
 direct 0
 gone 0
 much 1
-python 0"
+python 0" || note "left: $(cat "$home/pmix.left")"
 ranks_of_8="rank 0 of 8 on n1, sum 28, -
 rank 1 of 8 on n1, sum 28, -
 rank 2 of 8 on n1, sum 28, -
@@ -256,7 +256,10 @@ rank 7 of 8 on n3, sum 28, -
 the token is 8"
 is "the ranks of Open MPI find each other on three nodes" \
     "$(LC_ALL=C sort "$home/pmix.three")" "$ranks_of_8"
-is "... and on one" "$(LC_ALL=C sort "$home/pmix.one")" "$(echo "$ranks_of_8" | sed 's/ n[23],/ n1,/')"
+# Which node it is depends on where the CPUs of the step before are free again.
+is "... and on one" "$(LC_ALL=C sort "$home/pmix.one" | sed 's/ n[123],/ n?,/')" \
+    "$(echo "$ranks_of_8" | sed 's/ n[123],/ n?,/')"
+is "... which is one node" "$(grep -o ' n[123],' "$home/pmix.one" | sort -u | wc -l)" 1
 is "... and those of Python" "$(sort -u "$home/pmix.python")" 28
 like "a rank that ends before it speaks PMIx ends those that wait for it" \
     "$(cat "$home/pmix.unborn")" 'n1: tasks 0-2: Killed, because task 5 has ended'
