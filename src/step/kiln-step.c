@@ -346,7 +346,14 @@ step_start_tasks(struct step *s)
     if (!s->has_begun || s->has_started || step_pmix_is_starting(s))
         return;
     s->has_started = true;
-    if (s->ending.has_begun) /* before there was a task */
+    /* A node whose server of PMIx starts slowly may hear of the end before it has tasks.
+     * These have ended like the others: the step was there.
+     */
+    if (s->ending.is_of_other_node) {
+        step_tasks_end_unstarted(s);
+        return;
+    }
+    if (s->ending.has_begun)
         error_set(&err, -ECANCELED, "%s", step_ending_reason(s));
     else if (step_tasks_start(s, &err) == 0)
         return;

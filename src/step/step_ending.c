@@ -43,6 +43,8 @@ step_ending_receive(struct step *s, const struct step_frame *f)
 
     if (step_frame_number(f, &code) < 0)
         return -EBADMSG;
+    if (!s->ending.has_begun)
+        s->ending.is_of_other_node = true;
     step_ending_begin(s, f->task, code,
                       f->task == STEP_ALL_TASKS ? "the step has failed on another node"
                                                 : "has ended, and the others with it",

@@ -18,6 +18,7 @@ struct step_frame;
 
 struct step_ending {
     bool has_begun;
+    bool is_of_other_node; /* krun has passed it on */
     uint32_t code;
     char words[512];
 };

@@ -156,6 +156,7 @@ bool step_link_is_flushed(const struct step *s);
  * ends of processes; it returns false when no process of the step is left.
  */
 int step_tasks_start(struct step *s, struct error *err);
+void step_tasks_end_unstarted(struct step *s); /* killed before they ran */
 bool step_tasks_reap(struct step *s);
 void step_tasks_signal(struct step *s, uint32_t rank, int signal_number);
 void step_tasks_kill(void);

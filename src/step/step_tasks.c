@@ -214,6 +214,13 @@ fail_task(struct step *s, struct step_task *t, const char *what, int error_numbe
              });
 }
 
+void
+step_tasks_end_unstarted(struct step *s)
+{
+    for (unsigned i = 0; i < s->n_tasks; i++)
+        end_task(s, &s->tasks[i], &(struct step_exit){.signal = SIGKILL});
+}
+
 static const char *
 path_of(const struct step *s, const struct task_plan *p, const char *what)
 {
