@@ -177,6 +177,18 @@ step_channel_send(struct step_channel *c, const void *from, size_t length)
     return r < 0 && r != -EAGAIN ? r : (ssize_t)length;
 }
 
+/* Whether the other kernel has answered what was sent last. One whose process reads
+ * nothing may drop data for lack of memory, so that it is sent again and again; it
+ * acknowledges each time what it has had before.
+ */
+static bool
+is_answered(const struct tcp_info *info)
+{
+    return info->tcpi_probes == 0
+           && (info->tcpi_retransmits == 0
+               || info->tcpi_last_ack_recv <= info->tcpi_last_data_sent);
+}
+
 /* A connection on this machine ends with its peer. */
 int
 step_channel_look(struct step_channel *c, int64_t now_ms)
@@ -199,7 +211,7 @@ step_channel_look(struct step_channel *c, int64_t now_ms)
         c->look_ms = c->silent_ms = 0;
         return -1;
     }
-    if (info.tcpi_retransmits == 0 && info.tcpi_probes == 0)
+    if (is_answered(&info))
         c->silent_ms = 0;
     else if (c->silent_ms == 0)
         c->silent_ms = now_ms;
