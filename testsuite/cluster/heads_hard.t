@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two controllers with one replicated store (heads.t), and what is hard about it: both
 # start at once, their clocks are an hour apart, and a takeover meets a job of two nodes
-# that runs, a script of 4 MiB that is being submitted, and 1,000 watches.
+# that runs, a script of 4 MiB that is being submitted, and 1,000 watches. It runs with
+# `testsuite/run --long`, or by hand:
+#
+#   KILN_LONG=1 testsuite/one testsuite/cluster/heads_hard.t
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -10,6 +13,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/postgres.sh"
+[ -n "$KILN_LONG" ] || skip_all "takeovers in hard cases: testsuite/run --long"
 cluster_begin
 need munged kiln-controller kiln-agent ksub kctl jq curl python3
 cluster_user kilntest1 || skip_all "only root can make users"
