@@ -299,19 +299,6 @@ end_record(const struct agent_step *e, const struct step_figures *o, bool is_tol
     note(s, false);
 }
 
-static struct agent_step *
-find_step(struct list *steps, int64_t id)
-{
-    list_foreach(at, steps)
-    {
-        struct agent_step *e = container_of(at, struct agent_step, link);
-
-        if (e->id == id)
-            return e;
-    }
-    return NULL;
-}
-
 /* The cgroup has seen processes, too, that were not waited for. */
 static void
 add_cgroup_usage(const struct agent_step *e, struct step_figures *o)
@@ -325,7 +312,7 @@ add_cgroup_usage(const struct agent_step *e, struct step_figures *o)
 void
 step_account_end(struct agent_step *e)
 {
-    struct agent_step *held = find_step(&e->job->held, e->id);
+    struct agent_step *held = agent_step_find(&e->job->held, e->id);
     struct step_figures o;
     const bool is_told = read_figures(e, &o);
 
@@ -352,7 +339,7 @@ step_account_fail(const struct agent_step *e)
 void
 step_account_end_held(struct agent_step *e)
 {
-    if (!e->has_figures && find_step(&e->job->running, e->id) != NULL)
+    if (!e->has_figures && agent_step_find(&e->job->running, e->id) != NULL)
         return;
     e->figures.flags |= STEP_FIGURES_BEGAN | (e->is_cancelled ? STEP_FIGURES_CANCELLED : 0U);
     end_record(e, &e->figures, e->figures.version != 0);

@@ -49,19 +49,6 @@ parse_call(char *text, struct signal_call *c)
     return 0;
 }
 
-static struct agent_step *
-find_step(struct list *steps, int64_t id)
-{
-    list_foreach(at, steps)
-    {
-        struct agent_step *e = container_of(at, struct agent_step, link);
-
-        if (e->id == id)
-            return e;
-    }
-    return NULL;
-}
-
 /* False: krun is stopped, and much was sent to it. */
 static bool
 tell_krun(const struct agent_step *held, int number)
@@ -82,8 +69,8 @@ ends_step(int number)
 static enum step_frame_type
 pass_on(struct step_job *job, const struct signal_call *c, const char **ret_words)
 {
-    struct agent_step *held = find_step(&job->held, c->id);
-    struct agent_step *running = find_step(&job->running, c->id);
+    struct agent_step *held = agent_step_find(&job->held, c->id);
+    struct agent_step *running = agent_step_find(&job->running, c->id);
 
     *ret_words = "";
     if (running != NULL && running->phase != STEP_RUNNING)

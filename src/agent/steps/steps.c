@@ -62,6 +62,19 @@ steps_get_job(struct steps *s, const char *uid)
     return job;
 }
 
+struct agent_step *
+agent_step_find(struct list *steps, int64_t id)
+{
+    list_foreach(at, steps)
+    {
+        struct agent_step *e = container_of(at, struct agent_step, link);
+
+        if (e->id == id)
+            return e;
+    }
+    return NULL;
+}
+
 void
 agent_step_free(struct agent_step *e)
 {

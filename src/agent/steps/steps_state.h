@@ -122,6 +122,7 @@ struct agent_step {
 
 /* steps.c. Free takes the step out of its list. */
 void agent_step_free(struct agent_step *e);
+struct agent_step *agent_step_find(struct list *steps, int64_t id); /* or NULL */
 
 /* step_queue.c. Leave: out of the queue. Refuse frees it. Add tries the new one; try_all: after
  * a time in which none could start; try_first: when the first one has left, or CPUs of other

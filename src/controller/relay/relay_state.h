@@ -67,7 +67,7 @@ struct relay_connection {
     struct relay_stream up, down;
 };
 
-/* Where a leader listens. */
+/* The ports at which a leader listens. */
 struct relay_target {
     struct http_endpoints plain, tls;
     char key[65]; /* "": no leader is known */

@@ -246,7 +246,7 @@ add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
     strbuf_add_char(out, '\n');
 }
 
-/* Where the text of "  name    text" begins; 0 for other lines. */
+/* Returns where the text of "  name    text" begins, or 0 for other lines. */
 static size_t
 column_of_text(const char *line)
 {

@@ -7,27 +7,20 @@
 #include <stdio.h>
 
 #include "controller/store/postgres/engine_postgres.h"
+#include "controller/store/postgres/tables.h"
 #include "lib/base/error.h"
 
 static int
 make_table(struct postgres *p, struct error *err)
 {
-    PGresult *result = NULL;
-    int r = postgres_query(p, "SELECT (to_regclass('kiln.relay') IS NULL)::int::int8", NULL,
-                           &result, err);
-    bool is_missing = r == 0 && postgres_int64(result, 0, 0) != 0;
-
-    PQclear(result);
-    if (!is_missing)
-        return r;
-    return postgres_exec(p,
-                         "CREATE TABLE kiln.relay ("
-                         " id int8 PRIMARY KEY CHECK (id = 1),"
-                         " holder text NOT NULL,"
-                         " address text NOT NULL,"
-                         " tls_address text NOT NULL,"
-                         " key text NOT NULL)",
-                         err);
+    return tables_add(p, "kiln.relay",
+                      "("
+                      " id int8 PRIMARY KEY CHECK (id = 1),"
+                      " holder text NOT NULL,"
+                      " address text NOT NULL,"
+                      " tls_address text NOT NULL,"
+                      " key text NOT NULL)",
+                      err);
 }
 
 int

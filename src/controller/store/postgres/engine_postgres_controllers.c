@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "controller/store/postgres/engine_postgres.h"
+#include "controller/store/postgres/tables.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -57,28 +58,20 @@ engine_postgres_forget_controllers(struct engine_postgres *e)
 static int
 make_table(struct postgres *p, struct error *err)
 {
-    PGresult *result = NULL;
-    int r = postgres_query(p, "SELECT (to_regclass('kiln.controllers') IS NULL)::int::int8", NULL,
-                           &result, err);
-    bool is_missing = r == 0 && postgres_int64(result, 0, 0) != 0;
-
-    PQclear(result);
-    if (!is_missing)
-        return r;
-    return postgres_exec(p,
-                         "CREATE TABLE kiln.controllers ("
-                         " name text NOT NULL,"
-                         " directory text NOT NULL,"
-                         " holder text NOT NULL,"
-                         " place text NOT NULL,"
-                         " address text NOT NULL,"
-                         " release text NOT NULL,"
-                         " leads int8 NOT NULL,"
-                         " revision int8 NOT NULL,"
-                         " since timestamptz NOT NULL,"
-                         " seen timestamptz NOT NULL,"
-                         " PRIMARY KEY (name, directory)) WITH (fillfactor = 20)",
-                         err);
+    return tables_add(p, "kiln.controllers",
+                      "("
+                      " name text NOT NULL,"
+                      " directory text NOT NULL,"
+                      " holder text NOT NULL,"
+                      " place text NOT NULL,"
+                      " address text NOT NULL,"
+                      " release text NOT NULL,"
+                      " leads int8 NOT NULL,"
+                      " revision int8 NOT NULL,"
+                      " since timestamptz NOT NULL,"
+                      " seen timestamptz NOT NULL,"
+                      " PRIMARY KEY (name, directory)) WITH (fillfactor = 20)",
+                      err);
 }
 
 static int

@@ -5,6 +5,7 @@
 
 #include "controller/store/engine/schema_version.h"
 #include "controller/store/postgres/postgres.h"
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/version/version.h"
 
@@ -152,4 +153,17 @@ tables_upgrade(struct postgres *p, struct error *err)
                        err);
     postgres_values_fini(&v);
     return r;
+}
+
+int
+tables_add(struct postgres *p, const char *name, const char *columns, struct error *err)
+{
+    CLEANUP_FREE char *ask = xasprintf("SELECT (to_regclass('%s') IS NULL)::int::int8", name);
+    CLEANUP_FREE char *make = xasprintf("CREATE TABLE %s %s", name, columns);
+    PGresult *result = NULL;
+    int r = postgres_query(p, ask, NULL, &result, err);
+    bool is_missing = r == 0 && postgres_int64(result, 0, 0) != 0;
+
+    PQclear(result);
+    return is_missing ? postgres_exec(p, make, err) : r;
 }

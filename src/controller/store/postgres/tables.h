@@ -24,3 +24,8 @@ int tables_check(struct postgres *p, struct error *err);
 
 /* Notes the version of this program. */
 int tables_upgrade(struct postgres *p, struct error *err);
+
+/* Adds a table that earlier releases do not have, if it is not there; columns: "(a int8, ...)",
+ * and what may follow.
+ */
+int tables_add(struct postgres *p, const char *name, const char *columns, struct error *err);
