@@ -240,7 +240,8 @@ wait_for 20 is_in_state "$run" "CANCELLED by 1001"
 is "who cancelled it" "$(a -P -n -j "$run" -o jobid,state,exitcode | head -n 2)" \
     "$run|CANCELLED by 1001|0:0
 $run.batch|CANCELLED|0:15"
-is_ended() { [ "$(a -X -P -n -j "${array}_5" -o state)" = "CANCELLED by 0" ]; }
+# The task itself may say so a moment before history has its row.
+is_ended() { [ "$(a -X -P -n -j "${array}_5" -o jobid,state)" = "${array}_[5]|CANCELLED by 0" ]; }
 wait_for 20 is_ended
 is "who cancelled one that ran" "$(a -X -P -n -j "${array}_3" -o state,exitcode)" "CANCELLED by 0|0:0"
 is "tasks that never started" "$(a -X -P -n -j "${array}_5" -o jobid,state,start,elapsed |
