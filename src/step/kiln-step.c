@@ -41,6 +41,7 @@
  * holds its pipe.
  */
 #define GIVE_UP_MS    2000
+#define RECEIVED_MS   100 /* at most, between two looks at what krun's kernel has */
 
 static int64_t
 now_ms(void)
@@ -393,14 +394,25 @@ look_at_link(struct step *s, int wait_ms)
 }
 
 static void
+take_events(struct step *s, int wait_ms)
+{
+    struct epoll_event events[EVENTS];
+    const int n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms);
+
+    for (int i = 0; i < n; i++) {
+        struct step_watch *w = events[i].data.ptr;
+
+        w->ready(s, w, events[i].events);
+    }
+}
+
+static void
 run_step(struct step *s)
 {
     while (!s->link.is_lost && !s->is_refused && !(s->has_ended && step_link_is_flushed(s))) {
-        struct epoll_event events[EVENTS];
         int wait_ms = look_at_link(s, finish(s));
         const int turn_ms = step_terminal_turn(s, now_ms());
         const int kill_ms = kill_cancelled(s);
-        int n;
 
         if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
             break;
@@ -408,13 +420,23 @@ run_step(struct step *s)
             wait_ms = turn_ms;
         if (kill_ms >= 0 && (wait_ms < 0 || kill_ms < wait_ms))
             wait_ms = kill_ms;
-        n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms);
-        for (int i = 0; i < n; i++) {
-            struct step_watch *w = events[i].data.ptr;
-
-            w->ready(s, w, events[i].events);
-        }
+        take_events(s, wait_ms);
         step_output_pump(s);
+    }
+}
+
+/* Krun gives credit for what it reads. A kernel that has no process for that answers with a
+ * reset, and forgets what krun's kernel has not had: all of the last output, if krun was
+ * stopped. There is no event for that, so it is looked at.
+ */
+static void
+wait_until_received(struct step *s)
+{
+    int wait_ms = 1;
+
+    while (!s->link.is_lost && !step_channel_is_received(&s->link.channel)) {
+        take_events(s, look_at_link(s, wait_ms));
+        wait_ms = wait_ms < RECEIVED_MS ? 2 * wait_ms : RECEIVED_MS;
     }
 }
 
@@ -457,6 +479,7 @@ main(int argc, char **argv)
 {
     struct step *s;
     struct error err = {0};
+    bool is_well;
     int pmix_program;
     int r;
 
@@ -479,5 +502,8 @@ main(int argc, char **argv)
         run_step(s);
     step_terminal_hang_up(s);
     kill_rest(s);
-    return r < 0 || s->is_refused || s->link.is_lost ? EXIT_FAILURE : EXIT_SUCCESS;
+    is_well = r == 0 && !s->is_refused && !s->link.is_lost;
+    if (is_well)
+        wait_until_received(s);
+    return is_well ? EXIT_SUCCESS : EXIT_FAILURE;
 }

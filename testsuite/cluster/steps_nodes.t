@@ -38,12 +38,25 @@ cat >"$home/stopped.sh" <<'S'
 krun -N 1 -n 1 -w n2 sh -c 'touch ready; while [ ! -e go ]; do sleep 0.1; done
     head -c 8000000 /dev/zero; head -c 3000000 /dev/zero >&2' >bytes 2>errors &
 while [ ! -e ready ]; do sleep 0.1; done
-kill -STOP $!
+kill -STOP $!; stopped=$!
 touch go
+(
+    krun --overlap -N 1 -n 1 -w n2 sh -c 'touch ready.2; while [ ! -e go.2 ]; do sleep 0.1; done
+        head -c 250000 /dev/zero; head -c 250000 /dev/zero >&2; touch over' >bytes.2 2>errors.2 &
+    while [ ! -e ready.2 ]; do sleep 0.1; done
+    kill -STOP $!
+    touch go.2
+    while [ ! -e over ]; do sleep 0.1; done
+    sleep 3
+    kill -CONT $!
+    wait $!
+    echo "$? $(wc -c <bytes.2) $(wc -c <errors.2)" >short.out
+) &
 sleep 36
-kill -CONT $!
-wait $!
+kill -CONT "$stopped"
+wait "$stopped"
 echo "$? $(wc -c <bytes) $(wc -c <errors)"
+wait
 S
 as kilntest1 ksub -D "$home" --wait --quiet "$home/stopped.sh" &
 stopped=$!
@@ -205,6 +218,8 @@ is "two kruns that each want all CPUs of two nodes both get them, $pairs times" 
 wait "$stopped"
 is "a krun that was stopped for 36 s, as by Ctrl-Z, goes on with its step and loses no byte" \
     "$(cat "$home/stopped.out")" "0 8000000 3000000"
+is "... and so does one whose step ended meanwhile, when it had read nothing" \
+    "$(cat "$home/short.out")" "0 250000 250000"
 
 # tasks: how many processes of steps of these nodes there are: kiln-steps, and tasks in the
 # user's home.

@@ -63,8 +63,14 @@ open_library(const char *path, struct nvml_functions *f)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-    if (library == NULL)
+    if (library == NULL) {
+        /* A thread keeps the text of its last error; one that is detached may end with its
+         * process before it gives that back. Read twice, it is freed.
+         */
+        while (dlerror() != NULL)
+            ;
         return NULL;
+    }
     if (find(library, "nvmlInit_v2", &f->init) && find(library, "nvmlShutdown", &f->shutdown)
         && find(library, "nvmlDeviceGetCount_v2", &f->count)
         && find(library, "nvmlDeviceGetHandleByIndex_v2", &f->handle)

@@ -195,7 +195,7 @@ step_channel_look(struct step_channel *c, int64_t now_ms)
 {
     struct tcp_info info;
     socklen_t length = sizeof(info);
-    int queued = 0; /* bytes that were not acknowledged, also those not sent yet */
+    bool is_received;
 
     if (!c->has_sent || c->out_keys == NULL)
         return -1;
@@ -204,9 +204,8 @@ step_channel_look(struct step_channel *c, int64_t now_ms)
     if (now_ms < c->look_ms)
         return (int)(c->look_ms - now_ms);
     c->look_ms = now_ms + STEP_LOOK_MS;
-    if (ioctl(c->fd, SIOCOUTQ, &queued) < 0
-        || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0
-        || (queued == 0 && step_channel_is_flushed(c))) {
+    is_received = step_channel_is_received(c);
+    if (is_received || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) {
         c->has_sent = false;
         c->look_ms = c->silent_ms = 0;
         return -1;
@@ -222,6 +221,16 @@ bool
 step_channel_is_flushed(const struct step_channel *c)
 {
     return c->sent == c->out.length;
+}
+
+/* What was sent to a process of this machine is the other socket's at once. */
+bool
+step_channel_is_received(const struct step_channel *c)
+{
+    int queued = 0; /* bytes that were not acknowledged, also those not sent yet */
+
+    return c->out_keys == NULL
+           || (step_channel_is_flushed(c) && (ioctl(c->fd, SIOCOUTQ, &queued) < 0 || queued == 0));
 }
 
 bool

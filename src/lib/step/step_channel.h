@@ -61,8 +61,10 @@ int step_channel_flush(struct step_channel *c);
  */
 int step_channel_look(struct step_channel *c, int64_t now_ms);
 
-/* Look: whether everything that was taken has left, and whether more can be received
- * although the socket may have nothing.
+/* Look: whether everything that was taken has left; whether the other kernel has it, so that
+ * nothing is lost when this one gets bytes for a process that has ended; and whether more can
+ * be received although the socket may have nothing.
  */
 bool step_channel_is_flushed(const struct step_channel *c);
+bool step_channel_is_received(const struct step_channel *c);
 bool step_channel_has_bytes(const struct step_channel *c);
