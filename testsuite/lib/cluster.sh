@@ -44,7 +44,8 @@ cluster_begin() {
     done
     PATH=$cluster/bin:$PATH:/usr/sbin:/sbin
     KILN_CONFIG=$cluster/etc/client.yaml
-    export PATH KILN_CONFIG
+    KILN_ABORT_ON_FAULT=1
+    export PATH KILN_CONFIG KILN_ABORT_ON_FAULT
     unset COLUMNS # kctl cuts its tables to it
     cluster_clients
 }

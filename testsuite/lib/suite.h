@@ -118,6 +118,7 @@ suite_main(const char *name, const TTest *const *tests, size_t count)
     int failed;
 
     unsetenv("CK_TAP_LOG_FILE_NAME");
+    setenv("KILN_ABORT_ON_FAULT", "1", 1);
     suite_skips =
         mmap(NULL, sizeof(*suite_skips), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (suite_skips == MAP_FAILED)

@@ -241,11 +241,13 @@ placement_watch_begin(struct pod_run *s)
 {
     int64_t every_ms = s->s.agent->observe_ms;
 
-    if (s->resumed)
+    if (s->found == FOUND_RUNNING)
         pod_run_recheck(s);
     if (every_ms <= 0)
         return;
-    timer_start(s->observe_timer, s->resumed ? 0 : every_ms < FIRST_MS ? every_ms : FIRST_MS);
+    timer_start(s->observe_timer, s->found == FOUND_RUNNING ? 0
+                                  : every_ms < FIRST_MS     ? every_ms
+                                                            : FIRST_MS);
 }
 
 /* ---- Lost resources ---- */

@@ -127,7 +127,7 @@ announce_hook_failure(const struct pod_run *s, const char *words)
         xasprintf("pod %s/%s: %s", s->pod->meta->namespace, s->pod->meta->name, words);
 
     log_warning("%s", what);
-    if (g->hook_failed != NULL && !s->ended_before)
+    if (g->hook_failed != NULL && s->found != FOUND_ENDED)
         g->hook_failed(what, g->hook_context);
 }
 
@@ -192,7 +192,7 @@ check_start(struct pod_run *s)
     }
     if (!exit_record_is_nodes_fault(e))
         return;
-    if (s->ended_before) {
+    if (s->found == FOUND_ENDED) {
         pod_run_set_end(s, "StartError", e->message);
         s->is_disruption = true;
     } else
@@ -241,7 +241,7 @@ may_reuse_cgroup(const struct pod_run *s, bool had_trouble)
     const struct exit_record *e = s->exit_record;
 
     return !had_trouble && e != NULL && e->failed_step == NULL && e->signal == 0
-           && !e->has_left_behind && !s->ended_before && !s->resumed && g->prolog == NULL
+           && !e->has_left_behind && s->found == FOUND_NOTHING && g->prolog == NULL
            && g->epilog == NULL && !ran_as_root(pod_of(s->pod)) && !is_written_late(s);
 }
 
@@ -295,7 +295,7 @@ clean_done(void *arg)
         timer_start(s->clean_timer, AGAIN_MS);
         return;
     }
-    if (s->is_unkillable)
+    if (s->kill_state == POD_RUN_UNKILLABLE)
         log_info("pod '%s/%s': all of its processes are gone", s->pod->meta->namespace,
                  s->pod->meta->name);
     let_go_of_cgroup(s, may_reuse_cgroup(s, had_trouble));
@@ -315,16 +315,13 @@ clean_done(void *arg)
     } else if (s->exit_record != NULL && s->exit_record->was_shut_down && s->end_reason == NULL) {
         pod_run_set_end(s, "NodeShutdown", "it was ended because its node was being shut down");
         s->is_disruption = true;
-    } else if ((s->deadline_exceeded || (s->exit_record != NULL && s->exit_record->was_late))
+    } else if ((s->exceeded_at_us != 0 || (s->exit_record != NULL && s->exit_record->was_late))
                && s->end_reason == NULL) {
         pod_run_set_end(s, "DeadlineExceeded",
                         "Pod was active on the node longer than the specified "
                         "deadline");
     }
-    if (s->is_silent)
-        pod_run_finish_silently(s);
-    else
-        pod_run_finish(s);
+    pod_run_finish(s);
 }
 
 /* The pod of an array's task is deleted soon after its end, but its output file
@@ -367,7 +364,7 @@ pod_cleanup_begin(struct pod_run *s)
     find_output(c, s->pod);
     if (!ran_as_root(pod_of(s->pod)))
         c->owner = (uid_t)*pod_of(s->pod)->spec.security_context->run_as_user;
-    c->frees_held = s->killed_at_us != 0;
+    c->frees_held = s->kill_state != POD_RUN_NOT_KILLED;
     c->read_ending = s->exit_record == NULL;
     s->busy++;
     workers_submit(s->s.agent->workers, s->s.agent->loop, clean_work, clean_done, c);

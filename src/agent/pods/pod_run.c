@@ -11,7 +11,6 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
-#include "agent/pods/shared_pool.h"
 #include "agent/shepherd/files/exit_record.h"
 #include "agent/shepherd/files/live_record.h"
 #include "lib/api/object/object.h"
@@ -27,37 +26,6 @@
 #include "lib/loop/timer.h"
 
 #define HOLD_MS 1000
-
-/* ---- Phases ---- */
-
-static const bool may_move[POD_RUN_DONE + 1][POD_RUN_DONE + 1] = {
-    [POD_RUN_ARRIVED] = {[POD_RUN_PREPARING] = true,
-                         [POD_RUN_LAUNCHED] = true,
-                         [POD_RUN_ENDED] = true,
-                         [POD_RUN_DONE] = true},
-    [POD_RUN_PREPARING] =
-        {[POD_RUN_LAUNCHED] = true, [POD_RUN_ENDED] = true, [POD_RUN_DONE] = true},
-    [POD_RUN_LAUNCHED] = {[POD_RUN_RUNNING] = true, [POD_RUN_ENDED] = true},
-    [POD_RUN_RUNNING] = {[POD_RUN_ENDED] = true},
-    [POD_RUN_ENDED] = {[POD_RUN_DONE] = true},
-};
-
-void
-pod_run_set_phase(struct pod_run *s, enum pod_run_phase to)
-{
-    if (!may_move[s->phase][to])
-        abort();
-    if (s->phase == POD_RUN_LAUNCHED)
-        --*s->s.n_launched;
-    s->phase = to;
-    if (s->phase == POD_RUN_LAUNCHED)
-        ++*s->s.n_launched;
-    if (s->s.shared_pool != NULL
-        && (to == POD_RUN_PREPARING || to == POD_RUN_LAUNCHED || to == POD_RUN_DONE))
-        shared_pool_update(s->s.shared_pool);
-    if (to == POD_RUN_DONE && s->s.holding_changed != NULL)
-        s->s.holding_changed(s, s->s.context);
-}
 
 /* ---- Life ---- */
 
@@ -130,7 +98,8 @@ pod_run_check_over(struct pod_run *s)
 
     if (s->phase != POD_RUN_DONE || s->busy > 0)
         return;
-    if (s->forgotten || (s->reported == REPORT_END && !deleted)) {
+    if (s->api_state == POD_RUN_FORGOTTEN
+        || (!deleted && (s->api_state == POD_RUN_GIVEN_UP || s->reported == REPORT_END))) {
         status_report_note_end(s);
         s->s.over(s, s->s.context);
     }
@@ -156,7 +125,8 @@ clean_first(struct pod_run *s, bool is_silent)
 {
     if (s->phase > POD_RUN_PREPARING || !pod_host_has_run_dir(s->s.agent, s->uid))
         return false;
-    s->is_silent = is_silent;
+    if (is_silent)
+        s->wanted = s->reported = REPORT_END;
     if (s->cgroup == NULL)
         s->cgroup = pod_host_find_cgroup(s->s.agent, s->uid);
     pod_run_set_phase(s, POD_RUN_ENDED);
@@ -180,7 +150,7 @@ pod_run_finish_silently(struct pod_run *s)
 void
 pod_run_finish(struct pod_run *s)
 {
-    if (s->given_up) {
+    if (s->api_state == POD_RUN_GIVEN_UP) {
         pod_run_finish_silently(s);
         return;
     }
@@ -220,7 +190,6 @@ pod_run_record(const struct pod_run *s, enum recorded_event_kind kind, const cha
 void
 pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
 {
-    s->waits = false;
     pod_run_set_end(s, reason, message);
     /* The scheduler's wrong placement is not the job's fault. */
     s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0 || strcmp(reason, BROKEN_OVERLAP) == 0
@@ -262,9 +231,10 @@ start(struct pod_run *s)
         return;
     }
     /* refused after a pause, so that retries do not spin */
-    if (is_node_broken(s))
+    if (is_node_broken(s)) {
+        pod_run_set_phase(s, POD_RUN_HELD);
         timer_start(s->hold_timer, HOLD_MS);
-    else
+    } else
         pod_start_begin(s);
 }
 
@@ -274,9 +244,9 @@ end_hold(void *context)
 {
     struct pod_run *s = context;
 
-    if (s->phase != POD_RUN_ARRIVED)
+    if (s->phase != POD_RUN_HELD)
         return;
-    if (s->pod->meta->deleted_at_us != 0 || s->forgotten || s->given_up)
+    if (pod_run_is_unwanted(s))
         pod_run_finish_silently(s);
     else if (is_node_broken(s))
         pod_run_refuse(s, REFUSED_BROKEN, s->s.agent->broken(s->s.agent->start_context));
@@ -346,7 +316,6 @@ pod_run_resume(struct pod_run *s)
     const struct agent_context *g = s->s.agent;
     enum pod_boot boot;
 
-    s->waits = false;
     if (!pod_host_exists(g, s->uid) && !was_started(s->pod)) {
         start(s);
         return;
@@ -356,7 +325,7 @@ pod_run_resume(struct pod_run *s)
     pod_host_read_gpu_use(g, s->uid, &s->gpu_use);
     s->cgroup = pod_host_find_cgroup(g, s->uid);
     if (s->exit_record != NULL) {
-        s->ended_before = true;
+        s->found = FOUND_ENDED;
         pod_run_set_phase(s, POD_RUN_ENDED);
         pod_cleanup_begin(s);
         return;
@@ -367,7 +336,7 @@ pod_run_resume(struct pod_run *s)
     if (s->pidfd >= 0) {
         log_info("pod '%s/%s' still runs, supervising it again", s->pod->meta->namespace,
                  s->pod->meta->name);
-        s->resumed = true;
+        s->found = FOUND_RUNNING;
         pod_run_set_phase(s, POD_RUN_LAUNCHED);
         shepherd_watch_begin(s);
     } else if (was_started(s->pod) || boot == POD_BOOT_EARLIER
@@ -394,9 +363,9 @@ is_unknown(const struct object *pod)
 static void
 note_given_up(struct pod_run *s)
 {
-    if (s->given_up)
+    if (s->api_state >= POD_RUN_GIVEN_UP)
         return;
-    s->given_up = true;
+    pod_run_set_api_state(s, POD_RUN_GIVEN_UP);
     s->wanted = s->reported = REPORT_END;
     log_warning("the controller gave up pod '%s/%s', ending its remaining "
                 "processes",
@@ -406,7 +375,7 @@ note_given_up(struct pod_run *s)
 void
 pod_run_wait_for_cores(struct pod_run *s)
 {
-    s->waits = true;
+    pod_run_set_phase(s, POD_RUN_WAITING);
 }
 
 static bool
@@ -457,10 +426,9 @@ pod_run_update(struct pod_run *s, const struct object *pod)
         note_given_up(s);
     else if (s->phase == POD_RUN_RUNNING && (is_unknown(pod) || lacks_report(s)))
         status_report_repeat(s);
-    if (pod->meta->deleted_at_us == 0 && !s->given_up)
+    if (pod->meta->deleted_at_us == 0 && s->api_state != POD_RUN_GIVEN_UP)
         return;
-    if (s->waits) {
-        s->waits = false;
+    if (s->phase == POD_RUN_WAITING) {
         pod_run_finish_silently(s);
         return;
     }
@@ -474,9 +442,8 @@ pod_run_update(struct pod_run *s, const struct object *pod)
 void
 pod_run_note_forgotten(struct pod_run *s)
 {
-    s->forgotten = true;
-    if (s->waits) {
-        s->waits = false;
+    pod_run_set_api_state(s, POD_RUN_FORGOTTEN);
+    if (s->phase == POD_RUN_WAITING) {
         pod_run_finish_silently(s);
         return;
     }
@@ -538,13 +505,13 @@ pod_run_has_yielded(const struct pod_run *s)
 bool
 pod_run_is_unkillable(const struct pod_run *s)
 {
-    return s->is_unkillable;
+    return s->kill_state == POD_RUN_UNKILLABLE;
 }
 
 bool
 pod_run_is_waiting(const struct pod_run *s)
 {
-    return s->waits;
+    return s->phase == POD_RUN_WAITING;
 }
 
 bool
@@ -559,25 +526,37 @@ pod_run_format_cgroup(const struct pod_run *s, struct strbuf *out)
 void
 pod_run_set_orphan(struct pod_run *s, bool is_orphan)
 {
-    s->is_orphan = is_orphan;
+    pod_run_set_api_state(s, is_orphan ? POD_RUN_ORPHAN : POD_RUN_KNOWN);
 }
 
 bool
 pod_run_is_orphan(const struct pod_run *s)
 {
-    return s->is_orphan;
+    return s->api_state == POD_RUN_ORPHAN;
 }
 
 bool
 pod_run_is_forgotten(const struct pod_run *s)
 {
-    return s->forgotten;
+    return s->api_state == POD_RUN_FORGOTTEN;
+}
+
+bool
+pod_run_is_abandoned(const struct pod_run *s)
+{
+    return s->api_state >= POD_RUN_GIVEN_UP;
+}
+
+bool
+pod_run_is_unwanted(const struct pod_run *s)
+{
+    return s->pod->meta->deleted_at_us != 0 || pod_run_is_abandoned(s);
 }
 
 bool
 pod_run_is_retained(const struct pod_run *s)
 {
-    return pod_run_holds_cores(s) && (s->forgotten || s->given_up || s->is_orphan)
+    return pod_run_holds_cores(s) && s->api_state != POD_RUN_KNOWN
            && pod_of(s->pod)->status.allocation != NULL;
 }
 

@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_run.h - one pod's run on this node, from its arrival to its last report
  *
- *   ARRIVED --> PREPARING --> LAUNCHED --> RUNNING --> ENDED --> DONE
- *      |            |             |                      ^         ^
- *      |            |             +----------------------+         |
- *      +------------+----------------------------------------------+
+ * A run has three states, each with its own moves (pod_run_state.c has the tables, and
+ * checks every move).
  *
- * ARRIVED: known. PREPARING: its blobs are fetched; a worker makes directories
- * and cgroup and starts a shepherd. LAUNCHED: the shepherd has the pod.
- * RUNNING: the user's process was seen. ENDED: the process is over and its
- * leftovers are removed; its cores are not free yet. DONE: clean; the end is
- * reported until the API has it, however long that takes.
+ * The phase says how far the pod is here:
+ *
+ *   ARRIVED --> WAITING --> HELD --> PREPARING --> LAUNCHED --> RUNNING --> ENDED --> DONE
+ *
+ * ARRIVED: known. WAITING: for its cores, which another pod still has here. HELD: the
+ * node is broken, so the pod is refused after a pause. PREPARING: its blobs are fetched;
+ * a worker makes directories and cgroup and starts a shepherd. LAUNCHED: the shepherd
+ * has the pod. RUNNING: the user's process was seen. ENDED: the process is over and its
+ * leftovers are removed; its cores are not free yet. DONE: clean; the end is reported
+ * until the API has it, however long that takes.
+ *
+ * WAITING and HELD may be left out. What an earlier agent has launched goes from ARRIVED
+ * or WAITING to LAUNCHED or ENDED. A pod that does not start goes from any phase before
+ * LAUNCHED to DONE, or to ENDED if a part of a start is to be removed. A job may end
+ * before it was seen: LAUNCHED goes to ENDED, too.
+ *
+ * The state in the API says what the API makes of the pod:
+ *
+ *      +---------------------------+
+ *      |                           v
+ *   KNOWN <--> ORPHAN ---------> FORGOTTEN
+ *      |          |                ^
+ *      +----------+--> GIVEN_UP ---+
+ *
+ * ORPHAN: its store has lost the pod, which goes on until an administrator decides.
+ * GIVEN_UP: the controller has finished the pod, because its node was lost; what is left
+ * is killed, and nothing is reported. FORGOTTEN: the API has the pod no more; it is
+ * killed, and nobody is asked.
+ *
+ * The kill says whether its processes obey: NOT_KILLED --> KILLED --> UNKILLABLE. It may
+ * come in LAUNCHED, RUNNING and ENDED. The cores of an unkillable pod stay taken.
  *
  * A run survives the agent: after a restart it is resumed from the files on the
  * disk and the shepherd's live record.
@@ -43,12 +67,19 @@ struct strbuf;
 
 enum pod_run_phase {
     POD_RUN_ARRIVED,
+    POD_RUN_WAITING,
+    POD_RUN_HELD,
     POD_RUN_PREPARING,
     POD_RUN_LAUNCHED,
     POD_RUN_RUNNING,
     POD_RUN_ENDED,
     POD_RUN_DONE,
 };
+
+/* In this order: whoever is given up or forgotten is ended at once. */
+enum pod_run_api_state { POD_RUN_KNOWN, POD_RUN_ORPHAN, POD_RUN_GIVEN_UP, POD_RUN_FORGOTTEN };
+
+enum pod_run_kill_state { POD_RUN_NOT_KILLED, POD_RUN_KILLED, POD_RUN_UNKILLABLE };
 
 /* Reasons of refusals that also become the condition AllocationBroken. */
 #define BROKEN_OVERLAP  "AllocationOverlap"
@@ -125,6 +156,7 @@ bool pod_run_is_waiting(const struct pod_run *run); /* until cores are free */
 bool pod_run_format_cgroup(const struct pod_run *run, struct strbuf *out);
 bool pod_run_is_orphan(const struct pod_run *run);
 bool pod_run_is_forgotten(const struct pod_run *run); /* by the API */
+bool pod_run_is_abandoned(const struct pod_run *run); /* forgotten or given up */
 
 /* Whether nothing of the pod can run here although the API considers it active: it
  * has ended, or an earlier agent has cleaned up after it, and the end is still to be

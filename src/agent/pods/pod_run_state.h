@@ -4,7 +4,12 @@
  * pod_run.c has the phases and the updates of the API, pod_start.c the start of
  * a shepherd, shepherd_watch.c the time while it runs, pod_cleanup.c the end,
  * unkillable.c processes that do not end, status_report.c the reports to the
- * API, placement_watch.c the placement of a running pod.
+ * API, placement_watch.c the placement of a running pod. The three states of a run
+ * (pod_run.h) change only in pod_run_state.c.
+ *
+ * The booleans that are left are facts that go with any state: what the API or the
+ * shepherd was told once, what the disk or a worker was given. `freed` is none of the
+ * run's states either: its owner has let go of it, and the memory waits for callbacks.
  *
  * Thread: the loop's.
  */
@@ -27,6 +32,9 @@ struct object;
 struct observation;
 struct timer;
 
+/* What an earlier agent has left of the pod. */
+enum pod_run_found { FOUND_NOTHING, FOUND_RUNNING, FOUND_ENDED };
+
 enum report_kind { REPORT_NOTHING, REPORT_PREPARED, REPORT_WAITING, REPORT_RUNNING, REPORT_END };
 
 struct pod_run {
@@ -34,14 +42,11 @@ struct pod_run {
     const struct object *pod;
     char *uid;
     enum pod_run_phase phase;
+    enum pod_run_api_state api_state;
+    enum pod_run_kill_state kill_state;
+    enum pod_run_found found;
     unsigned busy; /* work on workers and calls that will call back */
     bool freed;    /* by its owner; the last callback frees the memory */
-    bool forgotten;
-    /* the API's store has lost the pod: an administrator decides */
-    bool is_orphan;
-    bool given_up;  /* the API has finished the pod, because its node was lost */
-    bool waits;     /* for its cores to be free */
-    bool is_silent; /* its end is not reported */
 
     /* The process. */
     int pidfd;
@@ -64,8 +69,7 @@ struct pod_run {
     bool is_freeze_refused;                    /* reported: its shepherd cannot freeze */
     int64_t signal_sequence;                   /* of the last signal of the user that was sent */
     struct timer *deadline_timer;
-    bool deadline_exceeded;
-    int64_t exceeded_at_us; /* wall clock */
+    int64_t exceeded_at_us; /* when it was over its limit, by the wall clock; or 0 */
     int64_t tell_ending_us; /* monotonic: when to report it if the pod has not ended by then */
     bool told_ending;
 
@@ -75,7 +79,6 @@ struct pod_run {
     struct timer *observe_timer;
     struct observation *seen;
     int64_t seen_at_us;
-    bool resumed;      /* found running by this agent: check at once */
     bool was_restored; /* a worker was asked to set its CPUs again */
     char *misplaced;
     char *lost; /* parts of its allocation that the machine no longer has */
@@ -86,15 +89,13 @@ struct pod_run {
 
     /* The end. */
     struct exit_record *exit_record;
-    bool ended_before; /* before this agent saw it */
     char *end_reason;
     char *end_message;
     bool is_disruption;
     char *end_report; /* of an earlier run of the pod: the patch, as JSON; or NULL */
     bool is_end_noted;
     struct timer *clean_timer;
-    int64_t killed_at_us; /* monotonic; 0: not killed */
-    bool is_unkillable;   /* reported as unkillable */
+    int64_t killed_at_us; /* monotonic */
 
     /* Reports to the API. */
     enum report_kind wanted, reported;
@@ -105,11 +106,17 @@ struct pod_run {
     int64_t report_retry_ms;
 };
 
-/* pod_run.c. pod_run_set_phase aborts on a change that its table forbids.
- * pod_run_end_work ends a piece of work that has called back; false when the
- * run was freed. pod_run_check_over calls `over` when the run is over.
+/* pod_run_state.c. A move that is in no table is logged as a fault; it aborts the
+ * agent in tests.
  */
 void pod_run_set_phase(struct pod_run *s, enum pod_run_phase to);
+void pod_run_set_api_state(struct pod_run *s, enum pod_run_api_state to);
+void pod_run_set_kill_state(struct pod_run *s, enum pod_run_kill_state to);
+
+/* pod_run.c. pod_run_is_unwanted: the pod is not to run, or to end. pod_run_end_work ends a piece of work that has called back; false when the
+ * run was freed. pod_run_check_over calls `over` when the run is over.
+ */
+bool pod_run_is_unwanted(const struct pod_run *s);
 bool pod_run_end_work(struct pod_run *s);
 void pod_run_check_over(struct pod_run *s);
 void pod_run_set_end(struct pod_run *s, const char *reason, const char *message);
@@ -157,11 +164,13 @@ void shepherd_watch_poll_soon(struct pod_run *s);
 void pod_cleanup_begin(struct pod_run *s);
 void pod_cleanup_on_timer(void *run);
 
-/* unkillable.c: processes that were killed and do not end. unkillable_note: `n`
+/* unkillable.c: processes that were killed and do not end. unkillable_note_kill: they
+ * are killed now. unkillable_note: `n`
  * such processes were seen, among them `one`; reports them after UNKILLABLE_MS.
  * unkillable_check counts the processes while the shepherd waits for them.
  */
 #define UNKILLABLE_MS 3000
+void unkillable_note_kill(struct pod_run *s, int64_t now_us);
 void unkillable_note(struct pod_run *s, unsigned n, pid_t one);
 void unkillable_check(struct pod_run *s);
 

@@ -138,19 +138,13 @@ dup_partition(const struct agent_context *g)
     return name != NULL ? xstrdup(name) : NULL;
 }
 
-static bool
-is_wanted(const struct pod_run *s)
-{
-    return s->pod->meta->deleted_at_us == 0 && !s->forgotten && !s->given_up;
-}
-
 static void
 start_on_worker(struct pod_start *st)
 {
     struct pod_run *s = st->run;
     const struct agent_context *g = s->s.agent;
 
-    if (!is_wanted(s)) {
+    if (pod_run_is_unwanted(s)) {
         pod_start_free(st);
         if (pod_run_end_work(s))
             pod_run_finish_silently(s);
@@ -201,7 +195,7 @@ is_start_wanted(void *context)
 {
     const struct pod_start *st = context;
 
-    return is_wanted(st->run);
+    return !pod_run_is_unwanted(st->run);
 }
 
 static void

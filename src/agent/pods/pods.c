@@ -197,7 +197,7 @@ make_orphan(struct pods *p, struct pod_run *run)
 {
     const struct object *pod = pod_run_pod(run);
 
-    if (pod_run_is_orphan(run))
+    if (pod_run_is_orphan(run) || pod_run_is_abandoned(run))
         return false;
     log_warning("pod '%s/%s' is unknown to the API, whose store has lost "
                 "changes of that time: it is kept until an administrator "

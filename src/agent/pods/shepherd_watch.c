@@ -48,9 +48,8 @@ keeps_limit(const struct pod_run *s)
 static void
 note_exceeded(struct pod_run *s, int64_t now_us)
 {
-    if (s->deadline_exceeded || !deadline_is_exceeded(&s->deadline, now_us))
+    if (s->exceeded_at_us != 0 || !deadline_is_exceeded(&s->deadline, now_us))
         return;
-    s->deadline_exceeded = true;
     s->exceeded_at_us = clock_real_us(s->s.agent->clock);
     s->tell_ending_us = now_us + TELL_ENDING_MS * 1000;
 }
@@ -62,7 +61,7 @@ note_exceeded(struct pod_run *s, int64_t now_us)
 static int64_t
 tell_ending(struct pod_run *s, int64_t now_us, int64_t next_us)
 {
-    if (!s->deadline_exceeded || s->told_ending || s->phase != POD_RUN_RUNNING)
+    if (s->exceeded_at_us == 0 || s->told_ending || s->phase != POD_RUN_RUNNING)
         return next_us;
     if (s->tell_ending_us > now_us)
         return s->tell_ending_us < next_us ? s->tell_ending_us : next_us;
@@ -98,7 +97,7 @@ shepherd_watch_enforce(void *context)
             s->deadline.terminated = s->deadline.killed = true;
             note_exceeded(s, now);
             launch_signal(s->pidfd, LAUNCH_ALL, SIGKILL, NULL);
-            s->killed_at_us = now;
+            unkillable_note_kill(s, now);
             timer_start(s->deadline_timer, UNKILLABLE_MS);
             return;
         case DEADLINE_WAIT:
@@ -205,9 +204,9 @@ shepherd_watch_note_deletion(struct pod_run *s)
     int64_t grace =
         meta->deletion_grace_s != NULL ? *meta->deletion_grace_s * 1000000 : grace_us(s->pod);
 
-    if (meta->deleted_at_us == 0 && !s->forgotten && !s->given_up)
+    if (!pod_run_is_unwanted(s))
         return;
-    if (s->forgotten || s->given_up || stands_for_another(s))
+    if (pod_run_is_abandoned(s) || stands_for_another(s))
         grace = 0;
     if (s->is_preemption_warned) {
         end_sooner(s, grace);
@@ -369,7 +368,7 @@ shepherd_watch_note_freeze(struct pod_run *s)
 static void
 begin_freeze(struct pod_run *s)
 {
-    if (s->resumed || has_wish(s))
+    if (s->found == FOUND_RUNNING || has_wish(s))
         shepherd_watch_note_freeze(s);
 }
 

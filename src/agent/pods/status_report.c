@@ -43,7 +43,7 @@ on_confirmed(const struct client_reply *reply, void *context)
     if (!pod_run_end_work(s))
         return;
     if (reply->code == 200 || reply->code == 404 || reply->code == 409)
-        s->forgotten = true;
+        pod_run_set_api_state(s, POD_RUN_FORGOTTEN);
     else
         retry_later(s);
     pod_run_check_over(s);
@@ -97,8 +97,8 @@ on_reported(const struct client_reply *reply, void *context)
          */
         if (reply->code == 404 && s->pidfd >= 0)
             s->reported = s->reporting;
-        else if (reply->code == 404 && (s->is_orphan || !may_be_forgotten(s)))
-            s->forgotten = true;
+        else if (reply->code == 404 && (s->api_state == POD_RUN_ORPHAN || !may_be_forgotten(s)))
+            pod_run_set_api_state(s, POD_RUN_FORGOTTEN);
         else
             retry_later(s);
     } else {
@@ -130,7 +130,7 @@ make_patch(struct pod_run *s, struct arena *arena)
     if (s->wanted == REPORT_RUNNING) {
         s->told_frozen_at_us = s->live->frozen_at_us;
         s->told_frozen_us = s->live->frozen_us;
-        s->told_ending |= s->deadline_exceeded;
+        s->told_ending |= s->exceeded_at_us != 0;
         s->told_yielding = pod_find_yield(pod_of(s->pod)) != NULL;
         return status_patch_make_running(
             arena, s->pod,
@@ -148,7 +148,7 @@ make_patch(struct pod_run *s, struct arena *arena)
                            .by = shepherd_watch_freezer(s),
                            .yields_to = pod_find_yield(pod_of(s->pod)),
                            .is_refused = s->is_freeze_refused},
-                .ending = {.reason = s->deadline_exceeded ? "DeadlineExceeded" : NULL,
+                .ending = {.reason = s->exceeded_at_us != 0 ? "DeadlineExceeded" : NULL,
                            .since_us = s->exceeded_at_us},
                 .now_us = clock_real_us(g->clock),
             });
@@ -243,7 +243,7 @@ status_report_send(struct pod_run *s)
     drop_outdated(s);
     if (s->call != NULL)
         return;
-    if (!s->forgotten && s->reported < s->wanted) {
+    if (!pod_run_is_abandoned(s) && s->reported < s->wanted) {
         arena = arena_new(0);
         status_report_note_end(s);
         request.body = make_patch(s, arena);
@@ -252,7 +252,8 @@ status_report_send(struct pod_run *s)
         s->call = client_call(s->s.agent->client, arena, &request, on_reported, s);
         return;
     }
-    if (!s->forgotten && s->phase == POD_RUN_DONE && s->pod->meta->deleted_at_us != 0) {
+    if (s->api_state != POD_RUN_FORGOTTEN && s->phase == POD_RUN_DONE
+        && s->pod->meta->deleted_at_us != 0) {
         confirm_deletion(s);
         return;
     }

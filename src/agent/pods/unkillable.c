@@ -39,15 +39,24 @@ announce(struct pod_run *s, unsigned n, pid_t one)
 }
 
 void
+unkillable_note_kill(struct pod_run *s, int64_t now_us)
+{
+    s->killed_at_us = now_us;
+    if (s->kill_state == POD_RUN_NOT_KILLED)
+        pod_run_set_kill_state(s, POD_RUN_KILLED);
+}
+
+void
 unkillable_note(struct pod_run *s, unsigned n, pid_t one)
 {
     int64_t now = clock_monotonic_us(s->s.agent->clock);
 
-    if (s->killed_at_us == 0)
-        s->killed_at_us = now;
-    if (s->is_unkillable || n == 0 || now - s->killed_at_us < UNKILLABLE_MS * 1000)
+    if (s->kill_state == POD_RUN_NOT_KILLED)
+        unkillable_note_kill(s, now);
+    if (s->kill_state == POD_RUN_UNKILLABLE || n == 0
+        || now - s->killed_at_us < UNKILLABLE_MS * 1000)
         return;
-    s->is_unkillable = true;
+    pod_run_set_kill_state(s, POD_RUN_UNKILLABLE);
     announce(s, n, one);
     if (s->s.holding_changed != NULL)
         s->s.holding_changed(s, s->s.context);
@@ -78,6 +87,6 @@ unkillable_check(struct pod_run *s)
     else if (s->live != NULL && s->live->job_pid > 0)
         c = (struct survivors){1, (pid_t)s->live->job_pid};
     unkillable_note(s, c.n, c.one);
-    if (c.n > 0 && !s->is_unkillable)
+    if (c.n > 0 && s->kill_state != POD_RUN_UNKILLABLE)
         timer_start(s->deadline_timer, AGAIN_MS);
 }

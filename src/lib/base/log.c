@@ -134,3 +134,10 @@ log_write(enum log_level level, const char *file, const char *format, ...)
         ;
     errno = saved;
 }
+
+void
+log_abort_in_tests(void)
+{
+    if (getenv("KILN_ABORT_ON_FAULT") != NULL)
+        abort();
+}

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/pods/pod_run.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
 #include "agent/pods/pod_run_state.h"
@@ -243,6 +247,110 @@ START_TEST(the_end_of_an_orphan_is_its_last_word)
 }
 END_TEST
 
+/* The answer to a report that was on its way comes after the controller has given up
+ * the pod. The pod still runs, so there is no end to report.
+ */
+START_TEST(a_pod_that_was_given_up_is_reported_no_more)
+{
+    begin(POD(""));
+    world.run->live = xnew(struct live_record);
+    world.run->live->started_at_us = clock_real_us(&clock_system);
+    pod_run_set_phase(world.run, POD_RUN_LAUNCHED);
+    pod_run_set_phase(world.run, POD_RUN_RUNNING);
+    status_report_request(world.run, REPORT_RUNNING);
+
+    pod_run_update(world.run, fake_client_put(world.api, &pod_kind,
+                                              "{\"metadata\":{\"name\":\"job-7-0\","
+                                              "\"namespace\":\"physics\",\"uid\":\"uid-1\"},"
+                                              "\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
+                                              "\"status\":{\"phase\":\"Failed\"}}"));
+    fake_client_run(world.api);
+    status_report_repeat(world.run);
+    fake_client_run(world.api);
+
+    ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_STRATEGIC_PATCH, "status"), 1);
+    ck_assert(pod_run_is_abandoned(world.run));
+    ck_assert(pod_run_holds_cores(world.run));
+    ck_assert_uint_eq(world.over, 0);
+    end();
+}
+END_TEST
+
+/* By the watch, and by the answer to a report or a confirmation. */
+START_TEST(a_pod_may_be_forgotten_twice)
+{
+    begin(POD(""));
+    pod_run_note_forgotten(world.run);
+    pod_run_note_forgotten(world.run);
+
+    ck_assert(pod_run_is_forgotten(world.run));
+    ck_assert(pod_run_is_abandoned(world.run));
+    ck_assert(!pod_run_is_orphan(world.run));
+    end();
+}
+END_TEST
+
+/* Returns how a process ends that does this to a run that is DONE. */
+static int
+end_of(void (*act)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        act();
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void
+run_again(void)
+{
+    pod_run_set_phase(world.run, POD_RUN_RUNNING);
+}
+
+static void
+run_again_in_production(void)
+{
+    unsetenv("KILN_ABORT_ON_FAULT");
+    run_again();
+    if (world.run->phase != POD_RUN_RUNNING)
+        _exit(1);
+}
+
+static void
+remember_forgotten(void)
+{
+    pod_run_set_api_state(world.run, POD_RUN_FORGOTTEN);
+    pod_run_set_api_state(world.run, POD_RUN_KNOWN);
+}
+
+static void
+kill_unkillable(void)
+{
+    pod_run_set_kill_state(world.run, POD_RUN_UNKILLABLE);
+}
+
+START_TEST(a_move_that_no_table_has_is_a_fault)
+{
+    void (*const faults[])(void) = {run_again, remember_forgotten, kill_unkillable};
+
+    begin(POD(""));
+    pod_run_set_phase(world.run, POD_RUN_DONE);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        const int status = end_of(faults[i]);
+
+        ck_assert(WIFSIGNALED(status));
+        ck_assert_int_eq(WTERMSIG(status), SIGABRT);
+    }
+    ck_assert_int_eq(end_of(run_again_in_production), 0);
+    end();
+}
+END_TEST
+
 static bool
 is_prepared_in_api(void)
 {
@@ -297,4 +405,6 @@ SUITE("pod_run", an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone,
       a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more,
       a_script_that_is_fetched_when_it_is_freed_is_not_waited_for,
       a_pod_of_a_gang_is_reported_as_prepared_once,
-      a_prepared_pod_is_not_reported_again_after_a_restart)
+      a_prepared_pod_is_not_reported_again_after_a_restart,
+      a_pod_that_was_given_up_is_reported_no_more, a_pod_may_be_forgotten_twice,
+      a_move_that_no_table_has_is_a_fault)
