@@ -7,7 +7,7 @@
  * refused.
  *
  * Thread:  the loop's. The rights themselves are constants.
- * See:     DESIGN.md section 3, "Who may do what".
+ * See:     controller/apiserver/DESIGN.md, "Who decides".
  */
 #pragma once
 
