@@ -15,8 +15,8 @@
  * leftovers are removed; its cores are not free yet. DONE: clean; the end is reported
  * until the API has it, however long that takes.
  *
- * WAITING and HELD may be left out. What an earlier agent has launched goes from ARRIVED
- * or WAITING to LAUNCHED or ENDED. A pod that does not start goes from any phase before
+ * WAITING and HELD may be left out. A pod that an earlier agent has launched goes from
+ * ARRIVED or WAITING to LAUNCHED or ENDED. A pod that does not start goes from any phase before
  * LAUNCHED to DONE, or to ENDED if a part of a start is to be removed. A job may end
  * before it was seen: LAUNCHED goes to ENDED, too.
  *

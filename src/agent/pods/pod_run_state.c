@@ -19,13 +19,13 @@
 /* Of what is not launched, something or nothing may be here. */
 #define TO_ITS_END (TO(POD_RUN_ENDED) | TO(POD_RUN_DONE))
 
-struct machine {
+struct run_moves {
     const char *what;
     const char *const *names;
     const unsigned *moves; /* by state: the states that may follow */
 };
 
-static const struct machine phases = {
+static const struct run_moves phases = {
     .what = "phase",
     .names = (const char *const[]){[POD_RUN_ARRIVED] = "ARRIVED",
                                    [POD_RUN_WAITING] = "WAITING",
@@ -50,7 +50,7 @@ static const struct machine phases = {
         },
 };
 
-static const struct machine api_states = {
+static const struct run_moves api_states = {
     .what = "state in the API",
     .names = (const char *const[]){[POD_RUN_KNOWN] = "KNOWN",
                                    [POD_RUN_ORPHAN] = "ORPHAN",
@@ -65,7 +65,7 @@ static const struct machine api_states = {
         },
 };
 
-static const struct machine kill_states = {
+static const struct run_moves kill_states = {
     .what = "kill",
     .names = (const char *const[]){[POD_RUN_NOT_KILLED] = "NOT_KILLED",
                                    [POD_RUN_KILLED] = "KILLED",
@@ -76,7 +76,7 @@ static const struct machine kill_states = {
 };
 
 static void
-check_move(const struct machine *m, const struct pod_run *s, unsigned from, unsigned to)
+check_move(const struct run_moves *m, const struct pod_run *s, unsigned from, unsigned to)
 {
     if ((m->moves[from] & TO(to)) == 0)
         log_fault("pod '%s/%s': its %s changes from %s to %s", s->pod->meta->namespace,

@@ -32,7 +32,7 @@ struct object;
 struct observation;
 struct timer;
 
-/* What an earlier agent has left of the pod. */
+/* The state in which this agent found what an earlier one had left of the pod. */
 enum pod_run_found { FOUND_NOTHING, FOUND_RUNNING, FOUND_ENDED };
 
 enum report_kind { REPORT_NOTHING, REPORT_PREPARED, REPORT_WAITING, REPORT_RUNNING, REPORT_END };

@@ -223,7 +223,7 @@ step_channel_is_flushed(const struct step_channel *c)
     return c->sent == c->out.length;
 }
 
-/* What was sent to a process of this machine is the other socket's at once. */
+/* Bytes for a process of this machine are the other socket's at once. */
 bool
 step_channel_is_received(const struct step_channel *c)
 {
