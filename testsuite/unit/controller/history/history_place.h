@@ -12,6 +12,8 @@
 #include "controller/history/history_file.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader.h"
+#include "controller/history/history_schema.h"
+#include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -60,6 +62,41 @@ place_fini(struct place *p)
     free(p->path);
     arena_free(p->arena);
     scratch_freep(&p->directory);
+}
+
+/* What each version of the schema added is taken away again. */
+static const char *const place_undo[HISTORY_SCHEMA_VERSION + 1] = {
+    [2] = "ALTER TABLE attempts DROP COLUMN task",
+    [3] = "ALTER TABLE attempts DROP COLUMN frozen_us",
+    [4] = "DROP TABLE epochs; DROP TABLE monthly",
+    [5] = "ALTER TABLE attempts DROP COLUMN tasks",
+    [6] = "ALTER TABLE attempts DROP COLUMN read_bytes;"
+          "ALTER TABLE attempts DROP COLUMN written_bytes",
+    [7] = "ALTER TABLE attempts DROP COLUMN rss; ALTER TABLE attempts DROP COLUMN cache",
+    [8] = "ALTER TABLE attempts DROP COLUMN gpus; ALTER TABLE attempts DROP COLUMN gpu_milli;"
+          "ALTER TABLE attempts DROP COLUMN gpu_peak; ALTER TABLE attempts DROP COLUMN gpu_memory",
+    [9] = "DROP INDEX by_member; DROP TABLE open_attempts;"
+          "ALTER TABLE attempts DROP COLUMN nodes; ALTER TABLE attempts DROP COLUMN member",
+    [10] = "ALTER TABLE watermark DROP COLUMN followed",
+    [11] = "DROP TABLE steps",
+};
+
+/* Closes the file and makes it one that this earlier version has written. */
+static inline void
+place_make_old(struct place *p, int version)
+{
+    CLEANUP_FREE char *set_version = xasprintf("PRAGMA user_version = %d", version);
+    sqlite3 *db = NULL;
+
+    history_file_close(p->file);
+    p->file = NULL;
+    ck_assert_int_eq(sql_open(p->path, &db, NULL), 0);
+    for (int v = HISTORY_SCHEMA_VERSION; v > version; v--) {
+        ck_assert_msg(place_undo[v] != NULL, "version %d has no line in place_undo", v);
+        ck_assert_int_eq(sql_exec(db, place_undo[v], NULL), 0);
+    }
+    ck_assert_int_eq(sql_exec(db, set_version, NULL), 0);
+    sql_close(db);
 }
 
 /* Half an hour on two CPUs, with the usage of one. */

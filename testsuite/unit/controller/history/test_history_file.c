@@ -416,36 +416,12 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
     struct place p;
     struct history_row row;
     const struct json *items;
-    sqlite3 *db = NULL;
 
     place_init(&p);
     row = row_of(&p, 7);
     row.index = &task;
     ck_assert_int_eq(add(&p, &row, 107), 1);
-    history_file_close(p.file);
-    p.file = NULL;
-    ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
-    ck_assert_int_eq(sql_exec(db,
-                              "DROP TABLE epochs; DROP TABLE monthly; DROP TABLE steps;"
-                              "ALTER TABLE watermark DROP COLUMN followed;"
-                              "ALTER TABLE attempts DROP COLUMN read_bytes;"
-                              "ALTER TABLE attempts DROP COLUMN written_bytes;"
-                              "ALTER TABLE attempts DROP COLUMN rss;"
-                              "ALTER TABLE attempts DROP COLUMN cache;"
-                              "ALTER TABLE attempts DROP COLUMN gpus;"
-                              "ALTER TABLE attempts DROP COLUMN gpu_milli;"
-                              "ALTER TABLE attempts DROP COLUMN gpu_peak;"
-                              "ALTER TABLE attempts DROP COLUMN gpu_memory;"
-                              "DROP INDEX by_member; DROP TABLE open_attempts;"
-                              "ALTER TABLE attempts DROP COLUMN nodes;"
-                              "ALTER TABLE attempts DROP COLUMN member;"
-                              "ALTER TABLE attempts DROP COLUMN task;"
-                              "ALTER TABLE attempts DROP COLUMN frozen_us;"
-                              "ALTER TABLE attempts DROP COLUMN tasks",
-                              NULL),
-                     0);
-    ck_assert_int_eq(sql_exec(db, "PRAGMA user_version = 1", NULL), 0);
-    sql_close(db);
+    place_make_old(&p, 1);
 
     ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0);
     row = row_of(&p, 8);
