@@ -21,9 +21,14 @@ AC_DEFUN([KILN_STATIC_CLIENTS], [
       test -f "$kiln_path" || kiln_static_ksub=no
     done])
   AC_MSG_CHECKING([whether ksub can be linked statically])
-  # What libevent would look up by name warns of itself; ksub does not use it.
+  # ksub looks up no names itself (getent does), and libevent's functions for that
+  # are never called. Without the C library's they give no warnings; the linker's
+  # --no-warnings hides errors too, and a program with calls of address 0 results.
   # It runs for its user alone, and starts faster at a fixed address.
-  KSUB_STATIC="-static -Wl,--no-warnings"
+  KSUB_STATIC="-static"
+  for kiln_name in getaddrinfo freeaddrinfo getservbyname getprotobynumber; do
+    KSUB_STATIC="$KSUB_STATIC -Wl,--defsym=$kiln_name=abort"
+  done
   AS_IF([test "$kiln_static_ksub" = yes], [
     kiln_saved_LDFLAGS=$LDFLAGS
     LDFLAGS="$LDFLAGS $KSUB_STATIC"
