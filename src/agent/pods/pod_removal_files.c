@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -131,6 +132,28 @@ remove_files(const char *path, struct spare_dirs *spare_dirs)
     spare_dirs_put(spare_dirs, path, EXIT_RECORD_FILE);
 }
 
+/* A pod that is deleted just after its end has its records and its directory removed at
+ * the same time, by two workers. So the directory first gets a name under which the
+ * other one cannot keep it as spare: closed to users, and with this worker's hands in
+ * it, it would become another pod's. If the agent ends meanwhile, the next one finds
+ * no pod of this name, and removes it.
+ */
+static void
+remove_state_dir(const char *path)
+{
+    CLEANUP_FREE char *gone = NULL;
+
+    if (rmdir(path) == 0 || errno == ENOENT)
+        return;
+    gone = xasprintf("%s.gone", path);
+    if (rename(path, gone) < 0 && errno != ENOENT) { /* the rest of an earlier attempt */
+        (void)remove_run_dir(gone, NULL);
+        if (rename(path, gone) < 0)
+            return;
+    }
+    (void)remove_run_dir(gone, NULL);
+}
+
 static void
 remove_work(void *arg)
 {
@@ -139,7 +162,7 @@ remove_work(void *arg)
     if (f->keep_output)
         remove_files(f->path, f->spare_dirs);
     else
-        (void)remove_run_dir(f->path, NULL);
+        remove_state_dir(f->path);
     free(f->path);
     free(f);
 }

@@ -67,7 +67,8 @@ is_full(struct spare_dirs *s)
 }
 
 /* Counts the directories of an earlier agent; entries with other names are
- * ignored.
+ * ignored. Their mode is set again, because agents up to 0.1 could keep one that was
+ * closed to users, in which no job started.
  */
 static void
 find_former(struct spare_dirs *s)
@@ -77,6 +78,7 @@ find_former(struct spare_dirs *s)
     if (dir == NULL)
         return;
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        CLEANUP_FREE char *path = NULL;
         char *end;
         unsigned long number = strtoul(e->d_name, &end, 10);
 
@@ -84,7 +86,9 @@ find_former(struct spare_dirs *s)
             continue;
         if (number >= s->next)
             s->next = number + 1;
-        push(s, number);
+        path = path_of(s, number);
+        if (chmod(path, 0711) == 0)
+            push(s, number);
     }
     closedir(dir);
 }

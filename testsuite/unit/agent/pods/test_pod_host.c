@@ -16,6 +16,7 @@
 #include "agent/pods/leftovers.h"
 #include "agent/shepherd/files/live_record.h"
 #include "agent/volumes/pod_mounts.h"
+#include "agent/volumes/removal.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -279,6 +280,42 @@ START_TEST(output_stays_until_the_pod_is_forgotten)
 }
 END_TEST
 
+/* Both are done at once by two workers. What the one keeps as spare for a later pod, the
+ * other must not have closed to users.
+ */
+START_TEST(the_directory_of_a_pod_that_is_deleted_at_its_end_is_no_bad_spare)
+{
+    CLEANUP_FREE char *taken = NULL;
+
+    begin();
+    workers_free(world.agent.workers);
+    taken = xasprintf("%s/taken", world.state);
+    for (int round = 0; round < 50; round++) {
+        world.agent.workers = workers_new(4);
+        for (int i = 0; i < 20; i++) {
+            CLEANUP_FREE char *uid = xasprintf("uid-%d-%d", round, i);
+            CLEANUP_FREE char *directory = xasprintf("%s/pods/%s", world.state, uid);
+            CLEANUP_FREE char *file = xasprintf("pods/%s/record", uid);
+
+            ck_assert_int_eq(mkdir(directory, 0711), 0);
+            put(world.state, file, "code 0\n");
+            pod_host_remove_records(&world.agent, uid);
+            pod_host_remove_all(&world.agent, uid);
+        }
+        workers_free(world.agent.workers);
+        while (spare_dirs_take(world.agent.spare_dirs, taken) == 0) {
+            struct stat st;
+
+            ck_assert_int_eq(stat(taken, &st), 0);
+            ck_assert_int_eq(st.st_mode & 0777, 0711);
+            ck_assert_int_eq(removal_run(AT_FDCWD, taken), 0);
+        }
+    }
+    world.agent.workers = workers_new(1);
+    end();
+}
+END_TEST
+
 START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
 {
     static const char text[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
@@ -453,6 +490,7 @@ SUITE("pod_host", what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else,
       a_place_that_is_a_link_is_not_followed, a_tmpdir_is_where_the_record_says,
       a_record_says_under_which_boot_its_pod_began, pods_that_were_begun_are_found_with_their_text,
       output_stays_until_the_pod_is_forgotten,
+      the_directory_of_a_pod_that_is_deleted_at_its_end_is_no_bad_spare,
       a_volume_that_is_not_there_is_said_before_anything_runs,
       a_second_start_leaves_nothing_of_the_first, a_shepherd_of_an_earlier_agent_is_waited_for,
       a_shepherd_that_has_another_pod_by_now_is_not_this_ones,

@@ -69,6 +69,25 @@ START_TEST(what_is_not_empty_stays)
 }
 END_TEST
 
+START_TEST(what_an_earlier_agent_kept_closed_is_open_to_users_again)
+{
+    CLEANUP(scratch_freep) char *top = scratch_new();
+    CLEANUP(spare_dirs_freep) struct spare_dirs *spare_dirs = NULL;
+    CLEANUP_FREE char *spare = xasprintf("%s/spare", top);
+    CLEANUP_FREE char *former = xasprintf("%s/spare/7", top);
+    CLEANUP_FREE char *place = xasprintf("%s/place", top);
+    struct stat st;
+
+    ck_assert_int_eq(mkdir(spare, 0700), 0);
+    ck_assert_int_eq(mkdir(former, 0700), 0);
+    spare_dirs = spare_dirs_new(top);
+
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
+    ck_assert_int_eq(stat(place, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0711);
+}
+END_TEST
+
 /* The kept file remains for the next user of the directory. */
 START_TEST(one_file_comes_along_and_goes_with_the_rest)
 {
@@ -165,5 +184,6 @@ START_TEST(there_is_room_for_so_many)
 END_TEST
 
 SUITE("spare_dirs", what_is_put_there_is_taken_again, what_is_not_empty_stays,
+      what_an_earlier_agent_kept_closed_is_open_to_users_again,
       one_file_comes_along_and_goes_with_the_rest, nothing_is_put_over_what_is_there,
       the_next_agent_takes_them_up, there_is_room_for_so_many)
