@@ -199,9 +199,22 @@ judge_delay(const struct dependencies *d, struct edge *e, struct dependency_answ
     return DEPENDENCY_WAITS;
 }
 
-static enum job_dependency_verdict
-judge_watch(struct dependencies *d, struct edge *e, struct dependency_answer *answer)
+/* A task that has failed may be requeued while its array goes on, so a job that is held
+ * meanwhile is judged when it is released, as the admission has it.
+ */
+static bool
+may_be_requeued(const struct edge *e, const struct object *job)
 {
+    return job_is_held_on_request(job_of(job)) && !e->target->is_gone
+           && !job_state_is_ended(e->target->state);
+}
+
+static enum job_dependency_verdict
+judge_watch(struct dependencies *d, struct edge *e, const struct object *job,
+            struct dependency_answer *answer)
+{
+    if (e->watch->verdict == DEPENDENCY_IS_NEVER_MET && may_be_requeued(e, job))
+        return DEPENDENCY_WAITS;
     if (e->watch->verdict == DEPENDENCY_WAITS) {
         dependency_target_read_elements(d->targets, e->target);
         if (dependency_target_ask_of_watch(d->targets, e->target, e->watch))
@@ -219,7 +232,7 @@ judge_edge(struct dependencies *d, struct edge *e, const struct object *job,
     if (e->target == NULL)
         return e->verdict == DEPENDENCY_WAITS ? judge_delay(d, e, answer) : e->verdict;
     if (e->watch != NULL)
-        return judge_watch(d, e, answer);
+        return judge_watch(d, e, job, answer);
     dependency_target_ask(d->targets, e->target);
     if (e->is_by_element)
         dependency_target_read_elements(d->targets, e->target);

@@ -143,11 +143,33 @@ find_end(const struct task_watch *w, const struct element_ends *ends)
     return ends->is_over || index_set_has(&ends->bad, index) ? JOB_STATE_CANCELLED : JOB_STATE_NONE;
 }
 
+/* The task that has decided, -1: none. */
+static int64_t
+index_of_first(const struct task_watch *w, const struct element_ends *ends)
+{
+    return ends->is_known && w->position < w->list.total
+               ? task_list_index(&ends->tasks, task_list_at(&w->list, w->position))
+               : -1;
+}
+
+/* Whoever waits for the success of a task that has failed may be held until the task has
+ * run again.
+ */
+static bool
+runs_again(const struct task_watch *w, const struct element_ends *ends)
+{
+    const int64_t index = index_of_first(w, ends);
+
+    return !ends->is_over && index >= 0 && !index_set_has(&ends->bad, index);
+}
+
 static enum job_dependency_verdict
 judge(struct task_watch *w, const struct element_ends *ends)
 {
     const bool is_read = ends->is_loaded && !ends->is_lost;
 
+    if (w->ended != JOB_STATE_NONE && runs_again(w, ends))
+        w->ended = JOB_STATE_NONE;
     if (w->ended != JOB_STATE_NONE)
         return job_dependency_judge_end(w->type, w->ended);
     if (!ends->is_known && !ends->is_whole_ok)
@@ -182,14 +204,12 @@ void
 task_watches_look(struct task_watches *all, struct task_watch *w, const struct element_ends *ends)
 {
     const enum job_dependency_verdict verdict = judge(w, ends);
+    const int64_t index = index_of_first(w, ends);
 
     leave_index(all, w);
-    if (verdict == DEPENDENCY_WAITS && ends->is_known && w->position < w->list.total) {
-        const int64_t index = task_list_index(&ends->tasks, task_list_at(&w->list, w->position));
-
-        if (index >= 0)
-            stand_at(all, w, index);
-    }
+    if (index >= 0
+        && (verdict == DEPENDENCY_WAITS || (verdict == DEPENDENCY_IS_NEVER_MET && !ends->is_over)))
+        stand_at(all, w, index);
     set_verdict(all, w, verdict);
 }
 

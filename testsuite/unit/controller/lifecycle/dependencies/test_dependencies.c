@@ -549,6 +549,35 @@ START_TEST(the_end_of_a_task_wakes_those_who_wait_for_it)
 }
 END_TEST
 
+START_TEST(a_held_job_waits_for_a_failed_task_that_may_run_again)
+{
+    begin();
+    put(1, ARRAY, RUNS);
+    put(2, AFTER(ON_TASKS("afterok", 1, "2")) ",\"suspend\":true", "");
+    put(3, AFTER(ON_TASKS("afterok", 1, "1-2")) ",\"suspend\":true", "");
+    fake_client_run(api);
+    dependencies_see_element(dependencies, "u1", 2, ELEMENT_FAILED);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_WAITS);
+    put(2, AFTER(ON_TASKS("afterok", 1, "2")), "");
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_NEVER_MET);
+
+    dependencies_see_element(dependencies, "u1", 2, ELEMENT_WAITING);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_WAITS);
+    n_woken = 0;
+    dependencies_see_element(dependencies, "u1", 2, ELEMENT_DONE);
+    ck_assert_uint_eq(n_woken, 1);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+
+    dependencies_see_element(dependencies, "u1", 1, ELEMENT_FAILED);
+    ck_assert_int_eq(judge("job-3").verdict, DEPENDENCY_WAITS);
+    put(1, ARRAY, FAILED);
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-3").verdict, DEPENDENCY_IS_NEVER_MET);
+    end();
+}
+END_TEST
+
 START_TEST(tasks_of_an_array_that_was_removed_are_noted_by_their_list)
 {
     struct dependency_answer answer;
@@ -573,6 +602,7 @@ START_TEST(tasks_of_an_array_that_was_removed_are_noted_by_their_list)
 END_TEST
 
 SUITE("dependencies", the_end_of_a_task_wakes_those_who_wait_for_it,
+      a_held_job_waits_for_a_failed_task_that_may_run_again,
       tasks_of_an_array_that_was_removed_are_noted_by_their_list,
       an_array_that_ended_badly_before_frees_no_task, an_end_decides_once_for_all_that_wait,
       ten_thousand_are_woken_by_the_end_that_decides_and_by_no_other,
