@@ -284,5 +284,5 @@ admin delete node n1 >/dev/null
 agent
 ok "the agent of a node that was deleted while it was down registers it again" \
     wait_for 30 is_another_node
-ok "that node has another secret" has_new_secret
+ok "that node has another secret" wait_for 20 has_new_secret
 finish

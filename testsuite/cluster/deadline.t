@@ -51,12 +51,12 @@ as kilntest1 kctl update "$late" deadline=none >/dev/null
 ok "a node is reserved for it without a deadline" planned "$late" n1
 as kilntest1 kctl cancel "$wide" "$late" >/dev/null
 
-id=$(submit --deadline now+62 -t 1 -c 100 --wrap true | tail -n 1)
+id=$(submit --deadline now+66 -t 1 -c 100 --wrap true | tail -n 1)
 runs=$(submit --deadline now+1hour -t 10 --wrap 'exec sleep 1000')
 held=$(submit -H --deadline now+1hour -t 1 --wrap true)
 ok "a job with a deadline runs" wait_for 10 state_is "$runs" Running
 ok "a waiting job that can no longer end before its deadline ends" \
-    wait_for 15 state_is "$id" Deadline
+    wait_for 20 state_is "$id" Deadline
 like "kctl why names the deadline" "$(as kilntest1 kctl why "$id")" 'deadline'
 row_of() { as kilntest1 kctl history "$1" -o json |
     jq -r '.items[] | "\(.state) \(.endedBy) \(.startTime)"'; }
@@ -64,9 +64,9 @@ has_row() { [ "$(row_of "$1")" = "$2" ]; }
 ok "history has a row of the job, which never started" \
     wait_for 5 has_row "$id" "Deadline deadline null"
 like "the deadline of a running job can be changed" \
-    "$(as kilntest1 kctl update "$runs" deadline=now+1second)" updated
+    "$(as kilntest1 kctl update "$runs" deadline=now+4seconds)" updated
 ok "a running job is ended at its deadline" \
-    wait_for 15 state_is "$runs" Deadline
+    wait_for 20 state_is "$runs" Deadline
 in_history() { as kilntest1 kctl history | grep -q Deadline; }
 ok "history has the state Deadline" wait_for 10 in_history
 

@@ -38,6 +38,12 @@ def shell(*options):
     return t
 def has(name):
     return subprocess.run(["pgrep", "-fx", name], stdout=subprocess.DEVNULL).returncode == 0
+def is_in_front(name):
+    """Ctrl-C reaches it: bash prints what fg brings back before it gives it the terminal."""
+    for pid in subprocess.run(["pgrep", "-fx", name], stdout=subprocess.PIPE, text=True).stdout.split():
+        state, parent, group, session, terminal, in_front = open("/proc/%s/stat" % pid).read().rsplit(")", 1)[1].split()[:6]
+        return state == "S" and group == in_front
+    return False
 def says(t, command, pattern):
     t.type(command + "\n")
     t.expect("\n" + pattern)
@@ -61,20 +67,21 @@ says(t, "tty", "/dev/pts/[0-9]+")
 print("size", says(t, "stty size", "30 100\r"), says(t, "echo $TERM,$SLURM_PTY_WIN_COL", "xterm,100\r"))
 print("raw", t.is_raw())
 t.type("sleep 300\n")
-t.wait_until(lambda: has("sleep 300"))
+t.wait_until(lambda: is_in_front("sleep 300"))
 t.resize(40, 120)
 t.type("\x03")
 t.expect("ready> ")
 print("ctrl-c", says(t, "echo $?", "130\r"))
 print("resized", says(t, "stty size", "40 120\r"))
 t.type("sleep 301\n")
-t.wait_until(lambda: has("sleep 301"))
+t.wait_until(lambda: is_in_front("sleep 301"))
 t.type("\x1a")
 t.expect("Stopped")
 t.expect("ready> ")
 print("ctrl-z", says(t, "bg; jobs", r"\[1\]\+ +Running +sleep 301 &"))
 t.type("fg\n")
 t.expect("\nsleep 301\r\n")
+t.wait_until(lambda: is_in_front("sleep 301"))
 t.type("\x03")
 t.expect("ready> ")
 t.type("seq 1000 | less\n")
@@ -196,7 +203,7 @@ outside() {
         printf 'os.environ["INPUTRC"] = os.path.abspath("inputrc")\n'
         cat
     } >"$home/person.py"
-    as kilntest1 env TERM=vt100 timeout 150 python3 -u person.py >"$home/said" 2>&1
+    as kilntest1 env TERM=vt100 timeout 300 python3 -u person.py >"$home/said" 2>&1
     said=$(cat "$home/said")
 }
 printf '#!/bin/sh\nsleep 300\n' >"$home/sleeper"

@@ -38,6 +38,11 @@ output=$(configured --without-systemd)
 like "configure succeeds if everything is there" "$output" '^exit status 0$'
 like "it lists what it found" "$output" '^ +MUNGE: munge$'
 like "it lists what is turned off" "$output" '^ +sd_notify.*: off'
+static=$(sed -n 's/^KSUB_STATIC = //p' Makefile)
+echo 'int missing(void); int main(void) { return missing(); }' >missing.c
+# shellcheck disable=SC2086 # several options
+not_ok "the options for ksub's link do not hide that a part is missing" \
+    "${CC:-gcc}" $static -o missing missing.c
 
 rm -f config.cache
 without munge
