@@ -8,11 +8,7 @@
 
 #include "controller/apiserver/access/audit_log.h"
 #include "controller/apiserver/access/policy.h"
-#include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/apiserver.h"
-#include "controller/apiserver/capacity/node_classes.h"
-#include "controller/apiserver/summary/job_counts.h"
-#include "controller/apiserver/summary/node_uses.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
 #include "controller/health_metrics.h"
@@ -24,11 +20,13 @@
 #include "controller/scheduler/state/topology_levels.h"
 #include "controller/serving_keys.h"
 #include "controller/settings.h"
+#include "controller/shared_keys.h"
 #include "controller/site_audit.h"
 #include "controller/site_policy.h"
 #include "controller/standby.h"
 #include "controller/store/directory/initialize.h"
 #include "controller/store/store.h"
+#include "controller/tallies.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/credential_backend.h"
 #include "lib/base/alloc.h"
@@ -61,13 +59,11 @@ struct controller {
     struct workers *workers;
     struct credential_backend *credential_backend;
     struct serving_keys *serving_keys; /* NULL: no TLS */
+    struct shared_keys *shared_keys;   /* NULL: not shared */
     struct auth_server *auth;
     struct munge_check *munge_check; /* NULL: only local clients */
     atomic_bool is_munge_dead;
-    struct user_counts *counts;
-    struct job_counts *job_counts;
-    struct node_uses *node_uses;
-    struct node_classes *node_classes; /* NULL: in conformance mode */
+    struct tallies tallies;
     struct store *store;
     struct history *history; /* or NULL */
     struct audit_log *audit; /* or NULL */
@@ -87,11 +83,11 @@ typedef int component_start_fn(struct controller *c, struct error *err);
 typedef void component_stop_fn(struct controller *c);
 
 static component_start_fn start_loop, start_policy, check_state, start_workers, start_serving_keys,
-    start_auth, start_store, start_history, start_audit, start_api, start_scheduler,
-    start_lifecycle, start_listeners;
-static component_stop_fn stop_munge_check, free_munge_check, stop_workers, stop_store, stop_history,
-    stop_api, stop_scheduler, stop_lifecycle, free_history, free_audit, free_loop, free_policy,
-    free_reload, free_serving_keys, free_auth, free_api;
+    start_auth, start_store, start_shared_keys, start_history, start_audit, start_api,
+    start_scheduler, start_lifecycle, start_listeners;
+static component_stop_fn stop_munge_check, free_munge_check, stop_workers, stop_store,
+    stop_shared_keys, stop_history, stop_api, stop_scheduler, stop_lifecycle, free_history,
+    free_audit, free_loop, free_policy, free_reload, free_serving_keys, free_auth, free_api;
 
 /* All components, in the order in which they start. All are stopped, in the
  * opposite order, before any is freed: a component that waits for a callback of
@@ -110,6 +106,7 @@ static const struct component {
     {"TLS", start_serving_keys, NULL, free_serving_keys},
     {"identity", start_auth, NULL, free_auth},
     {"store", start_store, stop_store, NULL},
+    {"shared keys", start_shared_keys, stop_shared_keys, NULL},
     {"history", start_history, stop_history, free_history},
     {"audit log", start_audit, NULL, free_audit},
     {"API", start_api, stop_api, free_api},
@@ -280,6 +277,7 @@ start_serving_keys(struct controller *c, struct error *err)
 static void
 free_serving_keys(struct controller *c)
 {
+    shared_keys_free(c->shared_keys);
     serving_keys_free(c->serving_keys);
 }
 
@@ -325,18 +323,6 @@ store_failed(const struct error *err, void *context)
     loop_stop(c->loop);
 }
 
-static void
-object_moved(const struct object *before, const struct object *after, void *context)
-{
-    struct controller *c = context;
-
-    user_counts_moved(c->counts, before, after);
-    job_counts_moved(c->job_counts, before, after);
-    node_uses_moved(c->node_uses, before, after);
-    if (c->node_classes != NULL)
-        node_classes_moved(c->node_classes, before, after);
-}
-
 static int
 start_store(struct controller *c, struct error *err)
 {
@@ -344,11 +330,7 @@ start_store(struct controller *c, struct error *err)
     struct engine_waits waits = standby_waits(&c->standby);
     int r;
 
-    c->counts = user_counts_new(&clock_system);
-    c->job_counts = job_counts_new();
-    c->node_uses = node_uses_new();
-    if (!s->is_conformance)
-        c->node_classes = node_classes_new();
+    tallies_init(&c->tallies, s->is_conformance);
     r = store_open(
         &(struct store_settings){
             .loop = c->loop,
@@ -360,7 +342,8 @@ start_store(struct controller *c, struct error *err)
             .log_bytes = (size_t)s->watch_log_bytes,
             .log_age_s = s->watch_log_age_us / SECOND_US,
             .metrics = c->metrics,
-            .moved = object_moved,
+            .moved = tallies_moved,
+            .moved_context = &c->tallies,
             .failed = store_failed,
             .context = c,
         },
@@ -375,6 +358,26 @@ stop_store(struct controller *c)
 {
     store_close(c->store);
     loop_drain(c->loop);
+}
+
+static int
+start_shared_keys(struct controller *c, struct error *err)
+{
+    return shared_keys_open(
+        &(struct shared_keys_settings){
+            .settings = c->settings,
+            .keys = c->serving_keys,
+            .store = c->store,
+            .loop = c->loop,
+            .is_stopping = &c->is_stopping,
+        },
+        &c->shared_keys, err);
+}
+
+static void
+stop_shared_keys(struct controller *c)
+{
+    shared_keys_stop(c->shared_keys);
 }
 
 /* In conformance mode no jobs run, so there is no history. */
@@ -448,11 +451,11 @@ start_api(struct controller *c, struct error *err)
         .workers = c->workers,
         .auth = c->auth,
         .policy = &c->policy,
-        .counts = c->counts,
-        .job_counts = c->job_counts,
+        .counts = c->tallies.users,
+        .job_counts = c->tallies.jobs,
         .history = c->history,
-        .node_uses = c->node_uses,
-        .node_classes = c->node_classes,
+        .node_uses = c->tallies.node_uses,
+        .node_classes = c->tallies.node_classes,
         .metrics = c->metrics,
         .audit = c->audit,
         .configz = c->configz.text,
@@ -478,10 +481,7 @@ static void
 free_api(struct controller *c)
 {
     apiserver_free(c->api);
-    user_counts_free(c->counts);
-    job_counts_free(c->job_counts);
-    node_uses_free(c->node_uses);
-    node_classes_free(c->node_classes);
+    tallies_fini(&c->tallies);
     strbuf_fini(&c->configz);
 }
 

@@ -8,6 +8,7 @@
 
 #include "controller/apiserver/access/token_endpoint.h"
 #include "controller/settings.h"
+#include "controller/shared_keys.h"
 #include "controller/store/directory/statedir.h"
 #include "lib/auth/bearer_tokens.h"
 #include "lib/base/alloc.h"
@@ -22,7 +23,6 @@
 
 #define SECOND_US        1000000
 #define CERTIFICATE_MOST (1u << 20)
-#define NAMES_MOST       64
 
 struct serving_keys {
     const struct controller_settings *settings;
@@ -65,43 +65,57 @@ host_of(const char *listen)
 
 /* Adds the name unless it is empty or in the list. */
 static void
-add_name(const char *names[NAMES_MOST], size_t *n_names, const char *name)
+add_name(struct certificate_names *names, char *name TAKES)
 {
-    if (name == NULL || name[0] == '\0' || *n_names == NAMES_MOST)
-        return;
-    for (size_t i = 0; i < *n_names; i++)
-        if (strcmp(names[i], name) == 0)
-            return;
-    names[(*n_names)++] = name;
+    bool is_there = name == NULL || name[0] == '\0' || names->count == CERTIFICATE_NAMES;
+
+    for (size_t i = 0; !is_there && i < names->count; i++)
+        is_there = strcmp(names->items[i], name) == 0;
+    if (is_there)
+        free(name);
+    else
+        names->items[names->count++] = name;
+}
+
+void
+serving_keys_names(const struct serving_keys *e, struct certificate_names *ret_names)
+{
+    const struct controller_settings *s = e->settings;
+    char host[256] = "";
+
+    *ret_names = (struct certificate_names){0};
+    for (size_t i = 0; i < s->tls_names.count; i++)
+        add_name(ret_names, xstrdup(s->tls_names.items[i]));
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        add_name(ret_names, xstrdup(host));
+    for (size_t i = 0; i < s->tls_listen.count; i++)
+        add_name(ret_names, host_of(s->tls_listen.items[i]));
+    add_name(ret_names, xstrdup("localhost"));
+    add_name(ret_names, xstrdup("127.0.0.1"));
+    add_name(ret_names, xstrdup("::1"));
+}
+
+void
+certificate_names_fini(struct certificate_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->items[i]);
+    names->count = 0;
 }
 
 static int
 make_certificate(const struct serving_keys *e, struct error *err)
 {
-    const struct controller_settings *s = e->settings;
-    char *hosts[NAMES_MOST] = {0};
-    const char *names[NAMES_MOST];
-    char host[256] = "";
-    size_t n = 0, n_hosts = 0;
+    struct certificate_names names;
     int r;
 
-    for (size_t i = 0; i < s->tls_names.count; i++)
-        add_name(names, &n, s->tls_names.items[i]);
-    if (gethostname(host, sizeof(host) - 1) == 0)
-        add_name(names, &n, host);
-    for (size_t i = 0; i < s->tls_listen.count && n_hosts < NAMES_MOST; i++) {
-        hosts[n_hosts] = host_of(s->tls_listen.items[i]);
-        add_name(names, &n, hosts[n_hosts++]);
-    }
-    add_name(names, &n, "localhost");
-    add_name(names, &n, "127.0.0.1");
-    add_name(names, &n, "::1");
-    r = certificate_make(e->certificate, e->key, names, n, err);
+    serving_keys_names(e, &names);
+    r = certificate_make(e->certificate, e->key, (const char *const *)names.items, names.count,
+                         err);
     if (r == 0)
-        log_info("created a certificate for '%s' and %zu more names: '%s'", names[0], n - 1,
-                 e->certificate);
-    for (size_t i = 0; i < n_hosts; i++)
-        free(hosts[i]);
+        log_info("created a certificate for '%s' and %zu more names: '%s'", names.items[0],
+                 names.count - 1, e->certificate);
+    certificate_names_fini(&names);
     return r;
 }
 
@@ -169,14 +183,17 @@ serving_keys_read_again(const struct serving_keys *e, struct fresh_certificate *
                         struct error *err)
 {
     struct fresh_certificate *fresh;
-    int r;
+    int r = 0;
 
     *ret_fresh = NULL;
     if (e == NULL)
         return 0;
     fresh = xnew(struct fresh_certificate);
     strbuf_init(&fresh->pem);
-    r = file_read(e->certificate, CERTIFICATE_MOST, &fresh->pem, err);
+    if (e->settings->tls_certificate == NULL && access(e->certificate, F_OK) < 0)
+        r = make_certificate(e, err);
+    if (r == 0)
+        r = file_read(e->certificate, CERTIFICATE_MOST, &fresh->pem, err);
     if (r == 0)
         r = tls_open(e->certificate, e->key, &fresh->tls, err);
     if (r < 0) {
@@ -217,7 +234,9 @@ serving_keys_rotate_tokens(const struct controller_settings *settings, struct er
     CLEANUP_FREE char *key = token_key(settings);
     int r = bearer_tokens_rotate(key, err);
 
-    return r < 0 ? r : statedir_give_away(settings->state_dir, key, err);
+    if (r == 0)
+        r = statedir_give_away(settings->state_dir, key, err);
+    return r == 0 && settings->database != NULL ? shared_keys_await(settings, key, err) : r;
 }
 
 void
@@ -246,4 +265,16 @@ struct tls *
 serving_keys_tls(const struct serving_keys *e)
 {
     return e != NULL ? e->tls : NULL;
+}
+
+const char *
+serving_keys_certificate(const struct serving_keys *e)
+{
+    return e->pem.text;
+}
+
+void
+serving_keys_look_again(struct serving_keys *e)
+{
+    bearer_tokens_look_again(e->bearer);
 }

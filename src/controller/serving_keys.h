@@ -2,8 +2,8 @@
 /* serving_keys.h - the keys of a controller that serves TLS: its certificate,
  * and the key of its tokens
  *
- * Both are in the state directory, and are made there at the first start. The
- * site may provide its own certificate instead.
+ * Both are in the state directory, and are made there at the first start; a replicated
+ * store has them, too (shared_keys.h). The site may provide its own certificate instead.
  *
  * Called by:  controller.c, reload.c.
  * Thread:     the main one; serving_keys_read_again: any.
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "lib/base/macro.h"
 
@@ -28,12 +29,13 @@ int serving_keys_open(const struct controller_settings *settings, struct serving
                       struct error *err);
 
 /* Makes a new token key, which invalidates all tokens. The controller may be
- * running or not.
+ * running or not; with a replicated store it must lead, and this waits until the store has
+ * the key.
  */
 int serving_keys_rotate_tokens(const struct controller_settings *settings, struct error *err);
 
-/* Another certificate at the same paths, for a reload. Read_again reads it, and fails
- * with words that say what is wrong; take uses it for new connections, and
+/* Another certificate at the same paths, for a reload. Read_again reads it, or makes one
+ * where the controller's own was removed, and fails with words that say what is wrong; take uses it for new connections, and
  * leaves the former one in `fresh`. True if it is another one. Both accept NULL.
  */
 struct fresh_certificate;
@@ -47,6 +49,21 @@ void serving_keys_access(const struct serving_keys *keys,
                          struct credential_backend *credential_backend,
                          struct token_endpoint *ret_access);
 void serving_keys_layer(const struct serving_keys *keys, struct http_layer *ret_layer);
+
+/* The token key in the state directory has changed. */
+void serving_keys_look_again(struct serving_keys *keys);
+
+/* Look: the certificate that is in use, in PEM; and the names that one of this controller
+ * has, of which the first is the subject.
+ */
+#define CERTIFICATE_NAMES 64
+struct certificate_names {
+    char *items[CERTIFICATE_NAMES];
+    size_t count;
+};
+const char *serving_keys_certificate(const struct serving_keys *keys);
+void serving_keys_names(const struct serving_keys *keys, struct certificate_names *ret_names);
+void certificate_names_fini(struct certificate_names *names);
 
 /* Look: the TLS of the ports; NULL for no keys. */
 struct tls *serving_keys_tls(const struct serving_keys *keys);

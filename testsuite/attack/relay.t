@@ -252,4 +252,62 @@ is "a command that knows only this head waits until it leads" "$?" 0
 ok "the file that named another one is gone" test ! -e "$cluster/socket-b.leader"
 is "a header of the lead before is refused" "$(forge mac "${b#*:}" "$key" 5 9)" closed
 
+
+# --- the keys that the heads share -----------------------------------------------------------
+# They are secrets of the store: nobody reads them by the API, not even an administrator.
+token_key=$(head -1 "$cluster/b/token.key")
+tls_key=$(sed -n 2p "$cluster/b/tls.key")
+is "the store has the token key" \
+    "$(sql "SELECT convert_from(value, 'UTF8') FROM kiln.secrets WHERE name = 'keys/token'")" \
+    "$token_key"
+is "and the key of the certificate" \
+    "$(sql "SELECT convert_from(value, 'UTF8') FROM kiln.secrets WHERE name = 'keys/tls.key'" |
+        sed -n 2p)" "$tls_key"
+local_get() { curl -s -m 20 --unix-socket "$cluster/socket-b" "http://x$1"; }
+lists() { # prints the path of each list that the API has
+    local_get /api/v1 | jq -r '.resources[] | select(.name | contains("/") | not) |
+        "/api/v1/" + .name'
+    for group in $(local_get /apis | jq -r '.groups[].versions[].groupVersion'); do
+        local_get "/apis/$group" | jq -r --arg group "$group" '.resources[] |
+            select(.name | contains("/") | not) | "/apis/" + $group + "/" + .name'
+    done
+}
+read_all() {
+    for path in $(lists) /metrics /configz /openapi/v2 /statusz /flagz /debug/pprof \
+        /api/v1/secrets /api/v1/namespaces/kube-system/secrets /kiln/v1/secrets \
+        /kiln/v1/controllers /kiln/v1/keys/token /kiln/v1/secrets/keys%2Ftoken \
+        /kiln/v1/../../token.key /kiln/v1/%2e%2e/b/token.key; do
+        local_get "$path"
+    done
+    cat "$cluster/log/b" "$cluster/log/controller" "$cluster/b/audit.log" "$cluster/state/audit.log"
+    tr '\0' '\n' <"/proc/$(pid_of b)/cmdline"
+}
+lists >"$cluster/lists"
+ok "(the lists of the API are read)" test "$(wc -l <"$cluster/lists")" -ge 10
+read_all >"$cluster/read" 2>&1
+ok "(and what they have)" grep -q '"kind":"NodeList"' "$cluster/read"
+not_ok "no answer of the API, log or argument has the token key" \
+    grep -q "$token_key" "$cluster/read"
+not_ok "nor the key of the certificate" grep -qF "$tls_key" "$cluster/read"
+postgres_admin pg1 'CREATE USER reader'
+like "another user of the database reads none of them" "$(psql -qAtX -U reader -h 127.0.0.1 \
+    -p "$(postgres_port_of pg1)" -d kiln -c 'SELECT value FROM kiln.secrets' 2>&1)" \
+    'permission denied'
+kiln-controller --state-dir "$cluster/b" --store "$cluster_store" --backup "$cluster/saved" 2>&1
+is "a backup, which has them, is for its owner" "$(stat -c %a "$cluster/saved")" 600
+like "a user cannot read the files" "$(as kilntest1 cat "$cluster/b/token.key" 2>&1)" \
+    'Permission denied'
+
+rm "$cluster/b/tls.crt" "$cluster/b/tls.key"
+signal b HUP
+has_new_key() {
+    [ -s "$cluster/b/tls.crt" ] && [ "$(cat "$cluster/b/tls.key" "$cluster/b/tls.crt")" = "$(sql \
+        "SELECT convert_from(value, 'UTF8') FROM kiln.secrets WHERE name LIKE 'keys/tls.%'
+        ORDER BY name DESC" | grep .)" ]
+}
+ok "a certificate that was removed is made anew by a reload, for all heads" \
+    wait_for 20 has_new_key
+ok "and is in use" curl -fs --cacert "$cluster/b/tls.crt" "https://localhost:${tls_b#*:}/version" \
+    -o /dev/null
+
 finish

@@ -20,11 +20,13 @@ cluster_munge
 for head in controller b; do # two ports, of which clients know both
     find_free_port
     eval "address_$head=127.0.0.1:$free_port"
+    find_free_port
+    eval "tls_$head=127.0.0.1:$free_port"
 done
 cluster_address=$address_controller
 cluster_url=http://$address_controller,$address_b
 cluster_clients
-cluster_controller --node-grace 60s
+cluster_controller --node-grace 60s --listen-tls "$tls_controller"
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s
 admin() { kctl --server "$cluster_url" "$@"; }
 on() { # HEAD COMMAND...
@@ -36,8 +38,10 @@ on() { # HEAD COMMAND...
 # head_start NAME ADDRESS: a controller on another machine, which is a state directory here.
 head_start() {
     directory "$cluster/$1" 700
+    head_tls=$tls_b
+    [ "$2" = "$address_b" ] || head_tls=$tls_controller
     start "$1" kiln-controller --state-dir "$cluster/$1" --store "$cluster_store" \
-        --listen "$2" --cluster test --munge-socket "$munge_socket" \
+        --listen "$2" --listen-tls "$head_tls" --cluster test --munge-socket "$munge_socket" \
         --socket "$cluster/$1/socket" --node-grace 60s
 }
 leads() { curl -fs --max-time 5 --unix-socket "$cluster/$1/socket" http://kiln/livez; }
@@ -100,6 +104,22 @@ is "a standby ends in good order" "$stopped_with" 0
 head_start b "$address_b"
 wait_for 20 log_says b "Waiting to lead"
 
+# --- keys ------------------------------------------------------------------------------
+# A client verifies the certificate that it got from the first head, and has its token.
+cp "$cluster/state/tls.crt" "$cluster/authority"
+credential() { as kilntest1 kctl --server "http://$1" credential | jq -r .status.token; }
+status_of() { # ADDRESS TOKEN
+    curl -s --max-time 10 -o /dev/null -w '%{http_code}' --cacert "$cluster/authority" \
+        -H "Authorization: Bearer $2" "https://$1/api/v1/namespaces/default/pods"
+}
+rotate() { # HEAD
+    kiln-controller --state-dir "$cluster/$1" --store "$cluster_store" --rotate-tokens 2>&1
+}
+token=$(credential "$address_controller")
+is "a token is valid" "$(status_of "$tls_controller" "$token")" 200
+rotate b >"$cluster/rotate" &
+rotation=$!
+
 # --- kill -9 of the leader ----------------------------------------------------------
 # A watch that has missed changes when the leader dies.
 held=$(as kilntest1 ksub --parsable --hold --wrap true)
@@ -126,6 +146,15 @@ ok "it goes on with the controller that leads now" \
     wait_for 20 grep -q "^$after_watch " "$cluster/watch"
 kill "$watch"
 check_storm "kill -9"
+is "tokens and the certificate of the leader before are valid" "$(status_of "$tls_b" "$token")" 200
+wait "$rotation"
+like "one that waits cannot revoke tokens, and says so" "$(cat "$cluster/rotate")" \
+    'no token was revoked: .*its machine'
+ok "the key is in a file that only its owner can read" \
+    test "$(stat -c %a "$cluster/b/token.key")" = 600
+empty "the controller that leads revokes tokens" "$(rotate b)"
+is "at once" "$(status_of "$tls_b" "$token")" 401
+fresh=$(credential "$address_b")
 ok "a job that ran runs still" state_is "$long" Running
 
 has_history() { # HEAD JOB
@@ -166,6 +195,8 @@ await_end b
 is "the one that has led ends, to be started again" "$stopped_with" 75
 ok "the other one leads" wait_for 8 leads c
 ok "submissions go on" goes_on 20
+is "tokens of before are valid" "$(status_of "$tls_controller" "$fresh")" 200
+is "those that were revoked are not" "$(status_of "$tls_controller" "$token")" 401
 leads_now() { row_of "$1" | grep -q Leading; }
 ok "kctl controllers shows that" wait_for 20 leads_now "$address_controller"
 head_start b "$address_b"

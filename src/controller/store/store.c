@@ -444,7 +444,7 @@ store_set_head(struct store *s, struct entry *entry, const struct kind *kind, en
     for (unsigned i = 0; i < section->n_indexes; i++)
         secondary_index_set(section->indexes[i], entry, head, object);
     if (head == STORE_PENDING && s->settings.moved != NULL)
-        s->settings.moved(entry->heads[head], object, s->settings.context);
+        s->settings.moved(entry->heads[head], object, s->settings.moved_context);
     object_unref(entry->heads[head]);
     entry->heads[head] = object;
 }

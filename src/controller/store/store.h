@@ -67,6 +67,7 @@ struct store_settings {
      * the store. May be NULL.
      */
     void (*moved)(const struct object *before, const struct object *after, void *context);
+    void *moved_context;
     /* Called when a commit has failed; the daemon must then exit. */
     void (*failed)(const struct error *err, void *context);
     void *context;

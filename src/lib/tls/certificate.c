@@ -146,3 +146,17 @@ certificate_make(const char *certificate_path, const char *key_path, const char 
     EVP_PKEY_free(key);
     return r;
 }
+
+bool
+certificate_has_name(const char *pem, const char *name)
+{
+    BIO *text = BIO_new_mem_buf(pem, -1);
+    X509 *x = text != NULL ? PEM_read_bio_X509(text, NULL, NULL, NULL) : NULL;
+    bool has = x != NULL
+               && (is_address(name) ? X509_check_ip_asc(x, name, 0) == 1
+                                    : X509_check_host(x, name, 0, 0, NULL) == 1);
+
+    X509_free(x);
+    BIO_free(text);
+    return has;
+}

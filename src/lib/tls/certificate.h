@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
@@ -19,3 +20,6 @@ struct error;
  */
 int certificate_make(const char *certificate_path, const char *key_path, const char *const *names,
                      size_t n_names, struct error *err);
+
+/* True if the first certificate of a text in PEM is one for that DNS name or address. */
+bool certificate_has_name(const char *pem, const char *name);

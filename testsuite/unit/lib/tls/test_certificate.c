@@ -81,5 +81,23 @@ START_TEST(a_file_that_is_no_certificate_is_named)
 }
 END_TEST
 
+START_TEST(it_has_the_names_that_it_was_made_with)
+{
+    CLEANUP(scratch_freep) char *dir = scratch_new();
+    CLEANUP_FREE char *certificate = xasprintf("%s/crt", dir);
+    CLEANUP_FREE char *key = xasprintf("%s/key", dir);
+    CLEANUP_STRBUF struct strbuf pem = STRBUF_INIT;
+
+    make(certificate, key);
+    ck_assert_int_eq(file_read(certificate, 1 << 16, &pem, NULL), 0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        ck_assert(certificate_has_name(pem.text, names[i]));
+    ck_assert(!certificate_has_name(pem.text, "example.org"));
+    ck_assert(!certificate_has_name(pem.text, "::2"));
+    ck_assert(!certificate_has_name("no certificate", "head"));
+}
+END_TEST
+
 SUITE("certificate", what_was_made_serves, the_key_is_its_owners_alone, another_ones_key_is_refused,
-      a_file_that_is_no_certificate_is_named)
+      a_file_that_is_no_certificate_is_named, it_has_the_names_that_it_was_made_with)
