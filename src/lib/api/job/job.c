@@ -7,7 +7,6 @@
 
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_strategy.h"
-#include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/rights.h"

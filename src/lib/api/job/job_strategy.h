@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_strategy.h - the functions of struct kind for jobs; called by job.c
+/* job_strategy.h - the functions and columns of struct kind for jobs; for job.c
  *
  * Thread:  any.
  */
@@ -9,6 +9,11 @@ struct arena;
 struct causes;
 struct json;
 struct object;
+struct table;
+
+/* The columns: upstream's, and those of batch systems. */
+extern const struct table job_table;
+extern const struct table job_kiln_table;
 
 void job_set_defaults(struct arena *arena, struct json *job);
 void job_prepare(struct arena *arena, struct json *job, const struct json *old);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/api/job/job.h"
-#include "lib/api/job/job_tables.h"
+#include "lib/api/job/job_strategy.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/table.h"
 #include "lib/api/value/selector.h"
