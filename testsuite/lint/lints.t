@@ -108,6 +108,11 @@ finds "a renamed struct whose old name is an ordinary word is found" check-names
     'tower.c:1:struct line'
 
 fresh
+write testsuite/unit/lib/high/test_tower.c 'START_TEST(so_is_one_of_stone)'
+finds "a name of a test without a subject is found" check-names \
+    'test_tower.c:1:START_TEST(so_is'
+
+fresh
 write src/lib/high/tower.c '/* Who waits is told. */'
 finds "a comment without a subject is found" check-names 'tower.c:1:.*Who waits'
 write testsuite/lint/names-allowed 'comments lib/high 2'

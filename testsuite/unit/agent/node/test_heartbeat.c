@@ -98,7 +98,7 @@ START_TEST(a_lease_lasts_four_beats)
 }
 END_TEST
 
-START_TEST(it_can_be_hastened_but_not_doubled)
+START_TEST(a_heartbeat_can_be_hastened_but_not_doubled)
 {
     begin(3600 * 1000);
     heartbeat_hasten(world.heartbeat);
@@ -113,7 +113,7 @@ START_TEST(it_can_be_hastened_but_not_doubled)
 }
 END_TEST
 
-START_TEST(it_goes_on_and_through_failures)
+START_TEST(the_heartbeat_goes_on_through_failures)
 {
     begin(1);
     run_loop_until(world.api, world.renewed > 0);
@@ -140,6 +140,6 @@ START_TEST(a_lease_that_has_gone_is_made_again_and_said)
 }
 END_TEST
 
-SUITE("heartbeat", it_can_be_hastened_but_not_doubled, a_lease_that_is_missing_is_made,
-      a_lease_lasts_four_beats, it_goes_on_and_through_failures,
+SUITE("heartbeat", a_heartbeat_can_be_hastened_but_not_doubled, a_lease_that_is_missing_is_made,
+      a_lease_lasts_four_beats, the_heartbeat_goes_on_through_failures,
       a_lease_that_has_gone_is_made_again_and_said)

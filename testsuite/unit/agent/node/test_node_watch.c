@@ -86,7 +86,7 @@ START_TEST(a_node_that_is_well_is_left_alone)
 }
 END_TEST
 
-START_TEST(one_that_was_given_up_is_noticed)
+START_TEST(a_pod_that_was_given_up_is_noticed)
 {
     begin(NODE("True", ""));
     fake_client_put(world.api, &node_kind, NODE("Unknown", ""));
@@ -95,7 +95,7 @@ START_TEST(one_that_was_given_up_is_noticed)
 }
 END_TEST
 
-START_TEST(so_is_one_that_has_gone)
+START_TEST(a_pod_that_has_gone_is_noticed)
 {
     begin(NODE("True", ""));
     fake_client_remove(world.api, &node_kind, NULL, "n1");
@@ -167,7 +167,7 @@ START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
 }
 END_TEST
 
-START_TEST(it_is_tried_again_when_that_fails)
+START_TEST(a_claim_that_fails_is_tried_again)
 {
     begin(NODE("True", ""));
     fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 500, "InternalError");
@@ -179,8 +179,8 @@ START_TEST(it_is_tried_again_when_that_fails)
 }
 END_TEST
 
-SUITE("node_watch", a_node_that_is_well_is_left_alone, one_that_was_given_up_is_noticed,
-      so_is_one_that_has_gone, what_is_not_here_any_more_is_given_back,
+SUITE("node_watch", a_node_that_is_well_is_left_alone, a_pod_that_was_given_up_is_noticed,
+      a_pod_that_has_gone_is_noticed, what_is_not_here_any_more_is_given_back,
       what_is_here_is_kept_until_it_has_left,
       what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends,
-      it_is_tried_again_when_that_fails)
+      a_claim_that_fails_is_tried_again)

@@ -206,7 +206,7 @@ START_TEST(one_that_was_deleted_begins_anew_without_proof)
 }
 END_TEST
 
-START_TEST(it_tries_again_when_it_is_not_answered)
+START_TEST(a_registration_without_an_answer_is_tried_again)
 {
     begin();
     put_secret(SECRET);
@@ -238,5 +238,5 @@ END_TEST
 SUITE("registration", a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret,
       a_proven_node_says_what_it_is_and_is_ready,
       a_controller_without_space_keeps_no_node_from_its_pods, one_that_changes_is_written_again,
-      one_that_was_deleted_begins_anew_without_proof, it_tries_again_when_it_is_not_answered,
-      what_is_kept_as_a_secret_is_looked_at)
+      one_that_was_deleted_begins_anew_without_proof,
+      a_registration_without_an_answer_is_tried_again, what_is_kept_as_a_secret_is_looked_at)

@@ -62,7 +62,7 @@ finish(struct checked *t)
     test_pod_fini(&t->pod);
 }
 
-START_TEST(it_runs_before_the_job_is_told_as_its_user_and_where_it_runs)
+START_TEST(a_checkpoint_runs_before_the_job_is_told_as_its_user_and_where_it_runs)
 {
     CLEANUP_FREE char *wanted = NULL;
     struct checked t;
@@ -86,7 +86,7 @@ START_TEST(it_runs_before_the_job_is_told_as_its_user_and_where_it_runs)
 }
 END_TEST
 
-START_TEST(it_runs_at_the_end_of_the_time_limit)
+START_TEST(a_checkpoint_runs_at_the_end_of_the_time_limit)
 {
     struct checked t;
 
@@ -286,9 +286,10 @@ START_TEST(the_last_of_the_grace_is_the_jobs)
 }
 END_TEST
 
-SUITE("checkpoint", it_runs_before_the_job_is_told_as_its_user_and_where_it_runs,
-      it_runs_at_the_end_of_the_time_limit, the_signal_that_its_user_asked_for_comes_behind_it,
-      an_agent_that_asks_again_has_it_run_once, one_that_does_not_end_delays_nothing,
+SUITE("checkpoint", a_checkpoint_runs_before_the_job_is_told_as_its_user_and_where_it_runs,
+      a_checkpoint_runs_at_the_end_of_the_time_limit,
+      the_signal_that_its_user_asked_for_comes_behind_it, an_agent_that_asks_again_has_it_run_once,
+      one_that_does_not_end_delays_nothing,
       a_job_that_ignores_its_end_is_killed_with_the_grace_of_its_limit,
       a_job_that_ends_meanwhile_leaves_it_its_time, what_the_job_prints_later_does_not_overwrite_it,
       one_that_cannot_be_started_says_so_and_the_job_ends, the_record_says_that_the_job_was_ended,

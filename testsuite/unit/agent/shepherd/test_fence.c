@@ -8,7 +8,7 @@
 
 #define SECOND INT64_C(1000000)
 
-START_TEST(one_that_was_not_asked_for_never_comes)
+START_TEST(a_fence_that_was_not_asked_for_never_comes)
 {
     struct fence f = {.path = "/nonexistent", .began_us = 1};
 
@@ -16,7 +16,7 @@ START_TEST(one_that_was_not_asked_for_never_comes)
 }
 END_TEST
 
-START_TEST(it_comes_so_long_after_the_last_word)
+START_TEST(a_fence_comes_so_long_after_the_last_contact)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/heard", dir);
@@ -54,5 +54,6 @@ START_TEST(a_note_that_cannot_be_written_is_said)
 }
 END_TEST
 
-SUITE("fence", one_that_was_not_asked_for_never_comes, it_comes_so_long_after_the_last_word,
-      without_a_word_it_counts_from_the_begin, a_note_that_cannot_be_written_is_said)
+SUITE("fence", a_fence_that_was_not_asked_for_never_comes,
+      a_fence_comes_so_long_after_the_last_contact, without_a_word_it_counts_from_the_begin,
+      a_note_that_cannot_be_written_is_said)

@@ -92,7 +92,7 @@ START_TEST(one_that_is_not_there_says_so)
 }
 END_TEST
 
-START_TEST(they_run_around_the_job_as_the_agents_user)
+START_TEST(hooks_run_around_the_job_as_the_agents_user)
 {
     struct test_pod p;
     CLEANUP_FREE char *prolog = NULL;
@@ -236,6 +236,6 @@ END_TEST
 SUITE("hook", one_that_ends_well_has_succeeded, one_that_fails_has_its_last_line_told,
       one_that_takes_too_long_is_killed_with_its_children,
       one_that_leaves_a_child_is_not_waited_for_longer, one_that_prints_much_is_read,
-      one_that_is_not_there_says_so, they_run_around_the_job_as_the_agents_user,
+      one_that_is_not_there_says_so, hooks_run_around_the_job_as_the_agents_user,
       a_job_whose_prolog_fails_does_not_run_and_its_epilog_does,
       a_job_that_is_told_to_end_during_its_prolog_does_not_run, what_they_leave_behind_is_ended)

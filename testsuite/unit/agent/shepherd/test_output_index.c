@@ -141,7 +141,7 @@ START_TEST(a_look_is_taken_no_earlier_than_due)
 }
 END_TEST
 
-START_TEST(it_is_bounded_and_keeps_both_ends)
+START_TEST(an_index_is_bounded_and_keeps_both_ends)
 {
     struct scene s;
     struct output_index_copy copy = {0};
@@ -220,5 +220,5 @@ END_TEST
 
 SUITE("output_index", growth_is_noted_and_found_by_size_and_time,
       other_users_cannot_read_when_an_output_grew, a_look_is_taken_no_earlier_than_due,
-      it_is_bounded_and_keeps_both_ends, an_output_that_is_emptied_is_begun_anew,
+      an_index_is_bounded_and_keeps_both_ends, an_output_that_is_emptied_is_begun_anew,
       what_came_before_the_end_is_noted, what_is_no_chronicle_is_said)

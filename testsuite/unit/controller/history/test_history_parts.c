@@ -239,7 +239,7 @@ START_TEST(without_time_each_page_goes_on_nevertheless)
 }
 END_TEST
 
-START_TEST(it_may_be_closed_in_the_middle_of_an_answer)
+START_TEST(a_reader_may_be_closed_in_the_middle_of_an_answer)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct place p;
@@ -488,7 +488,8 @@ END_TEST
 
 SUITE("history_parts", pages_are_the_same_bytes_however_many_read_them,
       what_is_rare_is_found_by_all, a_full_page_ends_with_its_last_row_however_many_read_it,
-      without_time_each_page_goes_on_nevertheless, it_may_be_closed_in_the_middle_of_an_answer,
+      without_time_each_page_goes_on_nevertheless,
+      a_reader_may_be_closed_in_the_middle_of_an_answer,
       no_answer_waits_for_a_helper_that_stands_still,
       rows_that_come_and_go_meanwhile_disturb_no_other,
       the_next_question_sees_what_was_written_before_it)

@@ -39,7 +39,7 @@ START_TEST(the_leader_learns_the_address_of_the_client)
 END_TEST
 
 /* The form is that of the protocol, so that its tools can show it. */
-START_TEST(it_is_a_header_of_the_PROXY_protocol)
+START_TEST(the_header_is_that_of_the_PROXY_protocol)
 {
     struct proxy_sender sender = {.key = "k", .relay = 7};
     unsigned char h[PROXY_HEADER_SIZE];
@@ -133,6 +133,6 @@ START_TEST(relays_do_not_disturb_each_other)
 END_TEST
 
 SUITE("proxy_header", the_leader_learns_the_address_of_the_client,
-      it_is_a_header_of_the_PROXY_protocol, a_header_with_any_other_byte_is_refused,
+      the_header_is_that_of_the_PROXY_protocol, a_header_with_any_other_byte_is_refused,
       a_header_of_another_lead_is_refused, a_header_is_good_once_in_any_order,
       relays_do_not_disturb_each_other)

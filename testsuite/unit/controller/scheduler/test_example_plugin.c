@@ -55,7 +55,7 @@ put_pod(struct world *w, const char *name, const char *label)
     fake_client_put(w->api, &pod_kind, text);
 }
 
-START_TEST(it_filters_and_says_why)
+START_TEST(the_example_filters_and_says_why)
 {
     struct world *w = world_with_plugin(NULL);
     const struct pod_condition *c;
@@ -336,7 +336,7 @@ START_TEST(its_rejections_are_counted_under_its_name)
 }
 END_TEST
 
-SUITE("example plugin", it_filters_and_says_why, what_it_waits_for_wakes_the_pod,
+SUITE("example plugin", the_example_filters_and_says_why, what_it_waits_for_wakes_the_pod,
       its_score_counts_by_its_weight, a_permit_that_is_refused_gives_the_node_back,
       a_permit_that_is_not_given_in_time_is_refused,
       a_pod_that_is_allowed_goes_through_prebind_to_its_node,

@@ -21,7 +21,7 @@ START_TEST(a_nonce_is_good_once)
 END_TEST
 
 /* For any position within the generations. */
-START_TEST(it_is_remembered_for_as_long_as_its_credential_is_good)
+START_TEST(a_nonce_is_remembered_for_as_long_as_its_credential_is_good)
 {
     for (int first = 0; first < 300; first += 7) {
         struct nonces *n = nonces_new();
@@ -48,7 +48,7 @@ use_number(struct nonces *n, int number, int at_s)
 /* A nonce that may be used again is not kept any more: at most those of the
  * last 240 seconds are, and none after a long pause.
  */
-START_TEST(and_forgotten_in_the_end)
+START_TEST(a_nonce_is_forgotten_in_the_end)
 {
     struct nonces *n = nonces_new();
 
@@ -65,5 +65,5 @@ START_TEST(and_forgotten_in_the_end)
 }
 END_TEST
 
-SUITE("nonces", a_nonce_is_good_once, it_is_remembered_for_as_long_as_its_credential_is_good,
-      and_forgotten_in_the_end)
+SUITE("nonces", a_nonce_is_good_once, a_nonce_is_remembered_for_as_long_as_its_credential_is_good,
+      a_nonce_is_forgotten_in_the_end)

@@ -32,7 +32,7 @@ START_TEST(pieces_of_every_kind_append)
 }
 END_TEST
 
-START_TEST(it_grows_at_every_length_without_losing_its_end)
+START_TEST(a_text_grows_at_every_length_without_losing_its_end)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
 
@@ -146,7 +146,7 @@ START_TEST(a_buffer_that_is_never_empty_keeps_only_what_is_not_sent)
 END_TEST
 
 SUITE("strbuf", an_empty_buffer_is_an_empty_string_and_owns_nothing, pieces_of_every_kind_append,
-      it_grows_at_every_length_without_losing_its_end,
+      a_text_grows_at_every_length_without_losing_its_end,
       printing_more_than_there_is_room_for_prints_all_of_it, bytes_may_be_nul,
       truncating_shortens_and_never_lengthens, what_was_taken_is_ours_and_the_buffer_is_empty,
       what_outgrows_a_lent_room_moves_out_of_it,

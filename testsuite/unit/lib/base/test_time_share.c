@@ -30,7 +30,7 @@ START_TEST(what_began_in_time_may_end_late)
 }
 END_TEST
 
-START_TEST(it_is_open_again_in_the_next_window)
+START_TEST(a_share_is_open_again_in_the_next_window)
 {
     struct fake_clock time = FAKE_CLOCK;
     struct time_share share = share_of(&time);
@@ -81,5 +81,5 @@ START_TEST(a_long_rest_is_no_credit)
 }
 END_TEST
 
-SUITE("base/time_share", what_began_in_time_may_end_late, it_is_open_again_in_the_next_window,
+SUITE("base/time_share", what_began_in_time_may_end_late, a_share_is_open_again_in_the_next_window,
       what_is_too_much_is_owed_by_the_windows_that_follow, a_long_rest_is_no_credit)

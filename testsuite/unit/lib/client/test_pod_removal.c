@@ -75,7 +75,7 @@ stage_fini(void)
     fake_client_free(api);
 }
 
-START_TEST(it_is_told_why_and_then_deleted)
+START_TEST(a_pod_is_told_why_and_then_deleted)
 {
     stage_init();
     begin(put_pod()->meta->uid);
@@ -150,5 +150,5 @@ START_TEST(after_a_cancel_nothing_more_comes)
 }
 END_TEST
 
-SUITE("pod removal", it_is_told_why_and_then_deleted, who_was_not_told_is_not_deleted,
+SUITE("pod removal", a_pod_is_told_why_and_then_deleted, who_was_not_told_is_not_deleted,
       one_that_is_gone_is_no_failure, after_a_cancel_nothing_more_comes)

@@ -105,7 +105,7 @@ START_TEST(a_body_that_is_too_large_is_refused_in_them)
 }
 END_TEST
 
-START_TEST(so_is_one_that_is_only_announced)
+START_TEST(a_body_that_is_only_announced_as_too_large_is_refused_in_them)
 {
     assert_answer("POST / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
                   "Content-Length: 104857600\r\n\r\n",
@@ -113,7 +113,7 @@ START_TEST(so_is_one_that_is_only_announced)
 }
 END_TEST
 
-START_TEST(so_is_a_method_that_nobody_has_heard_of)
+START_TEST(a_method_that_nobody_has_heard_of_is_refused_in_them)
 {
     assert_answer("BREW / HTTP/1.1\r\n" HOST "\r\n", 501);
 }
@@ -170,6 +170,8 @@ START_TEST(leave_to_send_a_body_is_not_taken_for_a_refusal)
 END_TEST
 
 SUITE("http_refusal", what_cannot_be_read_is_refused_in_the_words_of_the_servers_user,
-      a_body_that_is_too_large_is_refused_in_them, so_is_one_that_is_only_announced,
-      so_is_a_method_that_nobody_has_heard_of, headers_that_are_too_long_are_refused_with_the_limit,
+      a_body_that_is_too_large_is_refused_in_them,
+      a_body_that_is_only_announced_as_too_large_is_refused_in_them,
+      a_method_that_nobody_has_heard_of_is_refused_in_them,
+      headers_that_are_too_long_are_refused_with_the_limit,
       without_such_words_the_reason_is_plain_text, leave_to_send_a_body_is_not_taken_for_a_refusal)

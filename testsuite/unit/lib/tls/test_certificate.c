@@ -81,7 +81,7 @@ START_TEST(a_file_that_is_no_certificate_is_named)
 }
 END_TEST
 
-START_TEST(it_has_the_names_that_it_was_made_with)
+START_TEST(a_certificate_has_the_names_that_it_was_made_with)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *certificate = xasprintf("%s/crt", dir);
@@ -100,4 +100,4 @@ START_TEST(it_has_the_names_that_it_was_made_with)
 END_TEST
 
 SUITE("certificate", what_was_made_serves, the_key_is_its_owners_alone, another_ones_key_is_refused,
-      a_file_that_is_no_certificate_is_named, it_has_the_names_that_it_was_made_with)
+      a_file_that_is_no_certificate_is_named, a_certificate_has_the_names_that_it_was_made_with)

@@ -145,7 +145,7 @@ START_TEST(a_group_without_such_a_list_has_none)
 END_TEST
 
 /* A pod that was bound before the others of its group. */
-START_TEST(it_asks_again_until_the_list_names_the_node)
+START_TEST(the_agent_asks_again_until_the_list_names_the_node)
 {
     static const char *const first[] = {"", "\"nodes\":\"n[1,3]\"", "\"nodes\":\"n[1\""};
 
@@ -163,7 +163,7 @@ START_TEST(it_asks_again_until_the_list_names_the_node)
 }
 END_TEST
 
-START_TEST(it_gives_up_when_the_pod_is_not_wanted_any_more)
+START_TEST(the_agent_gives_up_when_the_pod_is_not_wanted_any_more)
 {
     struct group_nodes *g = begin();
 
@@ -189,5 +189,6 @@ START_TEST(what_is_under_way_is_cancelled_at_the_end)
 END_TEST
 
 SUITE("group_nodes", the_list_that_names_the_node_is_the_answer,
-      a_group_without_such_a_list_has_none, it_asks_again_until_the_list_names_the_node,
-      it_gives_up_when_the_pod_is_not_wanted_any_more, what_is_under_way_is_cancelled_at_the_end)
+      a_group_without_such_a_list_has_none, the_agent_asks_again_until_the_list_names_the_node,
+      the_agent_gives_up_when_the_pod_is_not_wanted_any_more,
+      what_is_under_way_is_cancelled_at_the_end)

@@ -105,7 +105,7 @@ START_TEST(a_record_that_cannot_be_read_is_not_written_over)
 }
 END_TEST
 
-START_TEST(and_nothing_is_lost_when_it_can_be_read_again)
+START_TEST(nothing_is_lost_when_the_record_can_be_read_again)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_WORLD struct world w;
@@ -162,7 +162,7 @@ find_held(const struct world *w)
 /* A repeated request does not hold again an element that was released
  * meanwhile.
  */
-START_TEST(one_that_was_interrupted_too_often_is_held_once)
+START_TEST(a_task_that_was_interrupted_too_often_is_held_once)
 {
     static const char *const items = "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
                                      "\"interrupted\":2,\"hold\":true},"
@@ -186,7 +186,7 @@ START_TEST(one_that_was_interrupted_too_often_is_held_once)
 END_TEST
 
 /* The pod was removed without the job controller, which notices that later. */
-START_TEST(so_is_one_whose_count_is_in_the_record_alone)
+START_TEST(a_task_whose_count_is_in_the_record_alone_is_held_once)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_WORLD struct world w;
@@ -241,6 +241,7 @@ START_TEST(one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod)
 END_TEST
 
 SUITE("element_record", one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod,
-      one_that_was_interrupted_too_often_is_held_once, so_is_one_whose_count_is_in_the_record_alone,
-      what_elements_come_to_is_kept, a_record_that_cannot_be_read_is_not_written_over,
-      and_nothing_is_lost_when_it_can_be_read_again, both_go_with_the_job)
+      a_task_that_was_interrupted_too_often_is_held_once,
+      a_task_whose_count_is_in_the_record_alone_is_held_once, what_elements_come_to_is_kept,
+      a_record_that_cannot_be_read_is_not_written_over,
+      nothing_is_lost_when_the_record_can_be_read_again, both_go_with_the_job)

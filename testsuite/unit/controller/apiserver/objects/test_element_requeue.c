@@ -154,7 +154,7 @@ START_TEST(tasks_that_the_array_does_not_have_are_left_out)
 }
 END_TEST
 
-START_TEST(those_on_the_list_of_the_cancelled_stay_so)
+START_TEST(tasks_on_the_list_of_the_cancelled_stay_so)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_WORLD struct world w;
@@ -174,7 +174,7 @@ END_TEST
 /* The attempt number follows the element's former one, in the record or on its
  * pod, and its failures are cleared.
  */
-START_TEST(they_wait_for_their_next_attempt)
+START_TEST(requeued_tasks_wait_for_their_next_attempt)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_WORLD struct world w;
@@ -248,7 +248,7 @@ START_TEST(the_count_is_the_servers)
 }
 END_TEST
 
-START_TEST(and_begins_at_nothing)
+START_TEST(the_count_begins_at_nothing)
 {
     CLEANUP_WORLD struct world w;
 
@@ -265,6 +265,6 @@ START_TEST(and_begins_at_nothing)
 END_TEST
 
 SUITE("element_requeue", what_has_begun_runs_again_and_nothing_else,
-      tasks_that_the_array_does_not_have_are_left_out, those_on_the_list_of_the_cancelled_stay_so,
-      they_wait_for_their_next_attempt, twice_is_as_once, the_newest_pod_is_meant,
-      the_count_is_the_servers, and_begins_at_nothing)
+      tasks_that_the_array_does_not_have_are_left_out, tasks_on_the_list_of_the_cancelled_stay_so,
+      requeued_tasks_wait_for_their_next_attempt, twice_is_as_once, the_newest_pod_is_meant,
+      the_count_is_the_servers, the_count_begins_at_nothing)

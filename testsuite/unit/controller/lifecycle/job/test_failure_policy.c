@@ -108,7 +108,7 @@ START_TEST(the_first_rule_that_matches_says_what_a_failure_means)
 }
 END_TEST
 
-START_TEST(it_is_told_in_the_words_of_upstream)
+START_TEST(a_failure_is_told_in_the_words_of_upstream)
 {
     arena = arena_new(0);
     const struct object *job = job_with(RULE("FailJob", CODES("In", "3")) "," RULE(
@@ -130,4 +130,4 @@ START_TEST(it_is_told_in_the_words_of_upstream)
 END_TEST
 
 SUITE("failure_policy", the_first_rule_that_matches_says_what_a_failure_means,
-      it_is_told_in_the_words_of_upstream)
+      a_failure_is_told_in_the_words_of_upstream)

@@ -1494,7 +1494,7 @@ START_TEST(with_the_end_of_one_the_others_of_its_attempt_are_ended)
 }
 END_TEST
 
-START_TEST(they_are_excused_if_another_attempt_may_follow)
+START_TEST(the_others_are_excused_if_another_attempt_may_follow)
 {
     struct job_plan plan;
 
@@ -1575,4 +1575,4 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       a_failure_of_a_held_job_counts_and_is_tried_again_when_released,
       a_job_that_is_requeued_and_held_stops_and_waits, an_attempt_is_planned_as_a_whole,
       with_the_end_of_one_the_others_of_its_attempt_are_ended,
-      they_are_excused_if_another_attempt_may_follow, the_next_attempt_has_one_number_for_all)
+      the_others_are_excused_if_another_attempt_may_follow, the_next_attempt_has_one_number_for_all)

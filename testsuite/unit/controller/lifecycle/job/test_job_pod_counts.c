@@ -540,32 +540,32 @@ START_TEST(an_indexed_job_is_counted_right_change_by_change)
 }
 END_TEST
 
-START_TEST(so_is_one_that_only_counts)
+START_TEST(a_job_that_only_counts_is_counted_right_change_by_change)
 {
     live_lives("\"completions\":30,\"parallelism\":7");
 }
 END_TEST
 
-START_TEST(and_one_of_a_single_pod)
+START_TEST(a_job_of_a_single_pod_is_counted_right_change_by_change)
 {
     live_lives("\"completions\":1,\"parallelism\":1");
 }
 END_TEST
 
-START_TEST(and_a_work_queue)
+START_TEST(a_work_queue_is_counted_right_change_by_change)
 {
     live_lives("\"parallelism\":4");
 }
 END_TEST
 
-START_TEST(and_one_whose_indexes_fail_by_themselves)
+START_TEST(a_job_whose_indexes_fail_by_themselves_is_counted_right)
 {
     live_lives("\"completionMode\":\"Indexed\",\"completions\":30,"
                "\"parallelism\":7,\"backoffLimitPerIndex\":1");
 }
 END_TEST
 
-START_TEST(and_one_with_rules_on_failure_and_success)
+START_TEST(a_job_with_rules_on_failure_and_success_is_counted_right)
 {
     live_lives("\"completionMode\":\"Indexed\",\"completions\":40,"
                "\"parallelism\":7,\"backoffLimitPerIndex\":2,"
@@ -577,7 +577,7 @@ START_TEST(and_one_with_rules_on_failure_and_success)
 }
 END_TEST
 
-START_TEST(and_those_that_replace_pods_early)
+START_TEST(jobs_that_replace_pods_early_are_counted_right)
 {
     live_lives("\"completionMode\":\"Indexed\",\"completions\":30,"
                "\"parallelism\":7,"
@@ -755,9 +755,12 @@ START_TEST(an_end_that_the_status_has_not_is_added_to_those_it_has)
 END_TEST
 
 SUITE("job_pod_counts", an_indexed_job_is_counted_right_change_by_change,
-      so_is_one_that_only_counts, and_one_of_a_single_pod, and_a_work_queue,
-      and_one_whose_indexes_fail_by_themselves, and_one_with_rules_on_failure_and_success,
-      and_those_that_replace_pods_early, a_million_indexes_done_in_order_cost_little,
+      a_job_that_only_counts_is_counted_right_change_by_change,
+      a_job_of_a_single_pod_is_counted_right_change_by_change,
+      a_work_queue_is_counted_right_change_by_change,
+      a_job_whose_indexes_fail_by_themselves_is_counted_right,
+      a_job_with_rules_on_failure_and_success_is_counted_right,
+      jobs_that_replace_pods_early_are_counted_right, a_million_indexes_done_in_order_cost_little,
       an_end_that_the_status_has_not_is_added_to_those_it_has,
       a_task_that_is_interrupted_too_often_is_to_be_held,
       a_controller_that_starts_anew_counts_a_gang_as_the_last_did,

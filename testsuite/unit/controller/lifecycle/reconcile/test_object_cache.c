@@ -147,7 +147,7 @@ START_TEST(pods_are_found_by_their_owner_and_their_node)
 }
 END_TEST
 
-START_TEST(it_has_synced_when_all_kinds_are_there)
+START_TEST(the_cache_has_synced_when_all_kinds_are_there)
 {
     begin();
     put_pod("a", "u1", NULL);
@@ -180,4 +180,4 @@ END_TEST
 
 SUITE("object cache", a_kind_that_a_loop_listens_to_is_cached,
       a_pod_is_a_jobs_only_if_it_names_a_job, pods_are_found_by_their_owner_and_their_node,
-      it_has_synced_when_all_kinds_are_there)
+      the_cache_has_synced_when_all_kinds_are_there)

@@ -184,7 +184,7 @@ START_TEST(a_nomination_is_written_and_taken_back)
 }
 END_TEST
 
-START_TEST(so_many_writes_a_second_and_none_is_lost)
+START_TEST(writes_are_bounded_by_the_second_and_none_is_lost)
 {
     struct desk *d = desk_new();
     size_t soon;
@@ -213,4 +213,4 @@ END_TEST
 SUITE("recorder", a_pod_that_fails_has_an_event_and_a_condition,
       one_that_fails_a_thousand_times_has_one_event_and_few_writes,
       a_gated_pod_has_a_condition_and_no_event, a_pod_that_is_placed_before_its_turn_costs_nothing,
-      a_nomination_is_written_and_taken_back, so_many_writes_a_second_and_none_is_lost)
+      a_nomination_is_written_and_taken_back, writes_are_bounded_by_the_second_and_none_is_lost)

@@ -354,14 +354,14 @@ START_TEST(a_bounded_search_finds_the_node_that_looking_at_all_finds)
 }
 END_TEST
 
-START_TEST(so_it_does_by_the_rules_of_the_kubelet)
+START_TEST(a_bounded_search_finds_the_same_by_the_rules_of_the_kubelet)
 {
     for (uint64_t seed = 21; seed < 21 + TOURS(2u); seed++)
         run(seed, "{\"numaStrategy\":\"kubelet\"}", NULL);
 }
 END_TEST
 
-START_TEST(so_it_does_whichever_way_resources_are_scored)
+START_TEST(a_bounded_search_finds_the_same_whichever_way_resources_are_scored)
 {
     run(31, NULL, "{\"scoringStrategy\":{\"type\":\"MostAllocated\"}}");
     run(33, NULL,
@@ -408,5 +408,6 @@ START_TEST(a_shape_that_comes_often_gets_a_board)
 END_TEST
 
 SUITE("bounded_search", a_bounded_search_finds_the_node_that_looking_at_all_finds,
-      so_it_does_by_the_rules_of_the_kubelet, so_it_does_whichever_way_resources_are_scored,
+      a_bounded_search_finds_the_same_by_the_rules_of_the_kubelet,
+      a_bounded_search_finds_the_same_whichever_way_resources_are_scored,
       a_shape_that_comes_often_gets_a_board)

@@ -110,7 +110,7 @@ START_TEST(what_a_node_does_not_say_of_a_pod_is_not_needed)
 }
 END_TEST
 
-START_TEST(it_goes_with_its_node)
+START_TEST(an_allocation_goes_with_its_node)
 {
     struct world *w = world_new(NULL);
 
@@ -126,7 +126,7 @@ START_TEST(it_goes_with_its_node)
 END_TEST
 
 /* A pod's remnant withholds three of four cores. */
-START_TEST(it_follows_the_nodes_topology)
+START_TEST(an_allocation_follows_the_nodes_topology)
 {
 #define FOUR(topology)                                                  \
     "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":"      \
@@ -159,5 +159,5 @@ END_TEST
 
 SUITE("retained_allocations", what_is_left_of_a_pod_takes_its_cores,
       a_pod_and_what_is_left_of_it_are_counted_once,
-      what_a_node_does_not_say_of_a_pod_is_not_needed, it_follows_the_nodes_topology,
-      it_goes_with_its_node)
+      what_a_node_does_not_say_of_a_pod_is_not_needed, an_allocation_follows_the_nodes_topology,
+      an_allocation_goes_with_its_node)

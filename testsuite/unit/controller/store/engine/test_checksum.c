@@ -19,7 +19,7 @@ sum_of(const unsigned char bytes[32])
 }
 
 /* The values are from RFC 3720, B.4. */
-START_TEST(it_is_crc_32c)
+START_TEST(the_checksum_is_crc_32c)
 {
     unsigned char zeros[32] = {0}, ones[32], rising[32], falling[32];
 
@@ -70,5 +70,5 @@ START_TEST(another_row_or_revision_has_another)
 }
 END_TEST
 
-SUITE("checksum", it_is_crc_32c, a_text_of_any_length_at_any_address_is_summed_whole,
+SUITE("checksum", the_checksum_is_crc_32c, a_text_of_any_length_at_any_address_is_summed_whole,
       another_row_or_revision_has_another)

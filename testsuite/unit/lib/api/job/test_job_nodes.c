@@ -22,7 +22,7 @@
 #define FIELDS(all)   "\"matchFields\":[" all "]"
 #define LABELS(all)   "\"matchExpressions\":[" all "]"
 
-START_TEST(they_are_read_back)
+START_TEST(names_and_features_are_read_back)
 {
     static const struct {
         const char *spec, *names, *excluded, *features;
@@ -131,5 +131,6 @@ START_TEST(names_times_alternatives_are_bounded)
 }
 END_TEST
 
-SUITE("job_nodes", they_are_read_back, each_sort_of_requirement_is_replaced_and_the_others_stay,
-      what_cannot_be_expressed_is_refused, names_times_alternatives_are_bounded)
+SUITE("job_nodes", names_and_features_are_read_back,
+      each_sort_of_requirement_is_replaced_and_the_others_stay, what_cannot_be_expressed_is_refused,
+      names_times_alternatives_are_bounded)

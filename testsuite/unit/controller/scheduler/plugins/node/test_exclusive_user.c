@@ -139,7 +139,7 @@ add_running(struct world *w, const char *name, unsigned user)
 /* A reservation is planned for the job, and a long job of another user is not
  * backfilled.
  */
-START_TEST(it_has_a_reservation_that_others_do_not_delay)
+START_TEST(a_pod_with_exclusive_user_has_a_reservation_that_others_do_not_delay)
 {
     struct world *w = make_world(false);
 
@@ -395,7 +395,7 @@ END_TEST
 
 SUITE("exclusive_user", the_node_of_a_rootless_agent_takes_only_its_users_pods,
       a_node_with_such_a_pod_takes_no_other_user, such_a_pod_goes_to_no_node_with_another_user,
-      it_has_a_reservation_that_others_do_not_delay,
+      a_pod_with_exclusive_user_has_a_reservation_that_others_do_not_delay,
       a_more_important_one_has_all_others_of_the_node_end,
       a_change_counts_for_those_that_run_and_those_that_wait,
       all_that_are_alike_are_told_of_a_change, a_scheduler_that_starts_again_knows_it,

@@ -157,7 +157,7 @@ START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
 END_TEST
 
 /* The message must name a pod that exists. */
-START_TEST(it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone)
+START_TEST(a_victim_names_who_has_its_cores_once_the_pod_it_was_asked_for_is_gone)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -576,7 +576,7 @@ START_TEST(who_comes_while_a_victim_is_being_resumed_is_tried_again)
 END_TEST
 
 SUITE("suspension", a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
-      it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone,
+      a_victim_names_who_has_its_cores_once_the_pod_it_was_asked_for_is_gone,
       who_waits_for_a_victim_knows_when_that_will_have_ended,
       frozen_by_an_operator_alone_it_lends_nothing, who_needs_its_memory_is_not_helped,
       shared_cpus_are_not_lent, a_preemptor_that_is_gone_is_waited_for_no_more,
