@@ -164,6 +164,38 @@ n1
 n2
 5"
 
+# The job ends before the command.
+said=$cluster/why
+began() { grep -q '^runs' "$said"; }
+for what in "ksub -I" srun; do
+    # shellcheck disable=SC2086 # words
+    login $what -n 1 -t 5 sh -c 'echo runs >&2; exec sleep 1000' 2>"$said" </dev/null &
+    command=$!
+    ok "$what runs a command" wait_for 30 began || note "$(cat "$said")"
+    id=$(last)
+    admin cancel "$id" >/dev/null
+    wait "$command"
+    ok "... and says who has cancelled its job" \
+        grep -q "^${what% *}: job $id has ended: Cancelled on n[12], cancelled by root" "$said" || note "$(cat "$said")"
+done
+login ksub -I -n 1 -t 0:03 sleep 1000 2>"$said" </dev/null
+ok "... or that its time is over" grep -q "^ksub: job $(last) has ended: TimedOut on n[12], over 0:03" "$said" ||
+    note "$(cat "$said")"
+begin_kalloc -N 2 -c 4 sleep 1000
+wait_for 30 says "runs on"
+first=$(last)
+login ksub -I -n 1 -c 4 -t 5 true 2>"$said" </dev/null &
+command=$!
+waits() { grep -q 'waits for its start' "$said"; }
+wait_for 20 waits
+id=$(last)
+admin cancel "$id" >/dev/null
+wait "$command"
+ok "... also of one that waits" \
+    grep -q "^ksub: job $id has ended: Cancelled, cancelled by root" "$said" || note "$(cat "$said")"
+admin cancel "$first" >/dev/null
+wait "$kalloc"
+
 begin_kalloc -N 2 -c 4 sleep 1000
 ok "an allocation runs" wait_for 30 says "runs on"
 id=$(last)

@@ -2,15 +2,14 @@
 #include "cli/kalloc/kalloc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +43,6 @@
 #include "lib/loop/timer.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
-#include "lib/program/sibling.h"
 
 #define WAITING_STATES                                                \
     (JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD) \
@@ -52,6 +50,8 @@
 #define TELL_MS       700 /* a job that starts at once is not said to wait */
 #define ENTER_TRIES   150 /* while its program starts */
 #define ENTER_WAIT_US 200000
+#define LOST_MS       20000 /* until the end of a job whose step was lost is known */
+#define SIGNALLED_MS  1500  /* of one whose step was ended by a signal, perhaps with it */
 
 struct kalloc {
     const char *name;
@@ -74,6 +74,8 @@ struct kalloc {
     pid_t pid;
     bool has_ended; /* the command */
     int status;
+    int lost; /* of a step: a byte tells that it was lost with its job (KRUN_LOST) */
+    bool is_lost, is_told;
 };
 
 /* ---- Words ---- */
@@ -140,10 +142,11 @@ tell_granted(const struct kalloc *k)
 
 /* The job has ended before the command. */
 static void
-tell_revoked(const struct kalloc *k)
+tell_revoked(struct kalloc *k)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
+    k->is_told = true;
     if (k->is_requeued) {
         fprintf(stderr,
                 "%s: job %" PRId64 " was requeued, and is cancelled: an allocation is not started "
@@ -163,7 +166,10 @@ tell_revoked(const struct kalloc *k)
                 "revoked.\n",
                 k->name, k->id);
     else
-        fprintf(stderr, "%s: Job allocation %" PRId64 " has been revoked.\n", k->name, k->id);
+        fprintf(stderr,
+                "%s: Job allocation %" PRId64 " has been revoked.\n"
+                "%s: job %" PRId64 " has ended: %s\n",
+                k->name, k->id, k->name, k->id, words.text);
 }
 
 /* ---- The job ---- */
@@ -236,15 +242,6 @@ on_interrupt(int signal_number, void *context)
     loop_stop(k->loop);
 }
 
-static void
-unblock_signals(void)
-{
-    sigset_t none;
-
-    sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static int
 give_up(struct kalloc *k)
 {
@@ -285,7 +282,7 @@ wait_for_start(struct kalloc *k)
         sigwatch_free(watches[i]);
     if (!k->runs && k->ended == NULL && !k->is_gone)
         return give_up(k);
-    unblock_signals();
+    kalloc_command_unblock_signals();
     if (k->ended == NULL && !k->is_gone)
         return 0;
     kalloc_guard_leave(&k->guard);
@@ -316,41 +313,21 @@ enter(struct kalloc *k, struct error *err)
     return r;
 }
 
-static const char *
-find_shell(void)
+static bool
+runs_step(const struct kalloc *k)
 {
-    const char *shell = getenv("SHELL");
-    const struct passwd *own = shell == NULL || shell[0] == '\0' ? getpwuid(getuid()) : NULL;
-
-    if (own != NULL)
-        shell = own->pw_shell;
-    return shell != NULL && shell[0] != '\0' ? shell : "/bin/sh";
+    return k->srun != NULL || k->o.is_interactive;
 }
 
 static void
-become_command(const struct kalloc *k, char **command)
+become_command(const struct kalloc *k, char **command, int lost)
 {
-    char *shell[] = {(char *)(uintptr_t)find_shell(), NULL};
-    char **words = command[0] != NULL ? command : shell;
+    char **words = command;
 
-    for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
-    unblock_signals();
-    (void)prctl(PR_SET_PDEATHSIG, SIGHUP); /* without kalloc there is no allocation */
-    if (k->srun != NULL || k->o.is_interactive) {
+    if (runs_step(k))
         words = k->srun != NULL ? k->srun->step
                                 : kalloc_command_remote(k->arena, k->directory, command);
-        fprintf(stderr, "%s: error: krun, which starts tasks, cannot be run: %s\n", k->name,
-                strerror(-sibling_become("krun", (const char *const *)(uintptr_t)words)));
-        _exit(126);
-    }
-    if (k->o.s.directory != NULL && chdir(k->o.s.directory) < 0) {
-        fprintf(stderr, "%s: error: '%s': %s\n", k->name, k->o.s.directory, strerror(errno));
-        _exit(125);
-    }
-    execvp(words[0], words);
-    fprintf(stderr, "%s: error: '%s': %s\n", k->name, words[0], strerror(errno));
-    _exit(errno == ENOENT ? 127 : 126);
+    kalloc_command_become(k->name, words, runs_step(k), lost, k->o.s.directory);
 }
 
 static void
@@ -392,17 +369,51 @@ take_terminal(void)
         (void)tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
+/* The step has ended before the job, and perhaps with it: its end is told a moment later. The end of
+ * a job whose node is cut off is told later than that.
+ */
+static void
+wait_for_reason(struct kalloc *k)
+{
+    const int status = k->status;
+    struct timer *patience;
+    const char *why;
+    char byte;
+
+    k->is_lost = read(k->lost, &byte, 1) == 1;
+    if (!runs_step(k) || (!k->is_lost && status != 128 + SIGTERM && status != 128 + SIGKILL))
+        return;
+    patience = timer_new(k->loop, on_late, k);
+    k->is_late = false;
+    timer_start(patience, k->is_lost ? LOST_MS : SIGNALLED_MS);
+    while (!is_revoked(k) && !k->is_late)
+        loop_run(k->loop);
+    timer_free(patience);
+    if (is_revoked(k) || !k->is_lost)
+        return;
+    why = kalloc_reason_find(k->name, k->o.s.server, k->job, k->arena);
+    fail(k, "the connection to job %" PRId64 " was lost%s%s; the job is cancelled", k->id,
+         why[0] != '\0' ? ": " : ", because its node is cut off", why);
+}
+
 static int
 run_command(struct kalloc *k, char **command)
 {
     struct sigwatch *watches[2];
     struct error err = {0};
+    int lost[2];
 
+    if (pipe2(lost, O_CLOEXEC) < 0)
+        return fail(k, "pipe: %s", strerror(errno));
     k->pid = fork();
     if (k->pid < 0)
         return fail(k, "fork: %s", strerror(errno));
-    if (k->pid == 0)
-        become_command(k, command);
+    if (k->pid == 0) {
+        close(lost[0]);
+        become_command(k, command, lost[1]);
+    }
+    close(lost[1]);
+    k->lost = lost[0];
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGQUIT, SIG_IGN);
     watches[0] = sigwatch_new(k->loop, SIGTERM, pass_on, k);
@@ -423,6 +434,10 @@ run_command(struct kalloc *k, char **command)
                                                   : SIGTERM);
     }
     child_free(k->child);
+    wait_for_reason(k);
+    if (is_revoked(k) && !k->is_told)
+        tell_revoked(k);
+    close(k->lost);
     for (size_t i = 0; i < ARRAY_SIZE(watches); i++)
         sigwatch_free(watches[i]);
     take_terminal();
@@ -431,6 +446,10 @@ run_command(struct kalloc *k, char **command)
             kalloc_guard_cancel(&k->guard);
         else
             kalloc_guard_leave(&k->guard);
+        return final_status(k);
+    }
+    if (k->is_lost) {
+        kalloc_guard_cancel(&k->guard);
         return final_status(k);
     }
     if (k->o.is_slurms && !k->o.is_srun)

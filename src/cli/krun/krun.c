@@ -2,11 +2,13 @@
 #include "cli/krun/krun.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +165,20 @@ become_kalloc(char **argv, struct error *err)
     return error_set(err, r, "kalloc, which starts jobs, cannot be run: %s", strerror(-r));
 }
 
+static int
+take_lost(void)
+{
+    const char *text = getenv(KRUN_LOST);
+    const int fd = text != NULL ? atoi(text) : -1;
+    struct stat status;
+
+    unsetenv(KRUN_LOST);
+    if (fd <= STDERR_FILENO || fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode))
+        return -1;
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
 int
 krun_run(const char *name, int argc, char **argv)
 {
@@ -173,6 +189,7 @@ krun_run(const char *name, int argc, char **argv)
         .kills_on_bad_exit = KRUN_UNSET,
         .wait_s = KRUN_UNSET,
         .patience_s = KRUN_UNSET,
+        .lost = take_lost(),
     };
     struct error err = {0};
     int operands = argc, status, r;

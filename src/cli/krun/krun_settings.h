@@ -39,6 +39,7 @@ struct krun_settings {
     int64_t time_limit_s;      /* 0: the job's */
     int64_t signal, signal_before_s;
     const char *prolog, *epilog; /* run by krun itself */
+    int lost;                    /* the pipe of KRUN_LOST (krun.h), or -1 */
 
     /* Whether the command line has the number, which counts more than the job's own in the
      * environment.

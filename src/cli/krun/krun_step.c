@@ -527,7 +527,9 @@ find_status(struct krun_step *k, int r, const struct error *err)
         return k->ends != NULL ? krun_ends_code(k->ends) & 0xFF : 0;
     if (r == -ECANCELED)
         return k->status;
-    if (k->ends != NULL && r == -ECONNRESET)
+    if (k->ends != NULL && r == -ECONNRESET && k->settings->lost >= 0)
+        (void)fd_write_all(k->settings->lost, "x", 1);
+    else if (k->ends != NULL && r == -ECONNRESET)
         complain(k,
                  "the connection to StepId=%s was lost, because the job has ended or its node is "
                  "cut off; its tasks are ended",
