@@ -52,6 +52,14 @@ as kilntest1 kctl steps "$id" >"$cluster/table" 2>&1
 like "kctl steps prints them" "$(cat "$cluster/table")" "$id.1 +seven +Failed +7 +1 +1 +n1"
 is "kctl top shows the step that runs, and no other" "$(as kilntest1 kctl --no-wait top jobs "$id" |
     awk '{ print $1, $2, $5 }' | grep "^$id\.")" "$id.5 kilntest1 1"
+is "a job that does not exist is an error" \
+    "$(as kilntest1 kctl --no-wait steps 9999 "$id" 2>&1 >"$cluster/table"; echo "$?")" \
+    "kctl: steps: there is no job 9999, and history has none that you may see
+66"
+like "... and the others are shown" "$(cat "$cluster/table")" "$id.1 +seven "
+is "another user is told whose it is" "$(as kilntest2 kctl --no-wait steps "$id" 2>&1; echo "$?")" \
+    "kctl: steps: job $id is a job of kilntest1; only the job's user and administrators see its steps
+77"
 is "nobody else sees them" \
     "$(as kilntest2 kctl --no-wait steps -o json "$id" | jq '.items | length') $(admin steps -o json "$id" |
         jq '.items | length')" "0 6"
@@ -115,6 +123,32 @@ agent
 ok "the end of a step that an earlier agent has started is known" wait_for 60 has_steps "$id" \
     '.items[0] | [.state, .exitCode] == ["Failed", 6]' ||
     note "$(steps_of "$id" | jq -c '.items | map([.step, .name, .state, .exitCode])')"
+
+# A step is ended and signalled by its name.
+id=$(submit_job --wrap 'rm -f trap*
+    krun -n 1 sh -c "trap \"touch trapped; exit 9\" USR1; touch trap; while :; do sleep 0.1; done"
+    krun -n 1 sh -c "touch trap2; exec sleep 600"; echo "$?" >trap3; sleep 600')
+wait_for 30 test -e "$home/trap"
+is "kctl signal tells the tasks of a step" "$(as kilntest1 kctl signal -S USR1 "$id.0" 2>&1; echo "$?")" \
+    "step/$id.0: signal USR1 sent
+0"
+ok "... which get it" wait_for 20 test -e "$home/trapped"
+wait_for 20 test -e "$home/trap2"
+like "nobody else may" "$(as kilntest2 kctl cancel "$id.1" 2>&1)" "^kctl: cancel: step $id.1: .*kilntest1"
+is "kctl cancel ends a step, and the jobs beside it" \
+    "$(as kilntest1 kctl cancel "$id.1" "$id.7" 9998 2>&1; echo "$?")" \
+    "step/$id.1 cancelled
+kctl: step $id.7: no step 7 of the job runs
+kctl: cancel: job 9998 not found; 'kctl history 9998' shows whether it ended and was deleted
+1"
+ok "... whose job goes on" wait_for 40 grep -q '^143$' "$home/trap3"
+is "--full is for jobs" "$(as kilntest1 kctl signal --full "$id.1" 2>&1)" \
+    "kctl: signal: $id.1 is a step, whose tasks get the signal; --script and --full are for jobs"
+as kilntest1 kctl cancel "$id" >/dev/null
+empty=$(submit_job --wrap true)
+wait_for 30 state_is "$empty" Completed
+is "of a job without steps that is said" "$(as kilntest1 kctl steps "$empty" 2>&1; echo "$?")" "job $empty has no steps
+0"
 
 # A job that its time limit ends, and one whose user cancels it.
 id=$(submit_job -t 0:03 --wrap 'krun -n 1 sleep 600')

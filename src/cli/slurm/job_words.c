@@ -41,12 +41,3 @@ job_words_is_job(const char *text)
     length = strspn(tasks + 1, "0123456789,-:%");
     return length > 0 && strcmp(tasks + 1 + length, "]") == 0;
 }
-
-bool
-job_words_is_step(const char *text)
-{
-    const char *dot = strchr(text, '.');
-
-    return dot != NULL && dot > text && strspn(text, "0123456789_") == (size_t)(dot - text)
-           && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
-}

@@ -14,6 +14,5 @@ struct arena;
  */
 const char *job_words_next(const char **list, struct arena *arena);
 
-/* Whether a word is a job, or tasks of one; or a step of a job by its number. */
+/* Whether a word is a job, or tasks of one. */
 bool job_words_is_job(const char *word);
-bool job_words_is_step(const char *word);

@@ -3,35 +3,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cli/kctl/client/job_steps.h"
-#include "cli/kctl/client/kctl.h"
-#include "cli/kctl/input/resource.h"
+#include "cli/kctl/input/step_operand.h"
 #include "cli/slurm/slurm_client.h"
-#include "lib/api/object/kind.h"
-#include "lib/base/arena.h"
 #include "lib/base/error.h"
-
-static int
-send_signal(struct slurm_client *client, const char *word, int signal_number, struct error *err)
-{
-    const size_t length = strcspn(word, ".");
-    char *name = arena_strndup(client->arena, word, length);
-    struct target_object job;
-    int r = kctl_open(&client->kctl, err);
-
-    if (r < 0)
-        return r;
-    client->kctl.takes_tasks = memchr(word, '_', length) != NULL;
-    r = resource_parse_one(&client->kctl, &job_kind, 1, &name, client->arena, &job, err);
-    client->kctl.takes_tasks = false;
-    if (r < 0)
-        return r;
-    return job_steps_signal(&client->kctl, &job, atoll(word + length + 1), signal_number,
-                            client->arena, err);
-}
 
 int
 cancel_step(struct slurm_client *client, const char *word, int signal_number, bool is_verbose,
@@ -52,7 +27,7 @@ cancel_step(struct slurm_client *client, const char *word, int signal_number, bo
         fprintf(stderr, "scancel: Terminating job step %s\n", word);
     else if (is_verbose)
         fprintf(stderr, "scancel: Signal %d to job step %s\n", signal_number, word);
-    r = send_signal(client, word, signal_number, &err);
+    r = step_operand_signal(&client->kctl, word, signal_number, client->arena, &err);
     if (r == 0)
         return 0;
     if (r == -EPERM)

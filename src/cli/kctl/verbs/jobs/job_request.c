@@ -12,6 +12,7 @@
 #include "cli/connect/inquiry.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_operands.h"
+#include "cli/kctl/input/step_operand.h"
 #include "cli/kctl/output/job_outcomes.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/value/id_ranges.h"
@@ -124,25 +125,49 @@ confirm(const struct job_request *request, const struct json *answer, struct err
     return 0;
 }
 
+/* Whether options select jobs. */
+static bool
+selects(const struct job_choice *c)
+{
+    return !job_selection_is_empty(&c->selection) || c->label_selector != NULL || c->all;
+}
+
+static int
+check_choice(const struct job_choice *c, struct error *err)
+{
+    if (!selects(c) || c->n_operands == 0)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "'%s': give either jobs or options that select jobs, "
+                     "not both",
+                     c->operands[0]);
+}
+
+int
+job_request_take_steps(struct kctl *kctl, struct job_choice *c, int signal_number,
+                       struct arena *arena, struct error *err)
+{
+    int r = check_choice(c, err);
+
+    return r < 0 ? r
+                 : step_operands_take(kctl, &c->n_operands, c->operands, signal_number, arena, err);
+}
+
 int
 job_request_choose(struct kctl *kctl, const struct job_choice *c, struct json *body,
                    struct arena *arena, struct error *err)
 {
-    const bool selects =
-        !job_selection_is_empty(&c->selection) || c->label_selector != NULL || c->all;
+    int r = check_choice(c, err);
 
-    if (selects && c->n_operands > 0)
-        return error_set(err, -EINVAL,
-                         "'%s': give either jobs or options that select jobs, "
-                         "not both",
-                         c->operands[0]);
-    if (!selects && c->n_operands == 0)
+    if (r < 0)
+        return r;
+    if (!selects(c) && c->n_operands == 0)
         return error_set(err, -EINVAL,
                          "which jobs? Give their ids (1042, 5,6, 10-20 or 1042_[3-9]), or "
                          "select them with --user, --state, --name, --partition, -l or "
                          "--all");
-    return selects ? read_selection(kctl, c, body, arena, err)
-                   : read_operands(kctl, c->n_operands, c->operands, body, arena, err);
+    return selects(c) ? read_selection(kctl, c, body, arena, err)
+                      : read_operands(kctl, c->n_operands, c->operands, body, arena, err);
 }
 
 int

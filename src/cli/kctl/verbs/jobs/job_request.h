@@ -49,6 +49,12 @@ struct job_choice {
 int job_request_choose(struct kctl *kctl, const struct job_choice *choice, struct json *body,
                        struct arena *arena, struct error *err);
 
+/* Sends a signal to the steps among the operands (0: ends them), and takes them out of the
+ * choice, of which nothing may be left then. -EINVAL: options select jobs, too.
+ */
+int job_request_take_steps(struct kctl *kctl, struct job_choice *choice, int signal_number,
+                           struct arena *arena, struct error *err);
+
 /* Sets the priority in an update: a number, or the name of a class. */
 int job_request_set_priority(struct json *update, const char *value, struct arena *arena,
                              struct error *err);

@@ -95,6 +95,11 @@ change_all(struct kctl *kctl, const struct hold_options *o, int n_operands, char
         return scheduling_switch(kctl, false, err);
     choice.operands = operands;
     choice.n_operands = n_operands;
+    if (strcmp(verb->action, "cancel") == 0 && n_operands > 0) {
+        r = job_request_take_steps(kctl, &choice, 0, arena, err);
+        if (r < 0 || choice.n_operands == 0)
+            return r;
+    }
     for (size_t i = 0; i < ARRAY_SIZE(verbs_of_cron_jobs); i++)
         if (strcmp(verb->action, verbs_of_cron_jobs[i]) == 0 && n_operands > 0) {
             r = change_cron_jobs(kctl, (enum cron_jobs_verb)i, &choice, arena, err);
@@ -169,10 +174,12 @@ JOB_VERB(resume, "Resume", false,
          "  kctl resume scheduling");
 JOB_VERB(cancel, "Cancel", true,
          "End jobs permanently; their records are kept. A CronJob that is "
-         "cancelled is deleted; its Jobs that have not ended are cancelled.",
+         "cancelled is deleted; its Jobs that have not ended are cancelled. A step (1042.3) is "
+         "ended alone, on all of its nodes.",
          "Examples:\n"
          "  kctl cancel 1042 1043\n"
          "  kctl cancel 10-20\n"
+         "  kctl cancel 1042.3 # a step, which krun started in the job\n"
          "  kctl cancel nightly # a CronJob, or cronjob/nightly\n"
          "  kctl cancel --name 'sweep*' --state Pending\n"
          "  kctl cancel --all --yes");

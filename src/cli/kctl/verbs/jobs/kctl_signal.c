@@ -4,6 +4,7 @@
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/step_operand.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
 #include "lib/api/pod/pod_signal.h"
 #include "lib/base/arena.h"
@@ -47,7 +48,8 @@ static const struct option_table table = {
     .name = "kctl signal",
     .usage = "[OPTION]... JOB...\n"
              "[OPTION]... (--user NAME | --state STATE | ...)",
-    .summary = "Send a signal to what running jobs have started, without ending the jobs.",
+    .summary = "Send a signal to what running jobs have started, without ending the jobs; or to "
+               "the tasks of a step (1042.3), on all of its nodes.",
     OPTION_ROWS(rows),
     .more = "Without --script and --full, the script's shell does not get the signal, as with\n"
             "'ksub --signal'. A job that is not a shell script gets it there if it handles it.\n"
@@ -55,8 +57,22 @@ static const struct option_table table = {
             "Examples:\n"
             "  kctl signal --signal USR1 1042\n"
             "  kctl signal --signal USR1 --script 1042 # its trap runs\n"
-            "  kctl signal --signal INT --full 1042_4",
+            "  kctl signal --signal INT --full 1042_4\n"
+            "  kctl signal --signal USR1 1042.3 # a step, which krun started in the job",
 };
+
+/* A step has no script. */
+static int
+check_no_steps(int n_operands, char *const *operands, struct error *err)
+{
+    for (int i = 0; i < n_operands; i++)
+        if (step_operand_looks_like(operands[i]))
+            return error_set(err, -EINVAL,
+                             "%s is a step, whose tasks get the signal; --script and --full are "
+                             "for jobs",
+                             operands[i]);
+    return 0;
+}
 
 static int
 run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
@@ -84,6 +100,12 @@ run(struct kctl *kctl, const void *options, int n_operands, char **operands, str
                                                      : POD_SIGNAL_CHILDREN));
     choice.n_operands = n_operands;
     choice.operands = operands;
+    if (n_operands > 0) {
+        r = o->script || o->full ? check_no_steps(n_operands, operands, err)
+                                 : job_request_take_steps(kctl, &choice, number, arena, err);
+        if (r < 0 || choice.n_operands == 0)
+            return r;
+    }
     r = job_request_choose(kctl, &choice, body, arena, err);
     return r < 0 ? r : job_request_send(kctl, &request, &choice, body, arena, err);
 }

@@ -10,11 +10,16 @@
 #include <string.h>
 
 #include "cli/kctl/client/command.h"
+#include "cli/kctl/client/history_pages.h"
+#include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/step_list.h"
 #include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/output/step_table.h"
+#include "cli/kctl/verbs/jobs/job_owner.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/value/id_ranges.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -56,17 +61,150 @@ static const struct option_table table = {
 
 enum steps_form { AS_TABLE, AS_WIDE, AS_JSON };
 
+struct steps_call {
+    struct kctl *kctl;
+    struct arena *arena;
+    struct step_list list;
+    bool is_range; /* jobs of a range may be gone */
+    bool is_any;   /* one of the jobs exists */
+};
+
+/* ---- Jobs without steps ---- */
+
+static bool
+note_row(const struct json *row, void *context)
+{
+    (void)row;
+    *(bool *)context = true;
+    return false;
+}
+
 static int
-add_all(struct kctl *kctl, const struct id_ranges *named, struct step_list *list, struct error *err)
+find_row(struct steps_call *c, int64_t id, const char *tasks, bool *ret_is_there, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+
+    history_query_add(&query, "job", arena_printf(c->arena, "%" PRId64, id));
+    history_query_add(&query, "task", tasks);
+    history_query_add(&query, "limit", "1");
+    *ret_is_there = false;
+    return c->is_range
+               ? history_pages_visit(c->kctl, query.text, note_row, ret_is_there, err)
+               : history_pages_visit_job(c->kctl, id, query.text, note_row, ret_is_there, err);
+}
+
+/* The server shows nobody else's steps, without a word. */
+static int
+check_owner(struct steps_call *c, const struct json *job, const char *words, struct error *err)
+{
+    struct json *self = NULL;
+    const char *rank;
+    int r;
+
+    if (job_owner_is_self(job))
+        return 0;
+    r = kctl_ask(c->kctl, "/kiln/v1/whoami", c->arena, &self, err);
+    rank = json_get_text(self, "rank");
+    if (r < 0 || (rank != NULL && strcmp(rank, "administrator") == 0))
+        return r;
+    return error_set(err, -EACCES,
+                     "%s is a job of %s; only the job's user and administrators see its steps",
+                     words, job_owner_name(job));
+}
+
+static int
+check_job(struct steps_call *c, const struct json *job, const char *operand, bool has_tasks,
+          struct error *err)
+{
+    struct json *items = NULL;
+    const char *words = arena_printf(c->arena, "job %s", operand);
+    const char *state = json_path_text(job, "status.state");
+    int r = check_owner(c, job, words, err);
+
+    if (r == 0 && has_tasks)
+        r = job_tasks_fetch(c->kctl, operand, c->arena, &items, err);
+    if (r == 0)
+        fprintf(stderr, "%s has no steps%s\n", words,
+                state != NULL && strcmp(state, "Running") == 0
+                    ? "; what krun or srun start in it is shown after ten seconds at most"
+                    : "");
+    return r;
+}
+
+/* Of a job without records: says so, or that there is no such job. */
+static int
+tell_absence(struct steps_call *c, int64_t id, const struct task_list *tasks, struct error *err)
+{
+    const struct target_object everywhere = {.kind = &job_kind};
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    const char *operand = arena_printf(c->arena, "%" PRId64, id);
+    struct json *jobs = NULL;
+    bool is_there = false;
+    int r = kctl_list(c->kctl, &everywhere, NULL, arena_printf(c->arena, "status.id=%" PRId64, id),
+                      c->arena, &jobs, err);
+
+    if (tasks != NULL) {
+        task_list_format(tasks, &list);
+        operand = arena_printf(c->arena, tasks->total == 1 ? "%" PRId64 "_%s" : "%" PRId64 "_[%s]",
+                               id, list.text);
+    }
+    if (r == 0 && json_count(jobs) > 0) {
+        c->is_any = true;
+        return check_job(c, json_at(jobs, 0), operand, tasks != NULL, err);
+    }
+    if (r == 0)
+        r = find_row(c, id, tasks != NULL ? list.text : NULL, &is_there, err);
+    c->is_any = c->is_any || is_there;
+    if (r < 0 || (!is_there && c->is_range))
+        return r;
+    if (!is_there)
+        return error_set(err, -ENOENT, "there is no job %s, and history has none that you may see",
+                         operand);
+    fprintf(stderr, "job %s has no steps\n", operand);
+    return 0;
+}
+
+static int
+add_job(struct steps_call *c, int64_t id, const struct task_list *tasks, struct error *err)
+{
+    const uint32_t before = json_count(c->list.items) + json_count(c->list.omitted);
+    int r = step_list_add(&c->list, c->kctl, id, tasks, false, err);
+
+    if (r < 0)
+        return r;
+    if (json_count(c->list.items) + json_count(c->list.omitted) == before)
+        return tell_absence(c, id, tasks, err);
+    c->is_any = true;
+    return 0;
+}
+
+static int
+pass_missing(int r, struct error *ret_missing, const struct error *err)
+{
+    if (r != -ENOENT && r != -EACCES)
+        return r;
+    if (ret_missing->code < 0)
+        fprintf(stderr, "kctl: steps: %s\n", ret_missing->text);
+    *ret_missing = *err;
+    return 0;
+}
+
+/* Goes on after a job that does not exist; *ret_missing is about the last one. */
+static int
+add_all(struct steps_call *c, const struct id_ranges *named, struct error *ret_missing,
+        struct error *err)
 {
     int r = 0;
 
     for (size_t i = 0; i < named->count; i++)
         for (int64_t id = named->items[i].first; r == 0 && id <= named->items[i].last; id++)
-            r = step_list_add(list, kctl, id, NULL, false, err);
+            r = pass_missing(add_job(c, id, NULL, err), ret_missing, err);
     for (size_t i = 0; r == 0 && i < named->n_elements; i++)
-        r = step_list_add(list, kctl, named->elements[i].job, &named->elements[i].tasks, false,
-                          err);
+        r = pass_missing(add_job(c, named->elements[i].job, &named->elements[i].tasks, err),
+                         ret_missing, err);
+    if (r == 0 && !c->is_any && ret_missing->code == 0)
+        (void)error_set(ret_missing, -ENOENT,
+                        "there is none of these jobs, and history has none that you may see");
     return r;
 }
 
@@ -95,10 +233,6 @@ print_notes(const struct step_list *list)
         fprintf(stderr, "Job %s had %" PRId64 " more steps, of which there are no records\n",
                 step_table_job(list->arena, o), json_get_int(o, "steps", 0));
     }
-    if (json_count(list->items) == 0)
-        fprintf(stderr, "No steps are recorded. A step is what krun (or srun) starts in a job; it "
-                        "is recorded on nodes whose agent is of this release, and shown to the "
-                        "job's owner\n");
 }
 
 /* ---- The verb ---- */
@@ -123,8 +257,14 @@ steps_run(struct kctl *kctl, const void *options, int n_operands, char **operand
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct steps_options *o = options;
-    struct step_list list = step_list_make(arena);
+    struct steps_call c = {
+        .kctl = kctl,
+        .arena = arena,
+        .list = step_list_make(arena),
+        .is_range = job_operands_have_range(n_operands, operands),
+    };
     struct id_ranges named = {0};
+    struct error missing = {0};
     enum steps_form form = AS_TABLE;
     int r = parse_form(o->form, &form, err);
 
@@ -133,16 +273,17 @@ steps_run(struct kctl *kctl, const void *options, int n_operands, char **operand
     if (r == 0)
         r = job_operands_read_ids(n_operands, operands, MOST_JOBS, arena, &named, err);
     if (r == 0)
-        r = add_all(kctl, &named, &list, err);
+        r = add_all(&c, &named, &missing, err);
     if (r < 0)
         return r;
     if (form == AS_JSON)
-        print_json(&list);
+        print_json(&c.list);
     else
-        step_table_print(list.items, form == AS_WIDE, !o->no_headings, arena);
+        step_table_print(c.list.items, form == AS_WIDE, !o->no_headings, arena);
     if (form != AS_JSON)
-        print_notes(&list);
-    return 0;
+        print_notes(&c.list);
+    fflush(stdout);
+    return missing.code < 0 ? error_set(err, missing.code, "%s", missing.text) : 0;
 }
 
 const struct command steps_command = {

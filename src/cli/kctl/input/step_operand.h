@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_operand.h - a numbered step of a running job, as people name it: "17.0", "17_4.0"
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct arena;
+struct error;
+struct kctl;
+
+/* Whether a text names a step, which no name of a Job does. */
+bool step_operand_looks_like(const char *text);
+
+/* Sends a signal to all tasks of the step; 0 ends the step. Errors are those of
+ * job_steps_signal (client/job_steps.h), and -EINVAL: the number of the step is too large.
+ */
+int step_operand_signal(struct kctl *kctl, const char *text, int signal_number, struct arena *arena,
+                        struct error *err);
+
+/* Does so for the steps among the operands ("job/17.0", too), with a line for each, and takes them out: those that
+ * remain are jobs. Goes on after a failure, and the program's exit code is 1 then; if no jobs
+ * remain, the last failure is returned, else it is told.
+ */
+int step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int signal_number,
+                       struct arena *arena, struct error *err);
