@@ -149,6 +149,32 @@ ok "requests of 640 MB that do not end take no such memory" [ $(($(rss) - before
 is "and keep nobody else from a step" "$(step echo here)" here
 kill "$caller"
 
+# Of eight users who have filled the socket together, it ends connections for others.
+python3 - "$socket" >"$cluster/said" 2>"$cluster/err" <<'EOF' &
+import os, resource, socket, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+all = []
+for uid in range(60001, 60009):
+    os.seteuid(uid)
+    for i in range(256):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(sys.argv[1])
+        all.append(s)
+    os.seteuid(0)
+print("connected", flush=True)
+time.sleep(60)
+EOF
+caller=$!
+wait_for 60 grep -q connected "$cluster/said" || note "$(cat "$cluster/err")"
+is "eight users who fill the socket together keep nobody else from a step" "$(step echo here)" here
+# What pam_kiln asks: whether a user has a job here.
+enter=$(awk '/^enum step_frame_type/ { is_in = 1 } is_in && /STEP_FRAME_/ { n++ }
+    /STEP_FRAME_ENTER,/ { print n; exit }' "$top_srcdir/src/lib/step/step_frames.h")
+is "... nor root from its question at a login" \
+    "$(timeout 20 python3 "$cluster/call.py" "$socket" signal "$pod" "$enter" 60001)" \
+    "you have no running job on n1; see ksub(1)"
+kill "$caller"
+
 # --- signals to steps --------------------------------------------------------------
 step -n 4 sleep 60606 &
 holder=$!

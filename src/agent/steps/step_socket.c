@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -29,9 +30,12 @@
 #define BACKLOG      1024
 #define ACCEPTS_MOST 64 /* in a row, before others have their turn */
 #define HELLO_MS     10000
-/* Connections without a complete request, of one user and of all. */
+/* Connections without a complete request, of one user and of all. Of all of them, those of the
+ * user with the most give way to a user with fewer; those of root, who asks for pam_kiln, never do.
+ */
 #define USER_MOST    256u
 #define ALL_MOST     2048u
+#define ROOT         0
 /* Of their bytes, which arrive in pieces. A request of the usual size is not counted. */
 #define USER_BYTES   (48u << 20)
 #define ALL_BYTES    (256u << 20)
@@ -44,14 +48,23 @@ struct step_socket {
     int fd;
     struct fdwatch *watch;
     struct timer *pause;
-    struct list guests;
-    unsigned n_guests;
+    struct list guests; /* oldest first */
+    unsigned n_guests, most;
+    struct list users;
     char *path;
+};
+
+/* Who has guests. */
+struct guest_user {
+    struct list link;
+    uid_t uid;
+    unsigned n_guests;
 };
 
 struct guest {
     struct list link;
     struct step_socket *door;
+    struct guest_user *user;
     struct step_channel *channel; /* NULL: handed over */
     struct step_peer caller;
     char *pod; /* of the caller */
@@ -110,6 +123,10 @@ free_guest(struct guest *g)
     free(g->pod);
     list_remove(&g->link);
     g->door->n_guests--;
+    if (--g->user->n_guests == 0) {
+        list_remove(&g->user->link);
+        free(g->user);
+    }
     free(g);
 }
 
@@ -242,13 +259,77 @@ on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
     } while (step_channel_has_bytes(g->channel));
 }
 
-static unsigned
-count_guests(const struct step_socket *d, uid_t uid)
+static struct guest_user *
+find_user(const struct step_socket *d, uid_t uid)
 {
-    unsigned n = 0;
+    list_foreach(at, &d->users)
+    {
+        struct guest_user *user = container_of(at, struct guest_user, link);
 
-    list_foreach(at, &d->guests) n += container_of(at, struct guest, link)->caller.uid == uid;
-    return n;
+        if (user->uid == uid)
+            return user;
+    }
+    return NULL;
+}
+
+/* Who has more guests than `least`, and the most; or NULL. */
+static const struct guest_user *
+find_busiest(const struct step_socket *d, unsigned least)
+{
+    const struct guest_user *busiest = NULL;
+
+    list_foreach(at, &d->users)
+    {
+        const struct guest_user *user = container_of(at, struct guest_user, link);
+
+        if (user->uid != ROOT && user->n_guests > least) {
+            busiest = user;
+            least = user->n_guests;
+        }
+    }
+    return busiest;
+}
+
+static void
+end_oldest(struct step_socket *d, const struct guest_user *user)
+{
+    list_foreach_safe(at, &d->guests)
+    {
+        struct guest *g = container_of(at, struct guest, link);
+
+        if (g->user != user)
+            continue;
+        step_socket_answer(g->channel, STEP_FRAME_REFUSE,
+                           "others needed the connection, which had not sent its request; try "
+                           "again");
+        free_guest(g);
+        return;
+    }
+}
+
+/* Makes it, if need be. NULL: there is no room for one more. */
+static struct guest_user *
+admit(struct step_socket *d, uid_t uid)
+{
+    struct guest_user *user = find_user(d, uid);
+    const unsigned n = user != NULL ? user->n_guests : 0;
+    const struct guest_user *busiest = NULL;
+
+    if (n >= USER_MOST)
+        return NULL;
+    if (d->n_guests >= d->most) {
+        busiest = find_busiest(d, uid == ROOT ? 0 : n);
+        if (busiest == NULL)
+            return NULL;
+        end_oldest(d, busiest);
+    }
+    if (user == NULL) {
+        user = xnew(struct guest_user);
+        user->uid = uid;
+        list_add_last(&d->users, &user->link);
+    }
+    user->n_guests++;
+    return user;
 }
 
 static void
@@ -256,10 +337,11 @@ add_guest(struct step_socket *d, int fd, const struct step_keys *keys,
           const struct step_peer *caller)
 {
     struct step_channel *channel = xnew(struct step_channel);
+    struct guest_user *user = admit(d, caller->uid);
     struct guest *g;
 
     step_channel_init(channel, fd, keys);
-    if (d->n_guests >= ALL_MOST || count_guests(d, caller->uid) >= USER_MOST) {
+    if (user == NULL) {
         step_socket_answer(channel, STEP_FRAME_REFUSE,
                            "too many connections that have not sent their request; try again");
         step_socket_close(channel);
@@ -267,6 +349,7 @@ add_guest(struct step_socket *d, int fd, const struct step_keys *keys,
     }
     g = xnew(struct guest);
     g->door = d;
+    g->user = user;
     g->channel = channel;
     g->caller = *caller;
     if (caller->pod != NULL)
@@ -355,6 +438,17 @@ listen_at(int fd, const char *path, struct error *err)
     return 0;
 }
 
+/* Pods, and their files, need descriptors, too. */
+static unsigned
+find_most(void)
+{
+    struct rlimit files;
+
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 4 < ALL_MOST
+               ? (unsigned)(files.rlim_cur / 4)
+               : ALL_MOST;
+}
+
 int
 step_socket_open(const struct step_socket_settings *settings, struct step_socket **ret_door,
                  struct error *err)
@@ -373,7 +467,9 @@ step_socket_open(const struct step_socket_settings *settings, struct step_socket
     d->s = *settings;
     d->path = xstrdup(settings->path);
     d->fd = fd;
+    d->most = find_most();
     list_init(&d->guests);
+    list_init(&d->users);
     d->watch = fdwatch_new(settings->loop, fd, FDWATCH_READ, on_connection, d);
     d->pause = timer_new(settings->loop, on_pause, d);
     *ret_door = d;

@@ -2,7 +2,8 @@
 /* step_socket.h - the Unix socket where kruns ask for steps
  *
  * Every user of the machine can connect. A connection has to send its request within
- * ten seconds, and each user may have only so many connections that have not; the
+ * ten seconds, and each user may have only so many connections that have not; if all have too many,
+ * the oldest of the user with the most is ended for one of a user with fewer, or of root. The
  * kernel says who the user is.
  *
  * Thread: the loop's.

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/steps/step_socket.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -259,6 +262,68 @@ START_TEST(a_user_has_only_so_many_connections_without_a_request)
 }
 END_TEST
 
+/* From another node, so that it may be of any user. */
+static int
+call_as(struct world *w, uid_t uid)
+{
+    const struct step_caller caller = {.uid = uid};
+    int fds[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+    step_socket_take(w->door, fds[0], &caller);
+    return fds[1];
+}
+
+/* Also one that was refused. */
+static bool
+was_ended(int fd)
+{
+    char bytes[512];
+    ssize_t n;
+
+    while ((n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+        ;
+    return n == 0;
+}
+
+START_TEST(users_who_fill_the_socket_together_give_way_to_others_and_to_root)
+{
+    struct rlimit files;
+    struct world *w;
+    int fds[USER_MOST], others[3], own;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = 4 * USER_MOST;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+    w = world_new(); /* with room for as many of all users */
+    for (unsigned i = 0; i < USER_MOST; i++)
+        fds[i] = call_as(w, i < USER_MOST / 2 + 1 ? 1001 : 1002);
+    own = call_as(w, 1001);
+    ck_assert(was_ended(own)); /* who has the most is refused */
+    close(own);
+    ck_assert(!was_ended(fds[0]));
+    others[0] = call_as(w, 1003);
+    ck_assert(!was_ended(others[0]));
+    ck_assert(was_ended(fds[0])); /* the oldest of the user with the most */
+    ck_assert(!was_ended(fds[1]));
+    ck_assert(!was_ended(fds[USER_MOST - 1]));
+    others[1] = call_as(w, 0);
+    others[2] = call_as(w, 0);
+    ck_assert(!was_ended(others[1]) && !was_ended(others[2]));
+    ck_assert(was_ended(fds[1]));
+    ck_assert(was_ended(fds[USER_MOST / 2 + 1]) || was_ended(fds[2]));
+    for (unsigned i = 0; i < 2 * USER_MOST; i++)
+        close(call_as(w, 2000 + i)); /* many users with one each do not end root's */
+    ck_assert(!was_ended(others[1]) && !was_ended(others[2]));
+    for (unsigned i = 0; i < USER_MOST; i++)
+        close(fds[i]);
+    for (unsigned i = 0; i < 3; i++)
+        close(others[i]);
+    turn(w);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_connection_that_ends_inside_its_request_is_forgotten)
 {
     struct world *w = world_new();
@@ -297,5 +362,6 @@ END_TEST
 SUITE("step_socket", a_request_arrives_whole_and_with_its_user,
       a_grant_and_places_come_before_the_request, what_is_no_request_is_refused,
       a_user_has_only_so_many_connections_without_a_request,
+      users_who_fill_the_socket_together_give_way_to_others_and_to_root,
       a_connection_that_ends_inside_its_request_is_forgotten,
       the_socket_of_an_earlier_agent_is_replaced)
