@@ -54,7 +54,7 @@ struct step_socket {
     char *path;
 };
 
-/* Who has guests. */
+/* A user who has guests. */
 struct guest_user {
     struct list link;
     uid_t uid;
@@ -272,7 +272,7 @@ find_user(const struct step_socket *d, uid_t uid)
     return NULL;
 }
 
-/* Who has more guests than `least`, and the most; or NULL. */
+/* The user with the most guests, if these are more than `least`; or NULL. */
 static const struct guest_user *
 find_busiest(const struct step_socket *d, unsigned least)
 {
