@@ -161,7 +161,7 @@ step_nodes_answer(const struct steps *s, struct step_channel *connection,
     step_nodes_look(&job);
     info.nodes.items = job.nodes;
     info.nodes.count = job.n_nodes;
-    steps_fill_place(&job, running, &place);
+    steps_fill_place(&job, running, false, &place);
     step_order_format(&place.cpus, place.order, &cpus);
     info.place = (struct step_info_place){
         .name = place.name,
@@ -205,7 +205,10 @@ on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
 {
     struct agent_step *e = context;
     struct step_job *job = e->job;
+    struct agent_step *here = agent_step_find(&job->running, e->id);
 
+    if (here != NULL)
+        here->is_given_back = true;
     job->n_held--;
     receive_figures(e);
     step_account_end_held(e);
@@ -282,7 +285,9 @@ hold(struct agent_step *e, const struct running_pod *running, const struct step_
 }
 
 /* All nodes of the job, with what steps hold of them. Krun's words say nothing about this
- * node.
+ * node. Of a step whose krun has ended nothing counts, also here, where it may be seen
+ * ending for some milliseconds more: the next krun of a script gets the nodes that it
+ * would get a moment later, and waits on each until they are free.
  */
 static struct step_place *
 make_places(struct step_job *job, const struct running_pod *running, struct arena *arena)
@@ -295,7 +300,7 @@ make_places(struct step_job *job, const struct running_pod *running, struct aren
         places[i].name = job->nodes[i];
     if (own < job->n_nodes) {
         places[own] = (struct step_place){0};
-        steps_fill_place(job, running, &places[own]);
+        steps_fill_place(job, running, true, &places[own]);
     }
     list_foreach(at, &job->held)
     {
@@ -386,7 +391,7 @@ step_nodes_check_grant(struct agent_step *e, const struct running_pod *running, 
     const struct step_layout_node *n = &g->layout.nodes[g->node];
     struct step_place place = {0};
 
-    steps_fill_place(e->job, running, &place);
+    steps_fill_place(e->job, running, false, &place);
     if (strcmp(n->name, place.name) != 0 || !bitset_contains(&place.cpus, &n->cpus)
         || g->step_id < 0 || g->step_id > STEP_ID_MOST)
         return error_set(err, -EINVAL,

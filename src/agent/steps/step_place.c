@@ -78,7 +78,8 @@ fill_order(struct step_job *job, const struct pod *pod, struct step_place *p)
 }
 
 void
-steps_fill_place(struct step_job *job, const struct running_pod *running, struct step_place *p)
+steps_fill_place(struct step_job *job, const struct running_pod *running, bool to_manager,
+                 struct step_place *p)
 {
     p->name = job->steps->s.agent->node;
     fill_cpus(pod_of(running->pod), &p->cpus);
@@ -89,7 +90,7 @@ steps_fill_place(struct step_job *job, const struct running_pod *running, struct
     {
         const struct agent_step *e = container_of(at, struct agent_step, link);
 
-        if (e->overlaps)
+        if (e->overlaps || (to_manager && (e->is_given_back || e->phase == STEP_ENDING)))
             continue;
         bitset_or(&p->busy, &e->cpus);
         bitset_or(&p->busy_gpus, &e->gpus);

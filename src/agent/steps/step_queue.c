@@ -126,7 +126,7 @@ find_layout(struct agent_step *e, const struct running_pod *running, bool is_fir
     step_nodes_look(e->job);
     if (e->job->n_nodes > 1)
         return step_nodes_place(e, running, is_first, err);
-    steps_fill_place(e->job, running, &place);
+    steps_fill_place(e->job, running, false, &place);
     r = step_layout_make(arena, &e->request, &place, 1, ret_layout, err);
     if (r == 0 && !is_first && !e->request.overlaps)
         r = error_set(err, -EBUSY, "other steps of the job wait for CPUs");

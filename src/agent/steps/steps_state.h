@@ -109,6 +109,7 @@ struct agent_step {
     struct child *child; /* NULL: resumed */
     int pidfd;           /* of a resumed step, or -1 */
     bool may_be_left;    /* processes: kiln-step did not see the last one end */
+    bool is_given_back;  /* its krun has told the step manager, here, that it has ended */
     struct cgroup *cgroup;
     struct timer *again;
     uid_t owner;
@@ -140,8 +141,10 @@ void step_queue_take_freed(struct step_job *job, const struct bitset *cpus,
 /* The pod's; made if there is none. */
 struct step_job *steps_get_job(struct steps *s, const char *uid);
 
-/* step_place.c: what the pod has here, and what steps hold of it. */
-void steps_fill_place(struct step_job *job, const struct running_pod *running,
+/* step_place.c: what the pod has here, and what steps hold of it; to_manager: without those that
+ * are given back, or are ending, for whoever gets their CPUs waits for that.
+ */
+void steps_fill_place(struct step_job *job, const struct running_pod *running, bool to_manager,
                       struct step_place *p);
 
 /* step_nodes.c: jobs of several nodes. Find_pod returns the uid of the pod that a caller on
