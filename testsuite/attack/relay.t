@@ -170,10 +170,19 @@ tls = ssl.create_default_context()
 tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
 done = 0
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-all = []
+all, asked = [], []
+def answers():
+    got = 0
+    for s in asked:
+        try:
+            got += s.recv(12) == b"HTTP/1.1 200"
+        except OSError as e:
+            print(e, flush=True)
+    asked.clear()
+    return got
 for i in range(count):
     s = socket.socket()
-    s.settimeout(10)
+    s.settimeout(60)
     if kind == "slow":
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     s.bind((source, 0))
@@ -188,10 +197,14 @@ for i in range(count):
             s.sendall(b"GET /version HTTP/1.1\r\n")
         if kind == "idle":
             s.sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
-            done += s.recv(12) == b"HTTP/1.1 200"
-    except OSError:
-        pass
+            asked.append(s)
+            if len(asked) == 50:
+                done += answers()
+    except OSError as e:
+        if kind == "idle":
+            print(e, flush=True)
     all.append(s)
+done += answers()
 print("ready", done, flush=True)
 sys.stdin.read()
 EOF
@@ -200,7 +213,7 @@ flood() { # KIND PORT COUNT SOURCE [TOKEN]
     python3 "$cluster/flood.py" "$@" <"$cluster/hold" >"$cluster/flood.out" 2>&1 &
     flood_pid=$!
     exec 9>"$cluster/hold"
-    wait_for 90 grep -q ready "$cluster/flood.out"
+    wait_for 300 grep -q ready "$cluster/flood.out"
 }
 flood_end() {
     exec 9>&-
