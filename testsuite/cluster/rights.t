@@ -97,7 +97,7 @@ unlike "another user cannot see what the pod runs" \
     "$seen" 'secret-of|sha256:|private.sh'
 unlike "this is so in a list of pods" \
     "$(api kilntest2 GET /api/v1/pods)" 'secret-of|sha256:'
-unlike "this is so in a watch" "$(as kilntest2 curl -s --max-time 1 \
+unlike "this is so in a watch" "$(as kilntest2 curl -s --max-time 30 \
     --unix-socket "$cluster/socket" \
     "http://kiln/apis/batch/v1/jobs?watch=1&resourceVersion=0&timeoutSeconds=1")" \
     'secret-of|sha256:'

@@ -118,6 +118,20 @@ wait_for() {
     done
 }
 
+# until_says SECONDS PATTERN COMMAND...: runs a command that does not end by itself until
+# a line of its output matches, and ends it. The output is in $cluster/output then.
+until_says() {
+    cluster_seconds=$1 cluster_pattern=$2
+    shift 2
+    "$@" >"$cluster/output" 2>&1 </dev/null &
+    cluster_pid=$!
+    cluster_status=0
+    wait_for "$cluster_seconds" grep -Eq -- "$cluster_pattern" "$cluster/output" || cluster_status=1
+    kill "$cluster_pid" 2>/dev/null
+    wait "$cluster_pid" 2>/dev/null
+    return "$cluster_status"
+}
+
 # Sets $free_port to a TCP port of 127.0.0.1 on which nobody listens. The port
 # is below the ephemeral ports, and each test starts its search at a different
 # port.
