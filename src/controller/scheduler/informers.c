@@ -30,7 +30,7 @@ static const struct watched {
     {&pod_kind, scheduler_pod_changed},
 };
 
-struct tap {
+struct watched_informer {
     struct informers *all;
     const struct watched *of;
     struct informer *informer;
@@ -38,69 +38,69 @@ struct tap {
 
 struct informers {
     struct scheduler *scheduler;
-    struct tap each[ARRAY_SIZE(watched)];
+    struct watched_informer each[ARRAY_SIZE(watched)];
     bool has_synced;
     void (*synced)(void *context);
     void *context;
 };
 
 static void
-tap_changed(const struct object *old_object, const struct object *new_object, void *context)
+on_changed(const struct object *old_object, const struct object *new_object, void *context)
 {
-    const struct tap *tap = context;
+    const struct watched_informer *w = context;
 
-    tap->of->changed(tap->all->scheduler, old_object, new_object);
+    w->of->changed(w->all->scheduler, old_object, new_object);
 }
 
 static void
-tap_synced(void *context)
+on_synced(void *context)
 {
-    struct informers *t = ((struct tap *)context)->all;
+    struct informers *all = ((struct watched_informer *)context)->all;
 
     for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
-        if (t->each[i].informer == NULL || !informer_has_synced(t->each[i].informer))
+        if (all->each[i].informer == NULL || !informer_has_synced(all->each[i].informer))
             return;
-    if (t->has_synced)
+    if (all->has_synced)
         return;
-    t->has_synced = true;
-    if (t->synced != NULL)
-        t->synced(t->context);
+    all->has_synced = true;
+    if (all->synced != NULL)
+        all->synced(all->context);
 }
 
 struct informers *
 informers_new(struct scheduler *scheduler, struct client *client, void (*synced)(void *context),
               void *context)
 {
-    struct informers *t = xnew(struct informers);
+    struct informers *all = xnew(struct informers);
 
-    t->scheduler = scheduler;
-    t->synced = synced;
-    t->context = context;
+    all->scheduler = scheduler;
+    all->synced = synced;
+    all->context = context;
     for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
-        t->each[i] = (struct tap){.all = t, .of = &watched[i]};
-        t->each[i].informer = informer_new(&(struct informer_settings){
+        all->each[i] = (struct watched_informer){.all = all, .of = &watched[i]};
+        all->each[i].informer = informer_new(&(struct informer_settings){
             .client = client,
             .kind = watched[i].kind,
-            .changed = tap_changed,
-            .synced = tap_synced,
-            .context = &t->each[i],
+            .changed = on_changed,
+            .synced = on_synced,
+            .context = &all->each[i],
         });
     }
-    return t;
+    return all;
 }
 
 void
-informers_free(struct informers *t)
+informers_free(struct informers *all)
 {
-    if (t == NULL)
+    if (all == NULL)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
-        informer_free(t->each[i].informer);
-    free(t);
+        informer_free(all->each[i].informer);
+    free(all);
 }
 
 bool
-informers_has_synced(const struct informers *t)
+informers_has_synced(const struct informers *all)
 {
-    return t->has_synced;
+    return all->has_synced;
 }

@@ -200,7 +200,7 @@ lay_members(struct arena *arena, const struct tree_shape *shape, const struct js
 }
 
 /* Two lists being merged, with the path elements of their items. */
-struct weave {
+struct list_merge {
     struct arena *arena;
     const struct tree_shape *shape;
     const struct json *below;
@@ -214,7 +214,7 @@ struct weave {
 /* Appends item `k` of `above`, merged over the item of `below` that it matches.
  */
 static void
-take_above(struct weave *w, uint32_t k)
+take_above(struct list_merge *w, uint32_t k)
 {
     struct tree_shape inner = tree_shape_of_element(w->shape);
     int64_t at = tree_elements_find(&w->low, w->high.names[k]);
@@ -227,7 +227,7 @@ take_above(struct weave *w, uint32_t k)
 /* The next item from `k` on that both lists have; the count when there is none.
  */
 static uint32_t
-next_shared(const struct weave *w, uint32_t k)
+next_shared(const struct list_merge *w, uint32_t k)
 {
     while (k < w->high.count && tree_elements_find(&w->low, w->high.names[k]) < 0)
         k++;
@@ -242,7 +242,7 @@ lay_items(struct arena *arena, const struct tree_shape *shape, const struct json
           const struct json *above)
 {
     uint32_t n_below = json_count(below), n_above = json_count(above);
-    struct weave w = {
+    struct list_merge w = {
         .arena = arena,
         .shape = shape,
         .below = below,

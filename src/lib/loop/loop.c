@@ -16,8 +16,8 @@
 #include "lib/base/log.h"
 #include "lib/loop/base.h"
 
-struct letter {
-    struct letter *next;
+struct posted_call {
+    struct posted_call *next;
     loop_fn fn;
     void *arg;
 };
@@ -37,47 +37,47 @@ struct loop {
     struct event deferred_run;
     int wake_fd;
     bool stopped;
-    _Atomic(struct letter *) mailbox;
-    struct letter *unread;
-    struct letter **unread_end;
-    struct letter *deferred;
-    struct letter **deferred_end;
+    _Atomic(struct posted_call *) mailbox;
+    struct posted_call *unread;
+    struct posted_call **unread_end;
+    struct posted_call *deferred;
+    struct posted_call **deferred_end;
 };
 
-static struct letter *
-letter_new(loop_fn fn, void *arg)
+static struct posted_call *
+call_new(loop_fn fn, void *arg)
 {
-    struct letter *letter = xmalloc(sizeof(*letter));
+    struct posted_call *call = xmalloc(sizeof(*call));
 
-    letter->next = NULL;
-    letter->fn = fn;
-    letter->arg = arg;
-    return letter;
+    call->next = NULL;
+    call->fn = fn;
+    call->arg = arg;
+    return call;
 }
 
-static struct letter *
-turn_round(struct letter *letter)
+static struct posted_call *
+reverse(struct posted_call *call)
 {
-    struct letter *turned = NULL;
+    struct posted_call *turned = NULL;
 
-    while (letter != NULL) {
-        struct letter *next = letter->next;
+    while (call != NULL) {
+        struct posted_call *next = call->next;
 
-        letter->next = turned;
-        turned = letter;
-        letter = next;
+        call->next = turned;
+        turned = call;
+        call = next;
     }
     return turned;
 }
 
 static void
-discard(struct letter *letter)
+discard(struct posted_call *call)
 {
-    while (letter != NULL) {
-        struct letter *next = letter->next;
+    while (call != NULL) {
+        struct posted_call *next = call->next;
 
-        free(letter);
-        letter = next;
+        free(call);
+        call = next;
     }
 }
 
@@ -93,7 +93,7 @@ ring(struct loop *loop)
 static void
 open_mailbox(struct loop *loop)
 {
-    *loop->unread_end = turn_round(atomic_exchange(&loop->mailbox, NULL));
+    *loop->unread_end = reverse(atomic_exchange(&loop->mailbox, NULL));
     while (*loop->unread_end != NULL)
         loop->unread_end = &(*loop->unread_end)->next;
 }
@@ -109,13 +109,13 @@ run_mailbox(struct loop *loop, int64_t until_us)
     open_mailbox(loop);
     any = loop->unread != NULL;
     while (loop->unread != NULL) {
-        struct letter *letter = loop->unread;
+        struct posted_call *call = loop->unread;
 
-        loop->unread = letter->next;
+        loop->unread = call->next;
         if (loop->unread == NULL)
             loop->unread_end = &loop->unread;
-        letter->fn(letter->arg);
-        free(letter);
+        call->fn(call->arg);
+        free(call);
         if (loop->unread != NULL
             && (loop->stopped || clock_monotonic_us(&clock_system) >= until_us)) {
             ring(loop);
@@ -131,26 +131,26 @@ run_mailbox(struct loop *loop, int64_t until_us)
 static bool
 run_deferred(struct loop *loop)
 {
-    struct letter *letter = loop->deferred;
-    bool any = letter != NULL;
+    struct posted_call *call = loop->deferred;
+    bool any = call != NULL;
 
     loop->deferred = NULL;
     loop->deferred_end = &loop->deferred;
-    while (letter != NULL) {
-        struct letter *next = letter->next;
+    while (call != NULL) {
+        struct posted_call *next = call->next;
 
-        letter->fn(letter->arg);
-        free(letter);
-        letter = next;
-        if (loop->stopped && letter != NULL) {
-            struct letter *last = letter;
+        call->fn(call->arg);
+        free(call);
+        call = next;
+        if (loop->stopped && call != NULL) {
+            struct posted_call *last = call;
 
             while (last->next != NULL)
                 last = last->next;
             last->next = loop->deferred;
             if (loop->deferred == NULL)
                 loop->deferred_end = &last->next;
-            loop->deferred = letter;
+            loop->deferred = call;
             event_active(&loop->deferred_run, EV_TIMEOUT, 0);
             break;
         }
@@ -283,12 +283,12 @@ loop_drain(struct loop *loop)
 void
 loop_post(struct loop *loop, loop_fn fn, void *arg)
 {
-    struct letter *letter = letter_new(fn, arg);
-    struct letter *top = atomic_load(&loop->mailbox);
+    struct posted_call *call = call_new(fn, arg);
+    struct posted_call *top = atomic_load(&loop->mailbox);
 
     do
-        letter->next = top;
-    while (!atomic_compare_exchange_weak(&loop->mailbox, &top, letter));
+        call->next = top;
+    while (!atomic_compare_exchange_weak(&loop->mailbox, &top, call));
 
     /* The thread that finds the mailbox empty wakes the loop; calls posted
      * after that are run in the same turn.
@@ -300,12 +300,12 @@ loop_post(struct loop *loop, loop_fn fn, void *arg)
 void
 loop_defer(struct loop *loop, loop_fn fn, void *arg)
 {
-    struct letter *letter = letter_new(fn, arg);
+    struct posted_call *call = call_new(fn, arg);
 
     if (loop->deferred == NULL)
         event_active(&loop->deferred_run, EV_TIMEOUT, 0);
-    *loop->deferred_end = letter;
-    loop->deferred_end = &letter->next;
+    *loop->deferred_end = call;
+    loop->deferred_end = &call->next;
 }
 
 int64_t

@@ -239,7 +239,7 @@ check_count(struct reservation_check *m)
 
 /* ---- Pods that may still run then ---- */
 
-struct telling {
+struct running_list {
     struct reservation_check *m;
     struct strbuf *out;
     int64_t from_us;
@@ -249,7 +249,7 @@ struct telling {
 static bool
 tell_pod(const struct object *object, void *context)
 {
-    struct telling *t = context;
+    struct running_list *t = context;
     const struct pod *pod = pod_of(object);
     int64_t end_us = reservation_nodes_end_us(pod, t->m->now_us);
     char time[TIME_TEXT_SIZE] = "";
@@ -272,7 +272,7 @@ tell_running(struct reservation_check *m)
     struct request *q = m->q;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct reserved_window window;
-    struct telling t = {.m = m, .out = &out};
+    struct running_list t = {.m = m, .out = &out};
     char time[TIME_TEXT_SIZE];
 
     if (!node_reservation_window(m->r, m->now_us, &window))

@@ -24,14 +24,14 @@
 #define TURNS 64u
 
 /* The state of a node at the time of the walk. */
-struct prospect {
+struct walked_node {
     struct amounts freed; /* by the ends so far */
     unsigned room, room_now;
 };
 
 struct start_walk {
     const struct start_question *q;
-    struct prospect *prospects;    /* by slot */
+    struct walked_node *walked;    /* by slot */
     unsigned *rooms;               /* of all nodes of a domain together; of all nodes: [0] */
     unsigned n_ready;              /* domains that have room for all pods */
     int64_t at_us;                 /* never decreases */
@@ -57,7 +57,7 @@ static bool
 may_fit(const struct start_walk *w, const struct node_view *node)
 {
     const struct amounts *needs = &w->q->what_if.cycle->pod->requests;
-    const struct amounts *freed = &w->prospects[node->slot].freed;
+    const struct amounts *freed = &w->walked[node->slot].freed;
     const struct amounts *has = &node->allocatable, *used = &node->ledger.requested;
 
     if (needs->cpu_milli > has->cpu_milli - used->cpu_milli + freed->cpu_milli
@@ -122,7 +122,7 @@ domain_of(const struct start_walk *w, const struct node_view *node)
 static void
 try_node(struct start_walk *w, struct node_view *node)
 {
-    struct prospect *p = &w->prospects[node->slot];
+    struct walked_node *p = &w->walked[node->slot];
     unsigned *of_domain = &w->rooms[domain_of(w, node)];
     unsigned room = room_of(w, node);
 
@@ -145,7 +145,7 @@ choose_nodes_of(struct start_walk *w, uint32_t domain)
     for (unsigned turn = 0; turn < 2; turn++)
         for (uint32_t i = 0; i < s->n_nodes && count < q->count; i++) {
             struct node_view *node = s->nodes[i];
-            struct prospect *p = &w->prospects[node->slot];
+            struct walked_node *p = &w->walked[node->slot];
 
             if (p->room == 0 || (p->room_now > 0) != (turn == 1) || domain_of(w, node) != domain)
                 continue;
@@ -252,7 +252,7 @@ static bool
 visit_end(const struct pod_view *pod, struct node_view *node, int64_t end_us, void *context)
 {
     struct start_walk *w = context;
-    struct amounts *freed = &w->prospects[node->slot].freed;
+    struct amounts *freed = &w->walked[node->slot].freed;
     int64_t moved_us;
 
     w->ret->ends++;
@@ -293,7 +293,7 @@ look_at_present(struct start_walk *w)
         if (!is_candidate(w, node) || !may_fit(w, node))
             continue;
         try_node(w, node);
-        w->prospects[node->slot].room_now = w->prospects[node->slot].room;
+        w->walked[node->slot].room_now = w->walked[node->slot].room;
     }
 }
 
@@ -350,7 +350,7 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
     uint32_t n_slots = q->snapshot->n_slots;
     struct start_walk w = {
         .q = q,
-        .prospects = xnew_array(struct prospect, n_slots + 1),
+        .walked = xnew_array(struct walked_node, n_slots + 1),
         .rooms = xnew_array(unsigned, q->n_domains + 1),
         .at_us = q->what_if.now_us,
         .ret = ret,
@@ -367,8 +367,8 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
         advance_to(&w, INT64_MAX);
     ret->is_cut |= ret->from_us == 0 && ret->ends >= q->most_ends;
     for (uint32_t i = 0; i < n_slots; i++)
-        amounts_fini(&w.prospects[i].freed);
-    free(w.prospects);
+        amounts_fini(&w.walked[i].freed);
+    free(w.walked);
     free(w.rooms);
     free(w.reserved);
     node_bits_fini(&w.withheld);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tournament.c - one node changes between two decisions, so one path is played
- * again, and not all nodes
+ * again, and not all of the tree
  *
  * Equal pods come in thousands, and a decision changes the total of the chosen
- * node alone. A bout also counts the slots that share the best total: so the
+ * node alone. A node of the tree also counts the slots that share the best total: so the
  * random choice among equal nodes is uniform, as upstream's, and needs no list of
  * them.
  */
@@ -17,14 +17,14 @@
 void
 tournament_fini(struct tournament *t)
 {
-    free(t->bouts);
+    free(t->nodes);
     *t = (struct tournament){0};
 }
 
 size_t
 tournament_bytes(const struct tournament *t)
 {
-    return (size_t)t->n_leaves * 2 * sizeof(*t->bouts);
+    return (size_t)t->n_leaves * 2 * sizeof(*t->nodes);
 }
 
 void
@@ -36,17 +36,17 @@ tournament_reset(struct tournament *t, uint32_t n_slots)
         n_leaves *= 2;
     if (n_leaves != t->n_leaves) {
         t->n_leaves = n_leaves;
-        t->bouts = xrealloc_array(t->bouts, (size_t)n_leaves * 2, sizeof(*t->bouts));
+        t->nodes = xrealloc_array(t->nodes, (size_t)n_leaves * 2, sizeof(*t->nodes));
     }
     for (uint32_t i = 0; i < 2 * n_leaves; i++)
-        t->bouts[i] = (struct bout){TOURNAMENT_OUT, 0};
+        t->nodes[i] = (struct tournament_node){TOURNAMENT_OUT, 0};
 }
 
-static struct bout
-play(struct bout a, struct bout b)
+static struct tournament_node
+play(struct tournament_node a, struct tournament_node b)
 {
     if (a.best == b.best && a.best != TOURNAMENT_OUT)
-        return (struct bout){a.best, a.count + b.count};
+        return (struct tournament_node){a.best, a.count + b.count};
     return a.best > b.best ? a : b;
 }
 
@@ -54,24 +54,24 @@ void
 tournament_play(struct tournament *t, uint32_t slot)
 {
     for (uint32_t i = (t->n_leaves + slot) / 2; i >= 1; i /= 2)
-        t->bouts[i] = play(t->bouts[2 * i], t->bouts[2 * i + 1]);
+        t->nodes[i] = play(t->nodes[2 * i], t->nodes[2 * i + 1]);
 }
 
 void
 tournament_play_all(struct tournament *t)
 {
     for (uint32_t i = t->n_leaves - 1; i >= 1; i--)
-        t->bouts[i] = play(t->bouts[2 * i], t->bouts[2 * i + 1]);
+        t->nodes[i] = play(t->nodes[2 * i], t->nodes[2 * i + 1]);
 }
 
 uint32_t
 tournament_pick(const struct tournament *t, struct random_source *random, int64_t *ret_total)
 {
-    uint64_t which = random_below(random, t->bouts[1].count);
+    uint64_t which = random_below(random, t->nodes[1].count);
     uint32_t i = 1;
 
     while (i < t->n_leaves) {
-        struct bout whole = t->bouts[i], left = t->bouts[2 * i];
+        struct tournament_node whole = t->nodes[i], left = t->nodes[2 * i];
         uint32_t in_left = left.best == whole.best ? left.count : 0;
 
         if (which < in_left) {
@@ -81,6 +81,6 @@ tournament_pick(const struct tournament *t, struct random_source *random, int64_
             i = 2 * i + 1;
         }
     }
-    *ret_total = t->bouts[i].best;
+    *ret_total = t->nodes[i].best;
     return i - t->n_leaves;
 }

@@ -2,10 +2,10 @@
 /* tournament.h - a tournament tree: the best totals by slot, with all ties, in
  * time logarithmic in the number of slots
  *
- * Owns:       its bouts.
+ * Owns:       the nodes of its tree.
  * Called by:  node_results.c.
  * Thread:     the scheduler's.
- * Invariant:  after a play, a bout has the best total below it and the number
+ * Invariant:  after a play, a node has the best total below it and the number
  *             of slots that have it.
  */
 #pragma once
@@ -17,15 +17,15 @@ struct random_source;
 
 #define TOURNAMENT_OUT INT64_MIN /* takes no part */
 
-struct bout {
+struct tournament_node {
     int64_t best;
     uint32_t count;
 };
 
 /* All zero: not made yet. */
 struct tournament {
-    struct bout *bouts; /* 1 is the root; leaves begin at n_leaves */
-    uint32_t n_leaves;  /* a power of two */
+    struct tournament_node *nodes; /* 1 is the root; leaves begin at n_leaves */
+    uint32_t n_leaves;             /* a power of two */
 };
 
 void tournament_fini(struct tournament *t);
@@ -37,7 +37,7 @@ void tournament_reset(struct tournament *t, uint32_t n_slots);
 static inline void
 tournament_set(struct tournament *t, uint32_t slot, int64_t total)
 {
-    t->bouts[t->n_leaves + slot] = (struct bout){total, total == TOURNAMENT_OUT ? 0 : 1};
+    t->nodes[t->n_leaves + slot] = (struct tournament_node){total, total == TOURNAMENT_OUT ? 0 : 1};
 }
 void tournament_play(struct tournament *t, uint32_t slot);
 void tournament_play_all(struct tournament *t);

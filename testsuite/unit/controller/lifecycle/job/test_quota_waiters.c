@@ -63,7 +63,7 @@ end(void)
     strbuf_fini(&woken);
 }
 
-struct wish {
+struct wanted_job {
     const char *name;
     unsigned minute; /* of submission */
     int priority;
@@ -72,7 +72,7 @@ struct wish {
 };
 
 static const struct object *
-make_job(const struct wish *wish, const char *cause)
+make_job(const struct wanted_job *wanted, const char *cause)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
@@ -84,24 +84,24 @@ make_job(const struct wish *wish, const char *cause)
             "\"2026-01-01T%02u:%02u:00Z\"},\"spec\":{\"parallelism\":%d,\"completions\":%d,"
             "\"template\":{\"spec\":{\"priority\":%d,\"containers\":[{\"name\":\"m\"}]}}},"
             "\"status\":{%s}}",
-            wish->name, wish->minute / 60, wish->minute % 60,
-            wish->parallelism > 0 ? wish->parallelism : 1,
-            wish->parallelism > 0 ? wish->parallelism : 1, wish->priority, cause));
+            wanted->name, wanted->minute / 60, wanted->minute % 60,
+            wanted->parallelism > 0 ? wanted->parallelism : 1,
+            wanted->parallelism > 0 ? wanted->parallelism : 1, wanted->priority, cause));
 }
 
 /* The quota "q" refuses a pod of the job. Returns whether that is new. */
 static bool
-refuse(const struct wish *wish)
+refuse(const struct wanted_job *wanted)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     bool is_new = false;
 
     ck_assert(quota_waiters_refuse(
-        waiters, make_job(wish, ""),
+        waiters, make_job(wanted, ""),
         arena_printf(arena,
                      "pods \"p\" is forbidden: exceeded quota: q, requested: requests.cpu=%d, "
                      "used: requests.cpu=10, limited: requests.cpu=10",
-                     wish->cpus),
+                     wanted->cpus),
         false, &is_new));
     return is_new;
 }
@@ -109,7 +109,7 @@ refuse(const struct wish *wish)
 static void
 refuse_plain(const char *name, unsigned minute, int cpus)
 {
-    refuse(&(struct wish){.name = name, .minute = minute, .cpus = cpus});
+    refuse(&(struct wanted_job){.name = name, .minute = minute, .cpus = cpus});
 }
 
 /* The jobs that are requeued when the quota is seen in this state. */
@@ -178,7 +178,7 @@ START_TEST(an_urgent_job_goes_before_fifteen_that_are_older)
         (void)snprintf(name, sizeof(name), "n%u", i);
         refuse_plain(name, i, 1);
     }
-    refuse(&(struct wish){.name = "urgent", .minute = 59, .priority = 1000, .cpus = 1});
+    refuse(&(struct wanted_job){.name = "urgent", .minute = 59, .priority = 1000, .cpus = 1});
 
     ck_assert_str_eq(see("", 10, 9), "urgent ");
     end();
@@ -220,7 +220,7 @@ START_TEST(a_job_of_many_pods_gets_all_room_until_it_has_enough)
 {
     begin();
     (void)see("", 10, 10);
-    refuse(&(struct wish){.name = "wide", .minute = 1, .cpus = 1, .parallelism = 8});
+    refuse(&(struct wanted_job){.name = "wide", .minute = 1, .cpus = 1, .parallelism = 8});
     refuse_plain("b", 2, 1);
     ck_assert_str_eq(see("", 10, 2), "wide ");
 
@@ -238,7 +238,7 @@ START_TEST(who_is_refused_again_keeps_the_place_and_is_no_news)
     refuse_plain("a", 1, 1);
     refuse_plain("b", 2, 1);
     ck_assert_str_eq(see("", 10, 9), "a ");
-    ck_assert(!refuse(&(struct wish){.name = "a", .minute = 1, .cpus = 1}));
+    ck_assert(!refuse(&(struct wanted_job){.name = "a", .minute = 1, .cpus = 1}));
 
     ck_assert_str_eq(see("", 10, 10), "");
     ck_assert_str_eq(see("", 10, 9), "a ");
@@ -260,11 +260,11 @@ END_TEST
 
 START_TEST(what_a_quota_has_not_refused_does_not_wait_for_one)
 {
-    const struct wish wish = {.name = "a"};
+    const struct wanted_job wanted = {.name = "a"};
     bool is_new;
 
     begin();
-    ck_assert(!quota_waiters_refuse(waiters, make_job(&wish, ""),
+    ck_assert(!quota_waiters_refuse(waiters, make_job(&wanted, ""),
                                     "pods \"p\" is forbidden: Partition: it is closed", false,
                                     &is_new));
     ck_assert(!quota_waiters_holds_back(waiters, "a/a", false));
@@ -274,7 +274,7 @@ END_TEST
 
 START_TEST(a_job_waits_until_its_quota_is_counted)
 {
-    const struct wish wish = {.name = "a"};
+    const struct wanted_job wanted = {.name = "a"};
     bool is_new;
 
     begin();
@@ -283,7 +283,7 @@ START_TEST(a_job_waits_until_its_quota_is_counted)
                         "{\"metadata\":{\"name\":\"q\",\"namespace\":\"a\"},\"spec\":{\"hard\":{"
                         "\"requests.cpu\":\"10\"}}}"));
     quota_waiters_see_quota(waiters, NULL, quota);
-    ck_assert(quota_waiters_refuse(waiters, make_job(&wish, ""),
+    ck_assert(quota_waiters_refuse(waiters, make_job(&wanted, ""),
                                    "status unknown for quota: q, resources: requests.cpu", false,
                                    &is_new));
     ck_assert_str_eq(wait_a_moment(), "");
@@ -355,10 +355,10 @@ START_TEST(a_refusal_by_a_quota_that_is_gone_is_tried_again)
 END_TEST
 
 static void
-check_place(const struct wish *wish, int place, int waiting)
+check_place(const struct wanted_job *wanted, int place, int waiting)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct json *wait = quota_waiters_explain(waiters, make_job(wish, ""), arena);
+    const struct json *wait = quota_waiters_explain(waiters, make_job(wanted, ""), arena);
 
     ck_assert_str_eq(json_get_text(wait, "name"), "q");
     ck_assert_int_eq(json_get_int(wait, "place", 0), place);
@@ -367,7 +367,7 @@ check_place(const struct wish *wish, int place, int waiting)
 
 START_TEST(a_job_that_becomes_urgent_gets_another_place_and_a_changed_one_is_tried)
 {
-    struct wish c = {.name = "c", .minute = 3, .cpus = 1};
+    struct wanted_job c = {.name = "c", .minute = 3, .cpus = 1};
 
     begin();
     (void)see("", 10, 10);
@@ -395,12 +395,12 @@ START_TEST(after_a_restart_jobs_are_tried_in_order_by_what_their_status_says)
 
     begin();
     (void)see("", 10, 5);
-    quota_waiters_recall(waiters,
-                         make_job(&(struct wish){.name = "b", .minute = 2, .cpus = 1}, cause));
-    quota_waiters_recall(waiters,
-                         make_job(&(struct wish){.name = "a", .minute = 1, .cpus = 1}, cause));
-    quota_waiters_recall(waiters,
-                         make_job(&(struct wish){.name = "c", .minute = 0, .cpus = 1}, other));
+    quota_waiters_recall(
+        waiters, make_job(&(struct wanted_job){.name = "b", .minute = 2, .cpus = 1}, cause));
+    quota_waiters_recall(
+        waiters, make_job(&(struct wanted_job){.name = "a", .minute = 1, .cpus = 1}, cause));
+    quota_waiters_recall(
+        waiters, make_job(&(struct wanted_job){.name = "c", .minute = 0, .cpus = 1}, other));
     ck_assert(quota_waiters_holds_back(waiters, "a/b", false));
     ck_assert(!quota_waiters_holds_back(waiters, "a/c", false));
 
