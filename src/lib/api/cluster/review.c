@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/api/cluster/review.h"
-
+/* review.c - questions about the caller: who am I, what may I do
+ *
+ * Request bodies that are answered but not stored.
+ */
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -105,7 +107,7 @@ static const struct field self_subject_access_review_fields[] = {
     OPAQUE_OBJECT("status", access_status, ALWAYS,
         HELP("Current state; set only by the system.")),
 };
-OPAQUE_RECORD(self_subject_access_review,
+static OPAQUE_RECORD(self_subject_access_review,
        "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
        MESSAGE("metadata spec status"),
        HELP("Asks whether the caller may do something."));
@@ -169,7 +171,7 @@ static const struct field self_subject_rules_review_fields[] = {
     OPAQUE_OBJECT("status", rules_status, ALWAYS,
         HELP("Current state; set only by the system.")),
 };
-OPAQUE_RECORD(self_subject_rules_review,
+static OPAQUE_RECORD(self_subject_rules_review,
        "io.k8s.api.authorization.v1.SelfSubjectRulesReview",
        MESSAGE("metadata spec status"),
        HELP("Asks what the caller may do in a namespace."));
@@ -205,7 +207,7 @@ static const struct field self_subject_review_fields[] = {
     OPAQUE_OBJECT("status", subject_status, ALWAYS,
         HELP("Current state; set only by the system.")),
 };
-OPAQUE_RECORD(self_subject_review,
+static OPAQUE_RECORD(self_subject_review,
        "io.k8s.api.authentication.v1.SelfSubjectReview",
        MESSAGE("metadata status"),
        HELP("Asks who the caller is."));
