@@ -31,10 +31,10 @@
  * again, so that the job is followed.
  */
 static bool
-keep_running(const struct agent_context *g, const char *uid, const char *state)
+keep_running(const struct agent_context *agent, const char *uid, const char *state)
 {
-    struct live_record *live = pod_host_read_live(g, uid);
-    CLEANUP_FD int pidfd = live != NULL ? pod_host_open_shepherd(g, uid, live) : -1;
+    struct live_record *live = pod_host_read_live(agent, uid);
+    CLEANUP_FD int pidfd = live != NULL ? pod_host_open_shepherd(agent, uid, live) : -1;
     struct error err = {0};
 
     live_record_free(live);
@@ -46,19 +46,19 @@ keep_running(const struct agent_context *g, const char *uid, const char *state)
 }
 
 static void
-collect_runs(const struct agent_context *g)
+collect_runs(const struct agent_context *agent)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/pods", g->run_dir);
+    CLEANUP_FREE char *path = xasprintf("%s/pods", agent->run_dir);
     DIR *dir = opendir(path);
 
     if (dir == NULL)
         return;
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        CLEANUP_FREE char *state = xasprintf("%s/pods/%s", g->state_dir, e->d_name);
+        CLEANUP_FREE char *state = xasprintf("%s/pods/%s", agent->state_dir, e->d_name);
         CLEANUP_FREE char *record = xasprintf("%s/%s/pod", path, e->d_name);
 
         if (e->d_name[0] == '.' || (access(state, F_OK) == 0 && access(record, F_OK) == 0)
-            || keep_running(g, e->d_name, state))
+            || keep_running(agent, e->d_name, state))
             continue;
         (void)removal_run(dirfd(dir), e->d_name);
     }
@@ -150,11 +150,11 @@ remove_named(struct leftover_collection *c)
 }
 
 static void
-collect_cgroups(const struct agent_context *g, const char *prefix)
+collect_cgroups(const struct agent_context *agent, const char *prefix)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/cgroup-prefixes", g->run_dir);
+    CLEANUP_FREE char *path = xasprintf("%s/cgroup-prefixes", agent->run_dir);
     struct leftover_collection c = {
-        .agent = g,
+        .agent = agent,
         .used = map_new(),
         .former = STRBUF_INIT,
         .kept = STRBUF_INIT,
@@ -163,7 +163,7 @@ collect_cgroups(const struct agent_context *g, const char *prefix)
 
     (void)file_read(path, PREFIXES_LIMIT, &c.former, NULL);
     note_used(&c);
-    (void)cgroot_list(g->cgroups, note_name, &c);
+    (void)cgroot_list(agent->cgroups, note_name, &c);
     remove_named(&c);
     strbuf_printf(&c.kept, "%s\n", prefix);
     if (file_write_atomic(path, 0600, c.kept.text, c.kept.length, &err) < 0)
@@ -174,9 +174,9 @@ collect_cgroups(const struct agent_context *g, const char *prefix)
 }
 
 void
-leftovers_collect(const struct agent_context *g, const char *prefix)
+leftovers_collect(const struct agent_context *agent, const char *prefix)
 {
-    collect_runs(g);
-    if (g->cgroups != NULL)
-        collect_cgroups(g, prefix);
+    collect_runs(agent);
+    if (agent->cgroups != NULL)
+        collect_cgroups(agent, prefix);
 }

@@ -56,12 +56,12 @@ static void
 partition_cpus(const struct pod_cgroup_limits *c, struct cgroup *cgroup, char **ret_unpartitioned)
 {
     const struct allocation *a = pod_of(c->pod)->status.allocation;
-    const struct agent_context *g = c->agent;
+    const struct agent_context *agent = c->agent;
     struct error err = {0};
 
-    if (a != NULL && a->cpus != NULL && g->partition != NULL
-        && cgroot_ability(g->cgroups)->partitions
-        && cgroup_set_partition(cgroup, g->partition, &err) < 0)
+    if (a != NULL && a->cpus != NULL && agent->partition != NULL
+        && cgroot_ability(agent->cgroups)->partitions
+        && cgroup_set_partition(cgroup, agent->partition, &err) < 0)
         *ret_unpartitioned = xstrdup(err.text);
 }
 
@@ -154,9 +154,9 @@ set_weight(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct erro
 }
 
 bool
-pod_cgroup_hides_devices(const struct agent_context *g)
+pod_cgroup_hides_devices(const struct agent_context *agent)
 {
-    return g->cgroups != NULL && !g->is_virtual && cgroot_ability(g->cgroups)->devices;
+    return agent->cgroups != NULL && !agent->is_virtual && cgroot_ability(agent->cgroups)->devices;
 }
 
 /* Where devices cannot be denied, only the variables of the GPUs guide the pod.
@@ -164,12 +164,12 @@ pod_cgroup_hides_devices(const struct agent_context *g)
 static int
 guard_devices(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct error *err)
 {
-    const struct agent_context *g = c->agent;
+    const struct agent_context *agent = c->agent;
     unsigned n = 0;
     struct device_number *denied;
     int r;
 
-    if (!pod_cgroup_hides_devices(g))
+    if (!pod_cgroup_hides_devices(agent))
         return 0;
     denied = device_guard_list(c->topology, pod_of(c->pod)->status.allocation, &n);
     r = cgroup_deny_devices(cgroup, denied, n, err);

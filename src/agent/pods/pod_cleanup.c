@@ -122,13 +122,13 @@ clean_work(void *arg)
 static void
 announce_hook_failure(const struct pod_run *s, const char *words)
 {
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
     CLEANUP_FREE char *what =
         xasprintf("pod %s/%s: %s", s->pod->meta->namespace, s->pod->meta->name, words);
 
     log_warning("%s", what);
-    if (g->hook_failed != NULL && s->found != FOUND_ENDED)
-        g->hook_failed(what, g->hook_context);
+    if (agent->hook_failed != NULL && s->found != FOUND_ENDED)
+        agent->hook_failed(what, agent->hook_context);
 }
 
 /* Records an event about the result of the checkpoint command, for the owner.
@@ -237,12 +237,12 @@ is_written_late(const struct pod_run *s)
 static bool
 may_reuse_cgroup(const struct pod_run *s, bool had_trouble)
 {
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
     const struct exit_record *e = s->exit_record;
 
     return !had_trouble && e != NULL && e->failed_step == NULL && e->signal == 0
-           && !e->has_left_behind && s->found == FOUND_NOTHING && g->prolog == NULL
-           && g->epilog == NULL && !ran_as_root(pod_of(s->pod)) && !is_written_late(s);
+           && !e->has_left_behind && s->found == FOUND_NOTHING && agent->prolog == NULL
+           && agent->epilog == NULL && !ran_as_root(pod_of(s->pod)) && !is_written_late(s);
 }
 
 static void
@@ -347,11 +347,11 @@ find_output(struct pod_cleanup *c, const struct object *pod)
 void
 pod_cleanup_begin(struct pod_run *s)
 {
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
     struct pod_cleanup *c;
 
     /* The processes of the steps are in the pod's cgroup. */
-    if (g->end_steps != NULL && !g->end_steps(s->uid, g->steps_context)) {
+    if (agent->end_steps != NULL && !agent->end_steps(s->uid, agent->steps_context)) {
         timer_start(s->clean_timer, STEPS_MS);
         return;
     }

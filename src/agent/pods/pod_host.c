@@ -86,14 +86,14 @@ make_output(const struct pod_host_start *st, struct error *err)
 static int
 make_directories(const struct pod_host_start *st, struct error *err)
 {
-    const struct agent_context *g = st->agent;
+    const struct agent_context *agent = st->agent;
     const char *uid = st->pod->meta->uid;
-    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
-    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
-    CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
+    CLEANUP_FREE char *state = pod_record_state_path(agent, uid, "");
+    CLEANUP_FREE char *run = pod_record_run_path(agent, uid, "");
+    CLEANUP_FREE char *pod = pod_record_run_path(agent, uid, "pod");
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_FREE char *text =
-        xasprintf("%s%s%s\n%s", g->boot_id, st->tmp_dir != NULL ? " " : "",
+        xasprintf("%s%s%s\n%s", agent->boot_id, st->tmp_dir != NULL ? " " : "",
                   st->tmp_dir != NULL ? st->tmp_dir : "", object_text(st->pod, arena));
     int r;
 
@@ -101,7 +101,7 @@ make_directories(const struct pod_host_start *st, struct error *err)
     if (r == 0)
         r = write_file(pod, text, err);
     /* 0711, so that the job's user can open its script in the directory. */
-    if (r == 0 && spare_dirs_take(g->spare_dirs, state) < 0)
+    if (r == 0 && spare_dirs_take(agent->spare_dirs, state) < 0)
         r = dir_make(state, 0711, err);
     return r < 0 ? r : make_output(st, err);
 }
@@ -112,11 +112,11 @@ make_directories(const struct pod_host_start *st, struct error *err)
 static void
 remove_former_tmp_dir(struct pod_host_start *st)
 {
-    const struct agent_context *g = st->agent;
+    const struct agent_context *agent = st->agent;
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
 
-    if (pod_record_read(g, st->pod->meta->uid, &record) == 0 && record.tmp_dir != NULL)
-        (void)tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, &st->tmp_left, NULL);
+    if (pod_record_read(agent, st->pod->meta->uid, &record) == 0 && record.tmp_dir != NULL)
+        (void)tmp_dirs_remove(agent->tmp_dirs, record.tmp_dir, &st->tmp_left, NULL);
 }
 
 static int
@@ -156,17 +156,17 @@ make_limited_cgroup(struct pod_host_start *st, struct error *err)
 static int
 make_cgroup(struct pod_host_start *st, struct strbuf *ret_text, struct error *err)
 {
-    const struct agent_context *g = st->agent;
+    const struct agent_context *agent = st->agent;
     CLEANUP_FREE char *path = NULL;
     int r;
 
-    if (g->pool == NULL)
+    if (agent->pool == NULL)
         return 0;
     r = make_limited_cgroup(st, err);
     if (r < 0)
         return r;
     cgroup_format(st->cgroup, ret_text);
-    path = pod_record_run_path(g, st->pod->meta->uid, "cgroup");
+    path = pod_record_run_path(agent, st->pod->meta->uid, "cgroup");
     return write_file(path, cgroup_name(st->cgroup), err);
 }
 
@@ -280,19 +280,19 @@ check_volumes(const struct mount_list *mounts, struct error *err)
 static bool
 find_former_shepherd(struct pod_host_start *st)
 {
-    const struct agent_context *g = st->agent;
+    const struct agent_context *agent = st->agent;
     const char *uid = st->pod->meta->uid;
     struct live_record *live = NULL;
 
-    if (!pod_host_has_run_dir(g, uid))
+    if (!pod_host_has_run_dir(agent, uid))
         return false;
     for (int i = 0; live == NULL && i < FORMER_TRIES; i++) {
         if (i > 0)
             usleep(FORMER_PAUSE_US);
-        live = pod_host_read_live(g, uid);
+        live = pod_host_read_live(agent, uid);
     }
     st->shepherd = (struct shepherd_process){
-        .pidfd = live != NULL ? pod_host_open_shepherd(g, uid, live) : -1,
+        .pidfd = live != NULL ? pod_host_open_shepherd(agent, uid, live) : -1,
         .channel = -1,
     };
     live_record_free(live);
@@ -304,29 +304,29 @@ find_former_shepherd(struct pod_host_start *st)
 static void
 keep_former_cgroup(struct pod_host_start *st)
 {
-    const struct agent_context *g = st->agent;
+    const struct agent_context *agent = st->agent;
 
-    if (st->cgroup != NULL && cgpool_retire(g->pool, st->cgroup))
-        (void)cgpool_sweep(g->pool);
-    st->cgroup = pod_host_find_cgroup(g, st->pod->meta->uid);
+    if (st->cgroup != NULL && cgpool_retire(agent->pool, st->cgroup))
+        (void)cgpool_sweep(agent->pool);
+    st->cgroup = pod_host_find_cgroup(agent, st->pod->meta->uid);
 }
 
 int
 pod_host_start(struct pod_host_start *st, struct error *err)
 {
-    const struct agent_context *g = st->agent;
+    const struct agent_context *agent = st->agent;
     CLEANUP(arena_freep) struct arena *arena = arena_new(16384);
     CLEANUP_STRBUF struct strbuf job_cgroup = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf own_cgroup = STRBUF_INIT;
     CLEANUP_FD int script_fd = -1;
     struct order order;
     struct launch launch = {
-        .program = g->shepherd,
+        .program = agent->shepherd,
         .order = &order,
-        .fork_server = g->fork_server,
+        .fork_server = agent->fork_server,
     };
     struct pod_order_input input = {
-        .agent = g,
+        .agent = agent,
         .topology = st->topology,
         .pod = st->pod,
         .script = st->script,
@@ -336,7 +336,7 @@ pod_host_start(struct pod_host_start *st, struct error *err)
         .mounts = st->mounts,
         .nodes = st->nodes,
         .partition = st->partition,
-        .hides_devices = pod_cgroup_hides_devices(g),
+        .hides_devices = pod_cgroup_hides_devices(agent),
     };
     int r = 0;
 
@@ -345,8 +345,8 @@ pod_host_start(struct pod_host_start *st, struct error *err)
         return 0;
     }
     st->is_nodes_fault = true;
-    if (g->tmp_dirs != NULL)
-        r = tmp_dirs_name(g->tmp_dirs, &st->tmp_dir, err);
+    if (agent->tmp_dirs != NULL)
+        r = tmp_dirs_name(agent->tmp_dirs, &st->tmp_dir, err);
     remove_former_tmp_dir(st);
     if (r == 0)
         r = make_directories(st, err);
@@ -361,8 +361,8 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     if (r < 0)
         return r;
     input.tmp_dir = st->tmp_dir;
-    if (g->cgroups != NULL) {
-        cgroup_format(cgroot_shepherds(g->cgroups), &own_cgroup);
+    if (agent->cgroups != NULL) {
+        cgroup_format(cgroot_shepherds(agent->cgroups), &own_cgroup);
         input.job_cgroup = job_cgroup.text;
         input.shepherd_cgroup = own_cgroup.text;
     }
@@ -377,8 +377,8 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     write_variables(st, &order);
     r = launch_start(&launch, &st->shepherd, err);
     st->is_nodes_fault = r < 0;
-    if (g->pool != NULL) /* in parallel with the job's start */
-        (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);
+    if (agent->pool != NULL) /* in parallel with the job's start */
+        (void)cgpool_fill(agent->pool, CGROUPS_AHEAD, NULL);
     return r;
 }
 
@@ -386,25 +386,25 @@ pod_host_start(struct pod_host_start *st, struct error *err)
 
 /* The directory below STATE is made last and removed last. */
 bool
-pod_host_exists(const struct agent_context *g, const char *uid)
+pod_host_exists(const struct agent_context *agent, const char *uid)
 {
-    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
+    CLEANUP_FREE char *state = pod_record_state_path(agent, uid, "");
 
     return access(state, F_OK) == 0 || errno != ENOENT;
 }
 
 bool
-pod_host_has_run_dir(const struct agent_context *g, const char *uid)
+pod_host_has_run_dir(const struct agent_context *agent, const char *uid)
 {
-    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
+    CLEANUP_FREE char *run = pod_record_run_path(agent, uid, "");
 
     return access(run, F_OK) == 0;
 }
 
 struct live_record *
-pod_host_read_live(const struct agent_context *g, const char *uid)
+pod_host_read_live(const struct agent_context *agent, const char *uid)
 {
-    CLEANUP_FREE char *dir = pod_record_run_path(g, uid, "");
+    CLEANUP_FREE char *dir = pod_record_run_path(agent, uid, "");
     struct live_record *live = NULL;
 
     return live_record_read(dir, &live, NULL) == 0 ? live : NULL;
@@ -423,11 +423,11 @@ is_locked(const char *directory)
  * directory of its present pod, so an unlocked directory has no shepherd.
  */
 int
-pod_host_open_shepherd(const struct agent_context *g, const char *uid,
+pod_host_open_shepherd(const struct agent_context *agent, const char *uid,
                        const struct live_record *live)
 {
-    CLEANUP_FREE char *dir = pod_record_run_path(g, uid, "");
-    int pidfd = live_record_open(live, g->boot_id);
+    CLEANUP_FREE char *dir = pod_record_run_path(agent, uid, "");
+    int pidfd = live_record_open(live, agent->boot_id);
 
     if (pidfd < 0)
         return -1;
@@ -438,53 +438,53 @@ pod_host_open_shepherd(const struct agent_context *g, const char *uid,
 }
 
 struct exit_record *
-pod_host_read_ending(const struct agent_context *g, const char *uid)
+pod_host_read_ending(const struct agent_context *agent, const char *uid)
 {
-    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
-    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
+    CLEANUP_FREE char *state = pod_record_state_path(agent, uid, "");
+    CLEANUP_FREE char *run = pod_record_run_path(agent, uid, "");
     struct exit_record *exit_record = NULL;
 
     return exit_record_read(state, run, uid, &exit_record, NULL) == 0 ? exit_record : NULL;
 }
 
 void
-pod_host_read_gpu_use(const struct agent_context *g, const char *uid, struct gpu_use *ret_use)
+pod_host_read_gpu_use(const struct agent_context *agent, const char *uid, struct gpu_use *ret_use)
 {
-    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
+    CLEANUP_FREE char *state = pod_record_state_path(agent, uid, "");
 
     gpu_use_read(state, uid, ret_use);
 }
 
 struct cgroup *
-pod_host_find_cgroup(const struct agent_context *g, const char *uid)
+pod_host_find_cgroup(const struct agent_context *agent, const char *uid)
 {
-    CLEANUP_FREE char *path = pod_record_run_path(g, uid, "cgroup");
+    CLEANUP_FREE char *path = pod_record_run_path(agent, uid, "cgroup");
     CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
     struct cgroup *c = NULL;
 
-    if (g->cgroups == NULL || file_read(path, 4096, &name, NULL) < 0)
+    if (agent->cgroups == NULL || file_read(path, 4096, &name, NULL) < 0)
         return NULL;
-    return cgroot_find(g->cgroups, name.text, &c, NULL) == 0 ? c : NULL;
+    return cgroot_find(agent->cgroups, name.text, &c, NULL) == 0 ? c : NULL;
 }
 
 /* A restart empties /run. A run directory on a disk is not emptied, but a torn
  * file in it means that the machine has crashed.
  */
 enum pod_boot
-pod_host_read_boot(const struct agent_context *g, const char *uid)
+pod_host_read_boot(const struct agent_context *agent, const char *uid)
 {
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
-    int r = pod_record_read(g, uid, &record);
+    int r = pod_record_read(agent, uid, &record);
 
     if (r < 0)
         return POD_BOOT_UNKNOWN;
-    return strcmp(record.boot_id, g->boot_id) == 0 ? POD_BOOT_THIS : POD_BOOT_EARLIER;
+    return strcmp(record.boot_id, agent->boot_id) == 0 ? POD_BOOT_THIS : POD_BOOT_EARLIER;
 }
 
 void
-pod_host_list(const struct agent_context *g, pod_host_list_fn *list, void *context)
+pod_host_list(const struct agent_context *agent, pod_host_list_fn *list, void *context)
 {
-    CLEANUP_FREE char *path = xasprintf("%s/pods", g->state_dir);
+    CLEANUP_FREE char *path = xasprintf("%s/pods", agent->state_dir);
     DIR *dir = opendir(path);
 
     if (dir == NULL)
@@ -518,12 +518,12 @@ is_tmp_used(const char *path, void *context)
 }
 
 void
-pod_host_collect_tmp_dirs(const struct agent_context *g)
+pod_host_collect_tmp_dirs(const struct agent_context *agent)
 {
-    struct tmp_use use = {g, map_new()};
+    struct tmp_use use = {agent, map_new()};
 
-    pod_host_list(g, note_tmp_dir, &use);
-    tmp_dirs_collect(g->tmp_dirs, is_tmp_used, use.paths);
+    pod_host_list(agent, note_tmp_dir, &use);
+    tmp_dirs_collect(agent->tmp_dirs, is_tmp_used, use.paths);
     map_free(use.paths);
 }
 
@@ -544,11 +544,11 @@ visit_one(const char *uid, void *context)
 }
 
 void
-pod_host_visit_records(const struct agent_context *g, pod_host_visit_fn *visit, void *context)
+pod_host_visit_records(const struct agent_context *agent, pod_host_visit_fn *visit, void *context)
 {
-    struct record_visit v = {g, visit, context};
+    struct record_visit v = {agent, visit, context};
 
-    pod_host_list(g, visit_one, &v);
+    pod_host_list(agent, visit_one, &v);
 }
 
 int

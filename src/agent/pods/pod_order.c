@@ -44,7 +44,7 @@ pod_order_find_needs(const struct object *pod, struct pod_order_needs *ret_needs
 }
 
 int
-pod_order_check_user(const struct agent_context *g, const struct object *pod, struct error *err)
+pod_order_check_user(const struct agent_context *agent, const struct object *pod, struct error *err)
 {
     const struct security_context *who = pod_of(pod)->spec.security_context;
 
@@ -52,27 +52,27 @@ pod_order_check_user(const struct agent_context *g, const struct object *pod, st
         return error_set(err, -EPERM,
                          "the pod does not name its user "
                          "(spec.securityContext.runAsUser)");
-    if (g->rootless && (uid_t)*who->run_as_user != g->uid)
+    if (agent->rootless && (uid_t)*who->run_as_user != agent->uid)
         return error_set(err, -EPERM,
                          "node '%s' runs only pods of uid %u, but this pod is "
                          "of uid %" PRId64,
-                         g->node, g->uid, *who->run_as_user);
-    if (*who->run_as_user == 0 && !g->allow_root)
+                         agent->node, agent->uid, *who->run_as_user);
+    if (*who->run_as_user == 0 && !agent->allow_root)
         return error_set(err, -EPERM,
                          "node '%s' does not run root's jobs "
                          "(allowRootJobs in its agent.yaml)",
-                         g->node);
-    if (g->service_uid != 0 && !g->rootless && !g->allow_root
-        && *who->run_as_user == (int64_t)g->service_uid)
+                         agent->node);
+    if (agent->service_uid != 0 && !agent->rootless && !agent->allow_root
+        && *who->run_as_user == (int64_t)agent->service_uid)
         return error_set(err, -EPERM,
                          "node '%s' does not run jobs of the user that runs the "
                          "controller (allowRootJobs in its agent.yaml)",
-                         g->node);
-    if (*who->run_as_user != 0 && !g->rootless && (uid_t)*who->run_as_user < g->min_uid)
+                         agent->node);
+    if (*who->run_as_user != 0 && !agent->rootless && (uid_t)*who->run_as_user < agent->min_uid)
         return error_set(err, -EPERM,
                          "node '%s' does not run jobs of users with uids "
                          "below %u (minUid in its agent.yaml)",
-                         g->node, g->min_uid);
+                         agent->node, agent->min_uid);
     return 0;
 }
 
@@ -90,17 +90,17 @@ check_shape(const struct pod *pod, struct error *err)
  * since.
  */
 static int
-check_allocation(const struct agent_context *g, const struct pod *pod, struct error *err)
+check_allocation(const struct agent_context *agent, const struct pod *pod, struct error *err)
 {
     const struct allocation *a = pod->status.allocation;
     CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
 
     if (a == NULL
-        || (allocation_is_within(a, g->topology, &missing)
-            && allocation_is_backed(a, g->topology, NULL, NULL, &missing)))
+        || (allocation_is_within(a, agent->topology, &missing)
+            && allocation_is_backed(a, agent->topology, NULL, NULL, &missing)))
         return 0;
     return error_set(err, -ENODEV, "it was given %s, which node '%s' does not have", missing.text,
-                     g->node);
+                     agent->node);
 }
 
 int
@@ -140,7 +140,7 @@ ends_with_slash(const char *path)
 
 /* Returns an absolute path; a relative one is below the working directory. */
 static const char *
-path_of(const struct agent_context *g, const struct object *pod, struct arena *arena,
+path_of(const struct agent_context *agent, const struct object *pod, struct arena *arena,
         const char *pattern)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -150,7 +150,7 @@ path_of(const struct agent_context *g, const struct object *pod, struct arena *a
         .job_id = id != NULL ? id : pod->meta->name,
         .job_name = environment_job_name(pod),
         .user = user != NULL ? user : "unknown",
-        .node = g->node,
+        .node = agent->node,
     };
 
     if (pattern == NULL)
@@ -162,21 +162,23 @@ path_of(const struct agent_context *g, const struct object *pod, struct arena *a
 }
 
 const char *
-pod_order_output_path(const struct agent_context *g, const struct object *pod, struct arena *arena)
+pod_order_output_path(const struct agent_context *agent, const struct object *pod,
+                      struct arena *arena)
 {
     const struct execution *e = pod_of(pod)->spec.execution;
 
     if (e != NULL && e->stdout_path != NULL)
-        return path_of(g, pod, arena, e->stdout_path);
-    return arena_printf(arena, "%s/pods/%s/output", g->state_dir, pod->meta->uid);
+        return path_of(agent, pod, arena, e->stdout_path);
+    return arena_printf(arena, "%s/pods/%s/output", agent->state_dir, pod->meta->uid);
 }
 
 const char *
-pod_order_error_path(const struct agent_context *g, const struct object *pod, struct arena *arena)
+pod_order_error_path(const struct agent_context *agent, const struct object *pod,
+                     struct arena *arena)
 {
     const struct execution *e = pod_of(pod)->spec.execution;
 
-    return e != NULL ? path_of(g, pod, arena, e->stderr_path) : NULL;
+    return e != NULL ? path_of(agent, pod, arena, e->stderr_path) : NULL;
 }
 
 static int64_t
@@ -213,12 +215,12 @@ is_pause(const struct container *c)
 }
 
 static const char *
-pause_program(const struct agent_context *g, struct arena *arena)
+pause_program(const struct agent_context *agent, struct arena *arena)
 {
-    const char *slash = strrchr(g->shepherd, '/');
+    const char *slash = strrchr(agent->shepherd, '/');
 
     return arena_printf(arena, "%.*s" POD_PAUSE_COMMAND,
-                        slash != NULL ? (int)(slash - g->shepherd) + 1 : 0, g->shepherd);
+                        slash != NULL ? (int)(slash - agent->shepherd) + 1 : 0, agent->shepherd);
 }
 
 static int
@@ -313,13 +315,13 @@ add_hook_variables(struct arena *arena, struct order *o, const char *name, const
 static void
 set_hooks(const struct pod_order_input *in, struct arena *arena, struct order *o)
 {
-    const struct agent_context *g = in->agent;
+    const struct agent_context *agent = in->agent;
     const struct meta *meta = in->pod->meta;
     const struct allocation *a = pod_of(in->pod)->status.allocation;
 
-    o->prolog = g->prolog;
-    o->epilog = g->epilog;
-    o->hook_timeout_ms = g->hook_timeout_ms;
+    o->prolog = agent->prolog;
+    o->epilog = agent->epilog;
+    o->hook_timeout_ms = agent->hook_timeout_ms;
     if (o->prolog == NULL && o->epilog == NULL)
         return;
     o->hook_environment.items = arena_new_array(arena, const char *, 16);
@@ -333,7 +335,7 @@ set_hooks(const struct pod_order_input *in, struct arena *arena, struct order *o
     add_hook_variables(arena, o, "KILN_JOB_ACCOUNT", environment_account(in->pod));
     add_hook_variables(arena, o, "KILN_POD_NAME", meta->name);
     add_hook_variables(arena, o, "KILN_POD_UID", meta->uid);
-    add_hook_variables(arena, o, "KILN_NODE_NAME", g->node);
+    add_hook_variables(arena, o, "KILN_NODE_NAME", agent->node);
     add_hook_variables(arena, o, "KILN_JOB_TMPDIR", o->tmp_dir);
     add_hook_variables(arena, o, "KILN_CPUS", a != NULL ? a->cpus : NULL);
     add_hook_variables(arena, o, "KILN_MEMORY_NODES", a != NULL ? a->memory_nodes : NULL);
@@ -374,7 +376,7 @@ int
 pod_order_compose(const struct pod_order_input *in, struct arena *arena, struct order *o,
                   struct error *err)
 {
-    const struct agent_context *g = in->agent;
+    const struct agent_context *agent = in->agent;
     const struct pod *pod = pod_of(in->pod);
     const struct execution *e = pod->spec.execution;
     const struct security_context *who = pod->spec.security_context;
@@ -383,25 +385,25 @@ pod_order_compose(const struct pod_order_input *in, struct arena *arena, struct 
     order_init(o);
     o->pod = arena_printf(arena, "%s/%s", pod->meta.namespace, pod->meta.name);
     o->pod_uid = pod->meta.uid;
-    o->state_dir = arena_printf(arena, "%s/pods/%s", g->state_dir, pod->meta.uid);
-    o->run_dir = arena_printf(arena, "%s/pods/%s", g->run_dir, pod->meta.uid);
+    o->state_dir = arena_printf(arena, "%s/pods/%s", agent->state_dir, pod->meta.uid);
+    o->run_dir = arena_printf(arena, "%s/pods/%s", agent->run_dir, pod->meta.uid);
     o->tmp_dir = in->tmp_dir;
     o->uid = *who->run_as_user;
     o->gid = who->run_as_group != NULL ? *who->run_as_group : -1;
-    o->users_dir = arena_printf(arena, "%s/users", g->run_dir);
+    o->users_dir = arena_printf(arena, "%s/users", agent->run_dir);
     o->groups_timeout_ms = GROUPS_TIMEOUT_MS;
-    o->allow_root = g->allow_root;
+    o->allow_root = agent->allow_root;
     o->job_cgroup = in->job_cgroup;
     o->shepherd_cgroup = in->shepherd_cgroup;
     o->kill_wait_ms = KILL_WAIT_MS;
-    set_time_limit(pod, g->shutdown_grace_ms, o);
-    o->heard_path = arena_printf(arena, AGENT_CONTEXT_HEARD, g->run_dir);
+    set_time_limit(pod, agent->shutdown_grace_ms, o);
+    o->heard_path = arena_printf(arena, AGENT_CONTEXT_HEARD, agent->run_dir);
     o->work_dir = work_dir_of(in->pod);
     o->umask = umask_of(e);
-    o->stdout_path = pod_order_output_path(g, in->pod, arena);
+    o->stdout_path = pod_order_output_path(agent, in->pod, arena);
     if (e != NULL) {
-        o->stdin_path = path_of(g, in->pod, arena, e->stdin_path);
-        o->stderr_path = path_of(g, in->pod, arena, e->stderr_path);
+        o->stdin_path = path_of(agent, in->pod, arena, e->stdin_path);
+        o->stderr_path = path_of(agent, in->pod, arena, e->stderr_path);
         o->fence_after_ms = e->fence_after_s * 1000;
         o->checkpoint = e->checkpoint_command != NULL && e->checkpoint_command[0] != '\0'
                             ? e->checkpoint_command

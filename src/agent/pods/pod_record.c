@@ -27,21 +27,21 @@
 #define POD_TEXT_LIMIT (4u << 20)
 
 char *
-pod_record_state_path(const struct agent_context *g, const char *uid, const char *file)
+pod_record_state_path(const struct agent_context *agent, const char *uid, const char *file)
 {
-    return xasprintf("%s/pods/%s%s%s", g->state_dir, uid, *file ? "/" : "", file);
+    return xasprintf("%s/pods/%s%s%s", agent->state_dir, uid, *file ? "/" : "", file);
 }
 
 char *
-pod_record_run_path(const struct agent_context *g, const char *uid, const char *file)
+pod_record_run_path(const struct agent_context *agent, const char *uid, const char *file)
 {
-    return xasprintf("%s/pods/%s%s%s", g->run_dir, uid, *file ? "/" : "", file);
+    return xasprintf("%s/pods/%s%s%s", agent->run_dir, uid, *file ? "/" : "", file);
 }
 
 int
-pod_record_read(const struct agent_context *g, const char *uid, struct pod_record *r)
+pod_record_read(const struct agent_context *agent, const char *uid, struct pod_record *r)
 {
-    CLEANUP_FREE char *path = pod_record_run_path(g, uid, "pod");
+    CLEANUP_FREE char *path = pod_record_run_path(agent, uid, "pod");
     char *line_end, *blank;
     int result = file_read(path, POD_TEXT_LIMIT, &r->text, NULL);
 

@@ -21,8 +21,8 @@ struct agent_context;
 #define VARIABLES_FILE  "variables"
 #define VARIABLES_BYTES (64u << 10)
 
-char *pod_record_state_path(const struct agent_context *g, const char *uid, const char *file);
-char *pod_record_run_path(const struct agent_context *g, const char *uid, const char *file);
+char *pod_record_state_path(const struct agent_context *agent, const char *uid, const char *file);
+char *pod_record_run_path(const struct agent_context *agent, const char *uid, const char *file);
 
 /* The first line of a pod's record, and the pod's JSON after it. Set `text` to
  * STRBUF_INIT before use; the other members point into it.
@@ -35,5 +35,5 @@ struct pod_record {
 };
 
 /* -EBADMSG if the record is torn. */
-int pod_record_read(const struct agent_context *g, const char *uid, struct pod_record *r);
+int pod_record_read(const struct agent_context *agent, const char *uid, struct pod_record *r);
 void pod_record_fini(struct pod_record *r);

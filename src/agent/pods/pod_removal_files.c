@@ -68,33 +68,33 @@ remove_run_dir(const char *path, struct error *err)
 
 /* An older agent named TMPDIR by the pod's uid. */
 static int
-remove_tmp_dir(const struct agent_context *g, const char *uid, const char *known, bool *ret_left,
-               struct error *err)
+remove_tmp_dir(const struct agent_context *agent, const char *uid, const char *known,
+               bool *ret_left, struct error *err)
 {
     CLEANUP_FREE char *former = NULL;
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
 
     if (known != NULL)
-        return tmp_dirs_remove(g->tmp_dirs, known, ret_left, err);
-    former = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
-    if (pod_record_read(g, uid, &record) < 0 || record.tmp_dir == NULL)
+        return tmp_dirs_remove(agent->tmp_dirs, known, ret_left, err);
+    former = xasprintf("%s/kiln-%s", agent->tmp_dir, uid);
+    if (pod_record_read(agent, uid, &record) < 0 || record.tmp_dir == NULL)
         return remove_run_dir(former, err);
-    return tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, ret_left, err);
+    return tmp_dirs_remove(agent->tmp_dirs, record.tmp_dir, ret_left, err);
 }
 
 int
-pod_host_clean_up(const struct agent_context *g, const char *uid, const char *tmp_dir,
+pod_host_clean_up(const struct agent_context *agent, const char *uid, const char *tmp_dir,
                   bool *ret_tmp_left, struct error *err)
 {
-    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
-    CLEANUP_FREE char *live = pod_record_run_path(g, uid, "live");
-    CLEANUP_FREE char *cgroup = pod_record_run_path(g, uid, "cgroup");
-    CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
-    CLEANUP_FREE char *variables = pod_record_run_path(g, uid, VARIABLES_FILE);
-    CLEANUP_FREE char *script = pod_record_state_path(g, uid, "script");
-    CLEANUP_FREE char *hosts = pod_record_state_path(g, uid, HOSTFILE);
-    CLEANUP_FREE char *machines = pod_record_state_path(g, uid, HOSTFILE HOSTFILE_OF_MPICH);
-    int r = remove_tmp_dir(g, uid, tmp_dir, ret_tmp_left, err);
+    CLEANUP_FREE char *run = pod_record_run_path(agent, uid, "");
+    CLEANUP_FREE char *live = pod_record_run_path(agent, uid, "live");
+    CLEANUP_FREE char *cgroup = pod_record_run_path(agent, uid, "cgroup");
+    CLEANUP_FREE char *pod = pod_record_run_path(agent, uid, "pod");
+    CLEANUP_FREE char *variables = pod_record_run_path(agent, uid, VARIABLES_FILE);
+    CLEANUP_FREE char *script = pod_record_state_path(agent, uid, "script");
+    CLEANUP_FREE char *hosts = pod_record_state_path(agent, uid, HOSTFILE);
+    CLEANUP_FREE char *machines = pod_record_state_path(agent, uid, HOSTFILE HOSTFILE_OF_MPICH);
+    int r = remove_tmp_dir(agent, uid, tmp_dir, ret_tmp_left, err);
 
     unlink(script);
     unlink(hosts);
@@ -168,26 +168,26 @@ remove_work(void *arg)
 }
 
 static void
-remove_later(const struct agent_context *g, const char *uid, bool keep_output)
+remove_later(const struct agent_context *agent, const char *uid, bool keep_output)
 {
     struct removal_call *f = xnew(struct removal_call);
 
-    f->spare_dirs = g->spare_dirs;
-    f->path = pod_record_state_path(g, uid, "");
+    f->spare_dirs = agent->spare_dirs;
+    f->path = pod_record_state_path(agent, uid, "");
     f->keep_output = keep_output;
-    workers_submit(g->workers, NULL, remove_work, NULL, f);
+    workers_submit(agent->workers, NULL, remove_work, NULL, f);
 }
 
 void
-pod_host_remove_all(const struct agent_context *g, const char *uid)
+pod_host_remove_all(const struct agent_context *agent, const char *uid)
 {
-    remove_later(g, uid, false);
+    remove_later(agent, uid, false);
 }
 
 void
-pod_host_remove_records(const struct agent_context *g, const char *uid)
+pod_host_remove_records(const struct agent_context *agent, const char *uid)
 {
-    remove_later(g, uid, true);
+    remove_later(agent, uid, true);
 }
 
 static void
@@ -197,8 +197,8 @@ sweep_work(void *arg)
 }
 
 void
-pod_host_sweep_cgroups(const struct agent_context *g)
+pod_host_sweep_cgroups(const struct agent_context *agent)
 {
-    if (g->pool != NULL)
-        workers_submit(g->workers, NULL, sweep_work, NULL, g->pool);
+    if (agent->pool != NULL)
+        workers_submit(agent->workers, NULL, sweep_work, NULL, agent->pool);
 }

@@ -210,9 +210,9 @@ pod_run_dismiss(struct pod_run *s)
 static bool
 is_node_broken(const struct pod_run *s)
 {
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
 
-    return g->broken != NULL && g->broken(g->start_context) != NULL;
+    return agent->broken != NULL && agent->broken(agent->start_context) != NULL;
 }
 
 static void
@@ -265,14 +265,14 @@ was_started(const struct object *pod)
 }
 
 bool
-pod_run_is_past(const struct agent_context *g, const struct object *pod)
+pod_run_is_past(const struct agent_context *agent, const struct object *pod)
 {
     CLEANUP(exit_record_freep) struct exit_record *e = NULL;
     const char *uid = pod->meta->uid;
 
-    if (pod_host_exists(g, uid))
-        e = pod_host_read_ending(g, uid);
-    return e != NULL || (was_started(pod) && !pod_host_has_run_dir(g, uid));
+    if (pod_host_exists(agent, uid))
+        e = pod_host_read_ending(agent, uid);
+    return e != NULL || (was_started(pod) && !pod_host_has_run_dir(agent, uid));
 }
 
 /* Without a record, the boot id that the API knows decides. A pod that only
@@ -313,17 +313,17 @@ resume_lost(struct pod_run *s, enum pod_boot boot)
 void
 pod_run_resume(struct pod_run *s)
 {
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
     enum pod_boot boot;
 
-    if (!pod_host_exists(g, s->uid) && !was_started(s->pod)) {
+    if (!pod_host_exists(agent, s->uid) && !was_started(s->pod)) {
         start(s);
         return;
     }
-    s->live = pod_host_read_live(g, s->uid);
-    s->exit_record = pod_host_read_ending(g, s->uid);
-    pod_host_read_gpu_use(g, s->uid, &s->gpu_use);
-    s->cgroup = pod_host_find_cgroup(g, s->uid);
+    s->live = pod_host_read_live(agent, s->uid);
+    s->exit_record = pod_host_read_ending(agent, s->uid);
+    pod_host_read_gpu_use(agent, s->uid, &s->gpu_use);
+    s->cgroup = pod_host_find_cgroup(agent, s->uid);
     if (s->exit_record != NULL) {
         s->found = FOUND_ENDED;
         pod_run_set_phase(s, POD_RUN_ENDED);
@@ -331,7 +331,7 @@ pod_run_resume(struct pod_run *s)
         return;
     }
     if (s->live != NULL)
-        s->pidfd = pod_host_open_shepherd(g, s->uid, s->live);
+        s->pidfd = pod_host_open_shepherd(agent, s->uid, s->live);
     boot = find_boot(s);
     if (s->pidfd >= 0) {
         log_info("pod '%s/%s' still runs, supervising it again", s->pod->meta->namespace,

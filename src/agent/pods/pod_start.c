@@ -39,10 +39,10 @@ struct pod_start {
 void
 pod_start_note(const struct pod_run *s, const char *failure)
 {
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
 
-    if (g->note_start != NULL)
-        g->note_start(failure, g->start_context);
+    if (agent->note_start != NULL)
+        agent->note_start(failure, agent->start_context);
 }
 
 void
@@ -130,10 +130,10 @@ list_shared(const struct pod_run *s)
 }
 
 static char *
-dup_partition(const struct agent_context *g)
+dup_partition(const struct agent_context *agent)
 {
     const char *name =
-        g->find_label != NULL ? g->find_label(LABEL_PARTITION, g->ask_context) : NULL;
+        agent->find_label != NULL ? agent->find_label(LABEL_PARTITION, agent->ask_context) : NULL;
 
     return name != NULL ? xstrdup(name) : NULL;
 }
@@ -142,7 +142,7 @@ static void
 start_on_worker(struct pod_start *st)
 {
     struct pod_run *s = st->run;
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
 
     if (pod_run_is_unwanted(s)) {
         pod_start_free(st);
@@ -150,9 +150,9 @@ start_on_worker(struct pod_start *st)
             pod_run_finish_silently(s);
         return;
     }
-    st->start.agent = g;
-    st->start.topology = g->topology;
-    st->start.partition = dup_partition(g);
+    st->start.agent = agent;
+    st->start.topology = agent->topology;
+    st->start.partition = dup_partition(agent);
     st->start.shared_cpus = list_shared(s);
     st->start.pod = object_ref(s->pod);
     st->start.shepherd = (struct shepherd_process){.pidfd = -1, .channel = -1};
@@ -165,9 +165,9 @@ start_on_worker(struct pod_start *st)
         st->start.environment_length = blob_length(st->environment);
     }
     st->start.mounts = st->mounts;
-    if (g->pool != NULL)
-        st->start.cgroup = cgpool_take(g->pool);
-    workers_submit(g->workers, g->loop, start_work, start_done, st);
+    if (agent->pool != NULL)
+        st->start.cgroup = cgpool_take(agent->pool);
+    workers_submit(agent->workers, agent->loop, start_work, start_done, st);
 }
 
 static void

@@ -154,9 +154,9 @@ start_update(void *context)
 void
 shared_pool_update(struct shared_pool *c)
 {
-    const struct agent_context *g = c->agent;
+    const struct agent_context *agent = c->agent;
 
-    if (g->cgroups == NULL || g->is_virtual || !cgroot_ability(g->cgroups)->cpuset)
+    if (agent->cgroups == NULL || agent->is_virtual || !cgroot_ability(agent->cgroups)->cpuset)
         return;
     c->turn++;
     c->is_stale = true;

@@ -115,7 +115,7 @@ on_reported(const struct client_reply *reply, void *context)
 static struct json *
 make_patch(struct pod_run *s, struct arena *arena)
 {
-    const struct agent_context *g = s->s.agent;
+    const struct agent_context *agent = s->s.agent;
     const struct live_record *live = s->live;
     struct allocation_fault broken = {0};
 
@@ -124,7 +124,7 @@ make_patch(struct pod_run *s, struct arena *arena)
         return json_parse(arena, arena_strdup(arena, s->end_report), strlen(s->end_report), NULL,
                           NULL);
     if (s->wanted == REPORT_PREPARED)
-        return status_patch_make_prepared(arena, s->pod, clock_real_us(g->clock));
+        return status_patch_make_prepared(arena, s->pod, clock_real_us(agent->clock));
     if (s->wanted == REPORT_WAITING)
         return status_patch_make_waiting(arena, s->pod, s->live->waits_for);
     if (s->wanted == REPORT_RUNNING) {
@@ -135,8 +135,8 @@ make_patch(struct pod_run *s, struct arena *arena)
         return status_patch_make_running(
             arena, s->pod,
             &(struct status_patch_running){
-                .host_address = g->address,
-                .boot_id = g->boot_id,
+                .host_address = agent->address,
+                .boot_id = agent->boot_id,
                 .started_at_us = s->live->started_at_us,
                 .cpus = s->live->cpus_allowed,
                 .memory_nodes = s->live->memory_allowed,
@@ -150,7 +150,7 @@ make_patch(struct pod_run *s, struct arena *arena)
                            .is_refused = s->is_freeze_refused},
                 .ending = {.reason = s->exceeded_at_us != 0 ? "DeadlineExceeded" : NULL,
                            .since_us = s->exceeded_at_us},
-                .now_us = clock_real_us(g->clock),
+                .now_us = clock_real_us(agent->clock),
             });
     }
     return status_patch_make_end(arena, s->pod,
@@ -166,9 +166,9 @@ make_patch(struct pod_run *s, struct arena *arena)
                                                 .before_us = live != NULL ? live->frozen_us : 0},
                                      .gpu_use = &s->gpu_use,
                                      .was_ending = s->told_ending,
-                                     .now_us = clock_real_us(g->clock),
-                                     .host_address = g->address,
-                                     .boot_id = g->boot_id,
+                                     .now_us = clock_real_us(agent->clock),
+                                     .host_address = agent->address,
+                                     .boot_id = agent->boot_id,
                                  });
 }
 
