@@ -2,7 +2,7 @@
 /* step_memory.c - tasks that the kernel has killed because their pod has no more memory
  *
  * The memory is the pod's, of all its steps and its script. With cgroup v2 the kernel kills
- * all of them, this program included; with v1 only one process.
+ * all of them, this program included, and krun asks the agent (step_why.c); with v1 only one process.
  */
 #include "agent/cgroup/cgroup.h"
 #include "step/step_state.h"

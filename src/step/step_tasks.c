@@ -31,11 +31,10 @@
 #define KERNEL_NSIG 65
 
 /* Like a job's script (exit_code_for in the shepherd). */
-#define NOT_STARTED   125
-#define NOT_RUNNABLE  126
-#define NOT_FOUND     127
+#define NOT_STARTED  125
+#define NOT_RUNNABLE 126
+#define NOT_FOUND    127
 /* In the words of srun. */
-#define OUT_OF_MEMORY "Out Of Memory"
 
 /* The arguments of a child between vfork and exec, and where it says what failed: it shares
  * this memory.
@@ -370,8 +369,8 @@ end_task_with(struct step *s, struct step_task *t, int status)
     };
 
     if ((end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) && step_memory_take_kill(s)) {
-        end.message = OUT_OF_MEMORY;
-        end.message_length = strlen(OUT_OF_MEMORY);
+        end.message = STEP_OUT_OF_MEMORY;
+        end.message_length = strlen(STEP_OUT_OF_MEMORY);
     }
     end_task(s, t, &end);
 }

@@ -29,11 +29,12 @@ unset MAKEFLAGS MAKELEVEL MFLAGS # another make runs this test
 make -s -C "$top_builddir" install DESTDIR="$carried/root" >&2 ||
     bail_out "make install failed"
 cp "$top_srcdir/testsuite/lib/tap.sh" "$top_srcdir/testsuite/vm/inside-units" \
+    "$top_srcdir/testsuite/vm/inside-steps" "$top_srcdir/testsuite/vm/inside-login" \
     "$top_srcdir/testsuite/vm/inside-verbs" "$carried/"
 
 # Libraries that the guest may lack. For static programs ldd fails.
 mkdir "$carried/lib"
-for program in kiln-controller kiln-agent kiln-shepherd kiln-output kctl; do
+for program in kiln-controller kiln-agent kiln-shepherd kiln-output kctl krun kiln-step pam_kiln.so; do
     ldd "$top_builddir/$program" 2>/dev/null
 done | awk '$3 ~ /^\// && !/libc\.so|libm\.so/ { print $3 }' | sort -u |
     xargs -I {} cp {} "$carried/lib/"

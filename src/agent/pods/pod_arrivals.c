@@ -198,6 +198,14 @@ pods_has(const struct pods *p, const char *uid)
     return map_find(p->runs, uid) != NULL;
 }
 
+const struct object *
+pods_get(const struct pods *p, const char *uid)
+{
+    const struct pod_run *run = map_find(p->runs, uid);
+
+    return run != NULL ? run->pod : NULL;
+}
+
 /* A node has at most one pod of a group of a job of several nodes, and few pods. */
 const char *
 pods_find_of_group(const struct pods *p, const char *group)

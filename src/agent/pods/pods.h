@@ -97,9 +97,11 @@ void pods_visit_running(const struct pods *pods, pods_visit_fn *visit, void *con
 
 /* pods_find_running: 1 and the pod; 0 and no more than the object if its process is about
  * to be started; -ENOENT.
- * pods_has: a run of the pod is here, also an ended one. pods_find_of_group: the uid of
+ * pods_has: a run of the pod is here, also an ended one; pods_get: its object, or NULL,
+ * borrowed until the next change. pods_find_of_group: the uid of
  * the pod of a group ("NAMESPACE/NAME") that runs here, or NULL.
  */
 int pods_find_running(const struct pods *pods, const char *uid, struct running_pod *ret_running);
 const char *pods_find_of_group(const struct pods *pods, const char *group);
 bool pods_has(const struct pods *pods, const char *uid);
+const struct object *pods_get(const struct pods *pods, const char *uid);

@@ -13,6 +13,7 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
+#include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
 #include "agent/steps/step_records.h"
@@ -212,17 +213,21 @@ remove_figures(const struct agent_step *e)
 
 /* ---- The end ---- */
 
-/* Whether the kernel has killed processes of the pod for memory since it was asked last. */
+/* Whether the kernel has killed processes of the pod for memory since it was asked last. With
+ * cgroup v2 it kills all of them, so the pod may have ended, but has its cgroup until its steps
+ * have ended, too.
+ */
 static bool
 had_oom(struct step_job *job)
 {
-    struct running_pod running;
+    CLEANUP(cgroup_freep)
+    struct cgroup *cgroup = pod_host_find_cgroup(job->steps->s.agent, job->uid);
     struct cgroup_usage usage = {0};
     uint64_t before = job->oom_kills;
 
-    if (pods_find_running(job->steps->s.pods, job->uid, &running) <= 0 || running.cgroup == NULL)
+    if (cgroup == NULL)
         return false;
-    cgroup_read_usage(running.cgroup, &usage);
+    cgroup_read_usage(cgroup, &usage);
     job->oom_kills = usage.oom_kills;
     return usage.oom_kills > before;
 }
@@ -245,8 +250,9 @@ is_ending(const struct step_job *job)
 }
 
 static enum job_state
-find_state(struct step_job *job, const struct step_figures *o)
+find_state(const struct agent_step *e, const struct step_figures *o)
 {
+    struct step_job *job = e->job;
     const bool is_over = o->flags & STEP_FIGURES_OVER;
     const bool was_ended = !is_over || o->signal == SIGKILL || o->signal == SIGTERM;
 
@@ -256,7 +262,7 @@ find_state(struct step_job *job, const struct step_figures *o)
         return JOB_STATE_COMPLETED;
     if (o->flags & STEP_FIGURES_CANCELLED)
         return JOB_STATE_CANCELLED;
-    if ((!is_over || o->signal == SIGKILL) && had_oom(job))
+    if (e->is_out_of_memory || ((!is_over || o->signal == SIGKILL) && had_oom(job)))
         return JOB_STATE_OUT_OF_MEMORY;
     if (was_ended && is_ending(job))
         return JOB_STATE_CANCELLED;
@@ -284,7 +290,7 @@ end_record(const struct agent_step *e, const struct step_figures *o, bool is_tol
         return;
     r = *begun;
     r.end_at_us = r.observed_at_us = clock_real_us(s->s.agent->clock);
-    r.state = job_state_words(find_state(e->job, o))->name;
+    r.state = job_state_words(find_state(e, o))->name;
     if (is_told && ((o->flags & STEP_FIGURES_OVER) || o->exit_code > 0)) {
         r.exit_code = &code;
         r.signal = o->signal < CODE_MOST ? o->signal : 0;
@@ -320,6 +326,12 @@ step_account_end(struct agent_step *e)
     if (e->is_cancelled)
         o.flags |= STEP_FIGURES_CANCELLED;
     add_cgroup_usage(e, &o);
+    if (!(o.flags & (STEP_FIGURES_OVER | STEP_FIGURES_CANCELLED)) && had_oom(e->job)) {
+        e->is_out_of_memory = true;
+        step_why_note(e);
+    }
+    if (held != NULL)
+        held->is_out_of_memory |= e->is_out_of_memory;
     if (held == NULL)
         end_record(e, &o, is_told);
     else if (is_told && !held->has_figures)

@@ -96,6 +96,15 @@ group_of(struct arena *arena, const struct object *pod)
     return group != NULL ? arena_printf(arena, "%s/%s", pod->meta->namespace, group) : NULL;
 }
 
+char *
+step_nodes_name_group(const struct object *pod)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *name = group_of(arena, pod);
+
+    return name != NULL ? xstrdup(name) : NULL;
+}
+
 const char *
 step_nodes_find_pod(const struct steps *s, const char *name)
 {

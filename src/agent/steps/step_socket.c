@@ -176,7 +176,8 @@ static bool
 is_request(enum step_frame_type type)
 {
     return type == STEP_FRAME_HELLO || type == STEP_FRAME_ASK || type == STEP_FRAME_HOLD
-           || type == STEP_FRAME_AWAIT || type == STEP_FRAME_ENTER || type == STEP_FRAME_CALL;
+           || type == STEP_FRAME_AWAIT || type == STEP_FRAME_ENTER || type == STEP_FRAME_CALL
+           || type == STEP_FRAME_WHY;
 }
 
 /* Whether the guest is still one. A grant and places come before a request, each at most

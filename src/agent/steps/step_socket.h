@@ -32,7 +32,7 @@ struct step_peer {
 /* All that it has sent; borrowed for the call. */
 struct step_asked {
     struct step_peer peer;
-    enum step_frame_type type; /* HELLO, ASK, HOLD, AWAIT, ENTER or CALL */
+    enum step_frame_type type; /* HELLO, ASK, HOLD, AWAIT, ENTER, CALL or WHY */
     const char *text;          /* the request, or the name of a pod */
     size_t length;
     const char *grant; /* of the step manager, for a step on several nodes; or NULL */

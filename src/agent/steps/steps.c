@@ -256,6 +256,10 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
         step_signal_take(s, connection, asked);
         return;
     }
+    if (asked->type == STEP_FRAME_WHY) {
+        step_why_take(s, connection, asked);
+        return;
+    }
     if (asked->type != STEP_FRAME_HELLO) {
         (asked->type == STEP_FRAME_ASK ? answer_question : step_hold_take)(s, connection, asked);
         return;
@@ -445,6 +449,7 @@ steps_free(struct steps *s)
         free_job(job);
     map_free(s->jobs);
     step_account_fini(s);
+    step_why_fini(s);
     free(s->program);
     free(s->log_dir);
     free(s);

@@ -25,6 +25,7 @@ struct cgroup;
 struct child;
 struct fdwatch;
 struct map;
+struct object;
 struct running_pod;
 struct step_channel;
 struct step_grant;
@@ -33,6 +34,14 @@ struct step_log_entry;
 struct step_place;
 struct step_socket;
 struct timer;
+
+/* A kiln-step that the kernel has killed together with its pod, for memory (step_why.c). */
+#define STEP_DEATHS 64u
+struct step_death {
+    char *uid, *group; /* the pod's names; the second may be NULL */
+    uid_t owner;
+    int64_t id;
+};
 
 struct steps {
     struct steps_settings s;
@@ -44,6 +53,8 @@ struct steps {
     struct map *jobs; /* step_job, by the uid of the pod */
     unsigned port;    /* of the agent; 0: none */
     bool is_stopping;
+    struct step_death deaths[STEP_DEATHS]; /* a ring */
+    unsigned n_deaths;                     /* all that were */
 };
 
 /* The steps of one pod. */
@@ -116,6 +127,7 @@ struct agent_step {
 
     /* For its record. */
     bool is_cancelled;
+    bool is_out_of_memory;               /* kiln-step was killed for it, too */
     uint64_t cpu_user_us, cpu_system_us; /* of its cgroup, at its end */
     struct step_figures figures;         /* of phase HELD: of the tasks on this node, or */
     bool has_figures;                    /* of all nodes, by krun */
@@ -148,12 +160,14 @@ void steps_fill_place(struct step_job *job, const struct running_pod *running, b
                       struct step_place *p);
 
 /* step_nodes.c: jobs of several nodes. Find_pod returns the uid of the pod that a caller on
- * another node means, or NULL. Answer says what a pod has here. Look finds the nodes of a
+ * another node means, or NULL; name_group: how such a caller names a pod, or NULL, to be
+ * freed. Answer says what a pod has here. Look finds the nodes of a
  * job. Place is the step manager's decision: 0, or -EBUSY; or the step has left the
  * queue, and the answer is 1. Check_grant: whether a grant is one for this node and pod; 0,
  * -EBUSY while other steps have the CPUs, one of which it notes as the blocker, or -EINVAL.
  */
 const char *step_nodes_find_pod(const struct steps *s, const char *name);
+char *step_nodes_name_group(const struct object *pod);
 void step_nodes_answer(const struct steps *s, struct step_channel *connection TAKES,
                        const struct running_pod *running);
 void step_nodes_look(struct step_job *job);
@@ -191,6 +205,12 @@ void step_hold_end(struct step_job *job);
 /* step_signal.c: CALL. */
 void step_signal_take(struct steps *s, struct step_channel *connection TAKES,
                       const struct step_asked *asked);
+
+/* step_why.c: WHY. Note: the kernel has killed kiln-step for memory. */
+void step_why_take(const struct steps *s, struct step_channel *connection TAKES,
+                   const struct step_asked *asked);
+void step_why_note(const struct agent_step *e);
+void step_why_fini(struct steps *s);
 
 /* step_enter.c: ENTER. */
 void step_enter_take(struct steps *s, struct step_channel *connection TAKES,

@@ -87,6 +87,14 @@ krun_ends_add(struct krun_ends *e, uint32_t task, const struct step_exit *end)
         e->code = code;
 }
 
+void
+krun_ends_add_node(struct krun_ends *e, unsigned node, const struct step_exit *end)
+{
+    for (unsigned i = 0; i < e->n_tasks; i++)
+        if (e->tasks[i].node == node && !e->tasks[i].has_ended)
+            krun_ends_add(e, i, end);
+}
+
 static bool
 is_alike(const struct task_end *a, const struct task_end *b)
 {

@@ -110,7 +110,7 @@ connect_once(const char *path)
 }
 
 int
-krun_link_dial_own(const char *socket, int *ret_fd, struct error *err)
+krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struct error *err)
 {
     const int64_t began_us = clock_monotonic_us(&clock_system);
 
@@ -121,7 +121,7 @@ krun_link_dial_own(const char *socket, int *ret_fd, struct error *err)
             *ret_fd = fd;
             return 0;
         }
-        if ((fd != -ECONNREFUSED && fd != -ENOENT && fd != -EAGAIN)
+        if (is_impatient || (fd != -ECONNREFUSED && fd != -ENOENT && fd != -EAGAIN)
             || clock_monotonic_us(&clock_system) - began_us > AGENT_AWAY_US)
             return error_set(err, fd, "the agent of this node cannot be reached at '%s': %s",
                              socket, strerror(-fd));

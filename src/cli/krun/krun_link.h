@@ -48,9 +48,9 @@ void krun_link_open(struct krun_link *l, int fd, const struct step_keys *keys);
 void krun_link_close(struct krun_link *l);
 
 /* Connects to the agent's socket, again and again for a while if nobody listens there,
- * because the agent may be restarted.
+ * because the agent may be restarted; or once.
  */
-int krun_link_dial_own(const char *socket, int *ret_fd, struct error *err);
+int krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struct error *err);
 
 /* Adds a frame without stream and task. */
 void krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payload,

@@ -33,6 +33,7 @@ struct krun_nodes {
     char *pod_uid;
     struct step_info info; /* zeroed: the job has only this node */
     struct credential_backend *backend;
+    bool is_impatient; /* an agent that is away is not waited for */
 };
 
 void
@@ -69,8 +70,9 @@ dial_first(struct krun_nodes *n, int *ret_fd, struct step_keys *ret_keys, struct
         .agent_uid = n->place.agent_uid,
     };
 
-    return n->place.socket != NULL ? krun_link_dial_own(n->place.socket, ret_fd, err)
-                                   : node_dial(&to, ret_fd, ret_keys, err);
+    return n->place.socket != NULL
+               ? krun_link_dial_own(n->place.socket, n->is_impatient, ret_fd, err)
+               : node_dial(&to, ret_fd, ret_keys, err);
 }
 
 static int
@@ -177,6 +179,14 @@ bool
 krun_nodes_are_several(const struct krun_nodes *n)
 {
     return n->info.nodes.count > 1;
+}
+
+int
+krun_nodes_dial_again(struct krun_nodes *n, const char *node, struct krun_link *l,
+                      struct error *err)
+{
+    n->is_impatient = true;
+    return dial(n, node, l, err);
 }
 
 int

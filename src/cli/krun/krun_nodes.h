@@ -35,6 +35,9 @@ bool krun_nodes_are_several(const struct krun_nodes *nodes);
  * node, which is both); or one to each node of a layout, all or none. Blocks.
  */
 int krun_nodes_dial_manager(struct krun_nodes *nodes, struct krun_link *l, struct error *err);
+/* To one node whose link is in such a list, while its agent answers: not again and again. */
+int krun_nodes_dial_again(struct krun_nodes *nodes, const char *node, struct krun_link *l,
+                          struct error *err);
 int krun_nodes_dial(struct krun_nodes *nodes, const struct step_layout *layout,
                     struct krun_link *links, struct error *err);
 

@@ -15,6 +15,7 @@
 
 #include "cli/krun/krun_ends.h"
 #include "cli/krun/krun_files.h"
+#include "cli/krun/krun_lost.h"
 #include "cli/krun/krun_output.h"
 #include "cli/krun/krun_settings.h"
 #include "cli/krun/krun_stream.h"
@@ -50,7 +51,8 @@ struct krun_step {
     struct krun_output *outputs[STEP_STREAMS];
     int64_t deadlines[DEADLINES]; /* 0: none */
     char id[64];                  /* "17.0" */
-    bool has_waited, is_terminating;
+    int64_t number;               /* the 0 of it */
+    bool has_waited, is_terminating, is_explained;
     int64_t interrupted_ms;
     int status; /* of krun, if there is no step */
     int files[STEP_STREAMS];
@@ -290,6 +292,7 @@ on_accepted(const struct step_grant *grant, void *context)
     struct error err = {0};
 
     snprintf(k->id, sizeof(k->id), "%.40s.%" PRId64, job != NULL ? job : "0", grant->step_id);
+    k->number = grant->step_id;
     k->deadlines[DEADLINE_PATIENCE] = 0;
     if (k->has_waited)
         inform(k, "Step created for job %s", job != NULL ? job : "");
@@ -457,6 +460,21 @@ on_signalled(int signal_number, void *context)
 /* --- the step --------------------------------------------------------------
  */
 
+static void
+on_lost(struct krun_nodes *nodes, const struct krun_link *links, unsigned n_links, void *context)
+{
+    struct krun_step *k = context;
+    const struct krun_lost lost = {
+        .nodes = nodes,
+        .pod_uid = k->settings->request.pod_uid,
+        .step = k->number,
+        .links = links,
+        .n_links = n_links,
+    };
+
+    k->is_explained = krun_lost_explain(&lost, k->ends);
+}
+
 /* Lines that were not complete when the connection was lost. */
 static void
 write_rest(struct krun_step *k)
@@ -503,6 +521,7 @@ run(struct krun_step *k, const struct strbuf *request, struct error *err)
             .accepted = on_accepted,
             .output = on_output,
             .ended = on_ended,
+            .lost = on_lost,
             .signalled = on_signalled,
             .called = on_called,
             .context = k,
@@ -527,6 +546,8 @@ find_status(struct krun_step *k, int r, const struct error *err)
         return k->ends != NULL ? krun_ends_code(k->ends) & 0xFF : 0;
     if (r == -ECANCELED)
         return k->status;
+    if (k->is_explained)
+        return krun_ends_code(k->ends) & 0xFF;
     if (k->ends != NULL && r == -ECONNRESET && k->settings->lost >= 0)
         (void)fd_write_all(k->settings->lost, "x", 1);
     else if (k->ends != NULL && r == -ECONNRESET)

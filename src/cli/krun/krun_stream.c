@@ -491,8 +491,10 @@ finish_turn(struct krun_stream *s, struct error *err)
 {
     if (s->is_stopped || !is_lost(s))
         return 0;
-    if (is_running(s))
+    if (is_running(s)) {
+        s->s.lost(s->nodes, s->links, s->n_links, s->s.context);
         return error_set(err, -ECONNRESET, "the connection to the step was lost");
+    }
     /* An agent was restarted before the step began. */
     usleep(AGENT_AGAIN_MS * 1000);
     return ask(s, err);

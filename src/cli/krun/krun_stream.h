@@ -22,6 +22,8 @@
 #include "lib/step/step_frames.h"
 
 struct error;
+struct krun_link;
+struct krun_nodes;
 struct krun_stream;
 struct step_exit;
 struct step_grant;
@@ -46,6 +48,9 @@ struct krun_stream_settings {
     void (*output)(uint32_t task, enum step_stream stream, const char *bytes, size_t length,
                    struct strbuf *out, void *context);
     void (*ended)(uint32_t task, const struct step_exit *end, void *context);
+    /* The connection to one of them is lost, and to the others it is not used any more. */
+    void (*lost)(struct krun_nodes *nodes, const struct krun_link *links, unsigned n_links,
+                 void *context);
     /* krun got a signal that it watches. */
     void (*signalled)(int signal_number, void *context);
     /* SIGNAL: somebody sends the step a signal, or cancels it (0). */

@@ -53,6 +53,12 @@
  *   agent -> krun        SIGNAL as the step manager; kiln-step passes on what its agent tells
  *                               it; 0: the step is cancelled
  *
+ * Of a step whose connection was lost, to the agent of that node:
+ *
+ *   krun -> agent        WHY    the pod and the step's id, as text
+ *   agent -> krun        END    what tells of its tasks, as text, if the agent knows why
+ *                               kiln-step has died, else none; WAIT: it is still ending
+ *
  * Of sessions on a node (pam_kiln):
  *
  *   pam_kiln -> agent    ENTER  a uid, and " session" to have this process put into the cgroup
@@ -122,6 +128,7 @@ enum step_frame_type {
     STEP_FRAME_PMIX,
     STEP_FRAME_ENTER,
     STEP_FRAME_CALL,
+    STEP_FRAME_WHY,
     STEP_FRAME_TYPES, /* one more than the last */
 };
 
@@ -145,6 +152,9 @@ struct step_exit {
     const char *message;
     size_t message_length;
 };
+
+/* The message of a task that the kernel has killed because its job has no more memory. */
+#define STEP_OUT_OF_MEMORY "Out Of Memory"
 
 /* The payload of SIZE, as a number. */
 #define STEP_SIZE(rows, columns) ((uint32_t)(rows) << 16 | (uint32_t)(columns))

@@ -85,6 +85,21 @@ START_TEST(signals_and_failed_starts_have_their_words)
 }
 END_TEST
 
+START_TEST(all_tasks_of_a_node_end_at_once_but_those_that_have_ended)
+{
+    struct krun_ends *e = krun_ends_new(&layout, "srun");
+
+    end(e, 1, 3, 0);
+    krun_ends_add_node(
+        e, 0, &(struct step_exit){.signal = SIGKILL, .message = "No memory!", .message_length = 9});
+    ck_assert_str_eq(printed(e), "srun: error: n1: task 1: Exited with exit code 3\n"
+                                 "srun: error: n1: tasks 0,2-3: No memory\n");
+    ck_assert_int_eq(krun_ends_code(e), 128 + SIGKILL);
+    ck_assert_uint_eq(krun_ends_count(e), 4);
+    krun_ends_free(e);
+}
+END_TEST
+
 START_TEST(the_state_of_all_tasks_can_be_described)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -100,4 +115,5 @@ START_TEST(the_state_of_all_tasks_can_be_described)
 END_TEST
 
 SUITE("krun_ends", equal_ends_of_a_node_share_a_line, signals_and_failed_starts_have_their_words,
+      all_tasks_of_a_node_end_at_once_but_those_that_have_ended,
       the_state_of_all_tasks_can_be_described)
