@@ -39,11 +39,11 @@ for program in kiln-controller kiln-agent kiln-shepherd kiln-output kctl krun ki
 done | awk '$3 ~ /^\// && !/libc\.so|libm\.so/ { print $3 }' | sort -u |
     xargs -I {} cp {} "$carried/lib/"
 
-"$boot" -c 16 -n 4 -S 2 -m 2048 -i systemd -t 900 -d "$carried:/kiln" -- \
+"$boot" -c 16 -n 4 -S 2 -m 2048 -i systemd -t 1500 -d "$carried:/kiln" -- \
     /kiln/inside-units
 status=$?
 case $status in
-124) bail_out "the guest took more than 900 s" ;;
+124) bail_out "the guest took more than 1500 s" ;;
 125) bail_out "the guest did not boot" ;;
 esac
 exit "$status"
