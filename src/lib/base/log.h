@@ -34,11 +34,13 @@ bool log_mute(bool is_muted);
 void log_write(enum log_level level, const char *file, const char *format, ...) PRINTF(3, 4);
 
 /* The program itself is at fault, in a way after which it can go on. The message is an
- * error; with KILN_ABORT_ON_FAULT in the environment, as in tests, the process ends.
+ * error, and begins with a literal; with KILN_ABORT_ON_FAULT in the environment, as in
+ * tests, the process ends.
  */
 void log_abort_in_tests(void);
 
-#define log_fault(...)   (log_error(__VA_ARGS__), log_abort_in_tests())
+#define log_fault(...) \
+    (log_error("a fault of the program, please report it: " __VA_ARGS__), log_abort_in_tests())
 #define log_error(...)   log_write(LOG_LEVEL_ERROR, __FILE__, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __FILE__, __VA_ARGS__)
 #define log_info(...)    log_write(LOG_LEVEL_INFO, __FILE__, __VA_ARGS__)
