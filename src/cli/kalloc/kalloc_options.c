@@ -371,7 +371,7 @@ kalloc_options_read(const char *name, int argc, char **argv, struct kalloc_optio
         s->job_name = slash != NULL && slash[1] != '\0' ? slash + 1 : argv[*ret_operands];
     }
     if (s->job_name == NULL)
-        s->job_name = "interactive";
+        s->job_name = o->is_slurms && o->is_detached ? "no-shell" : "interactive";
     o->asked.job_name = s->job_name;
     s->output = "/dev/null";
     s->exported = "NONE"; /* the command has its variables from here */

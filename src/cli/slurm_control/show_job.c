@@ -18,7 +18,6 @@
 #include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/object/meta.h"
-#include "lib/api/pod/pod.h"
 #include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -115,16 +114,6 @@ exit_of(const struct job_record *r)
     return arena_printf(r->control->client->arena, "%" PRId64 ":0", r->row->exit_code & 0xff);
 }
 
-/* Of salloc or kalloc: its program only holds what it has. */
-static bool
-is_allocation(const struct job_record *r)
-{
-    const struct json *containers = json_get_path(r->row->object, POD "containers");
-    const char *command = json_text(json_at(json_get(json_at(containers, 0), "command"), 0));
-
-    return command != NULL && strcmp(command, POD_PAUSE_COMMAND) == 0;
-}
-
 static void
 add_state(struct job_record *r)
 {
@@ -136,7 +125,7 @@ add_state(struct job_record *r)
                     field(r, "Dependency", "(null)"));
     record_text_line(&r->text);
     record_text_add(&r->text, "Requeue=%s Restarts=%s BatchFlag=%d Reboot=0 ExitCode=%s",
-                    field(r, "Requeue", "0"), restarts, !is_allocation(r), exit_of(r));
+                    field(r, "Requeue", "0"), restarts, !queue_row_is_allocation(row), exit_of(r));
     record_text_line(&r->text);
     if (r->control->has_details) {
         record_text_add(&r->text, "DerivedExitCode=0:0");

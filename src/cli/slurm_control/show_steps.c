@@ -71,7 +71,8 @@ print_steps(struct scontrol *c, struct step_cache *cache, const struct queue_row
     size_t shown = 0;
 
     for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-        if (name == NULL || strcmp(name, names[k]) == 0) {
+        if ((name == NULL || strcmp(name, names[k]) == 0)
+            && (names[k][0] == 'e' || !queue_row_is_allocation(row))) {
             const struct queue_row step = queue_row_step(row, names[k], arena);
 
             print_step(c, &step);

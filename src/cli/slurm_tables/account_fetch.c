@@ -438,6 +438,7 @@ choose(struct account_fetching *f)
             if (row->live == NULL)
                 *before = *row;
             before->live = live;
+            before->is_allocation = queue_row_is_allocation(live);
             continue;
         }
         rows->items[kept++] = *row;

@@ -223,10 +223,10 @@ account_json(const struct account_row *row, struct arena *arena)
     state = part(arena, out, "state");
     json_set_string(arena, state, "current", slurm_words_state(row->state, false));
     json_set_string(arena, state, "reason", account_row_waits(row) ? row->reason : "None");
-    if (account_row_has_started(row)) {
+    if (account_row_has_step(row, "batch"))
         add_part_of_job(row, "batch", steps, arena);
+    if (account_row_has_step(row, "extern"))
         add_part_of_job(row, "extern", steps, arena);
-    }
     json_set(arena, out, "steps", steps);
     tres = part(arena, out, "tres");
     json_set(arena, tres, "allocated",

@@ -78,6 +78,7 @@ account_row_of_history(const struct json *row, struct arena *arena)
         .written = json_get_int(row, "writtenBytes", -1),
         .user_us = -1,
         .system_us = -1,
+        .is_allocation = json_is_true(json_get(row, "allocation")),
     };
 
     a.nodes = count_nodes(a.node, arena);
@@ -124,6 +125,7 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
         .user_us = -1,
         .system_us = -1,
         .live = row,
+        .is_allocation = queue_row_is_allocation(row),
     };
 
     if (a.state == JOB_STATE_CANCELLED)
@@ -223,6 +225,13 @@ account_row_of_step(const struct account_row *job, const struct json *record, st
     a.rss = json_get_int(record, "peakMemoryBytes", -1);
     a.read = a.written = -1;
     return a;
+}
+
+/* Of an allocation nothing but its numbered steps was started by Slurm. */
+bool
+account_row_has_step(const struct account_row *row, const char *step)
+{
+    return account_row_has_started(row) && !(row->is_allocation && step[0] == 'b');
 }
 
 bool

@@ -39,6 +39,7 @@ struct account_row {
     char unit;                          /* of --units; 0: none */
     int64_t since_us, until_us;         /* of -T: times are cut to these; 0: not */
     const struct queue_row *live;       /* if it was asked for as a job; or NULL */
+    bool is_allocation;                 /* of salloc or kalloc: it has no batch step */
     bool is_since;                      /* asked for after the row of history with the same start */
 };
 
@@ -46,7 +47,10 @@ struct account_row {
 struct account_row account_row_of_history(const struct json *row, struct arena *arena);
 struct account_row account_row_of_queue(const struct queue_row *row, int64_t now_us);
 
-/* The step of a job that has started. */
+/* Whether it has the step "batch" or "extern": it has started. */
+bool account_row_has_step(const struct account_row *row, const char *step);
+
+/* Such a step. */
 struct account_row account_row_step(const struct account_row *job, const char *step,
                                     struct arena *arena);
 

@@ -125,7 +125,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
              row->task >= 0 ? json_int(arena, row->task) : json_null(arena));
     json_set_int(arena, out, "array_max_tasks", row->throttle);
     json_set_string(arena, out, "array_task_string", tasks.text);
-    json_set_bool(arena, out, "batch_flag", true);
+    json_set_bool(arena, out, "batch_flag", !queue_row_is_allocation(row));
     if (!is_waiting)
         set_text(arena, out, "batch_host", 'B', row);
     else

@@ -12,6 +12,7 @@
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/job/job_nodes.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/task_list.h"
@@ -342,6 +343,17 @@ queue_row_cpus_per_task(const struct queue_row *row)
     const int64_t tasks = tasks_of_node(row);
 
     return cpus >= tasks ? cpus / tasks : cpus;
+}
+
+/* Its program only holds what it has. */
+bool
+queue_row_is_allocation(const struct queue_row *row)
+{
+    const struct json *main =
+        json_at(json_get_path(row->object, "spec.template.spec.containers"), 0);
+    const char *command = json_text(json_at(json_get(main, "command"), 0));
+
+    return command != NULL && strcmp(command, POD_PAUSE_COMMAND) == 0;
 }
 
 const char *

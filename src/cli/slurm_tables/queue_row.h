@@ -83,5 +83,6 @@ int64_t queue_row_wait_status(const struct queue_row *row); /* 0: it has not end
 int64_t queue_row_eligible_us(const struct queue_row *row); /* 0: it is held, or depends */
 int64_t queue_row_start_us(const struct queue_row *row); /* expected while it waits; 0: unknown */
 int64_t queue_row_cpus_per_task(const struct queue_row *row);
-bool queue_row_may_restart(const struct queue_row *row); /* it was submitted with --requeue */
+bool queue_row_may_restart(const struct queue_row *row);   /* it was submitted with --requeue */
+bool queue_row_is_allocation(const struct queue_row *row); /* of salloc: it has no batch step */
 const char *queue_row_qos(const struct queue_row *row);

@@ -475,12 +475,12 @@ add_job(struct sacct *s, const struct account_row *row, struct strbuf *out)
     static const char *const steps[] = {"batch", "extern"};
 
     add_line(s, row, out);
-    for (size_t i = 0; !s->o.has_no_steps && account_row_has_started(row) && i < ARRAY_SIZE(steps);
-         i++) {
-        const struct account_row step = account_row_step(row, steps[i], s->client->arena);
+    for (size_t i = 0; !s->o.has_no_steps && i < ARRAY_SIZE(steps); i++)
+        if (account_row_has_step(row, steps[i])) {
+            const struct account_row step = account_row_step(row, steps[i], s->client->arena);
 
-        add_line(s, &step, out);
-    }
+            add_line(s, &step, out);
+        }
     if (!s->o.has_no_steps && account_row_has_started(row))
         add_numbered_steps(s, row, out);
 }

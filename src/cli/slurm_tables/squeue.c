@@ -303,7 +303,7 @@ find_need(struct squeue *q)
         q->need = QUEUE_NEEDS_METADATA;
     if (of_sort > q->need)
         q->need = of_sort;
-    if (o->reservation != NULL || o->qos != NULL || o->is_json || o->is_yaml
+    if (o->has_steps || o->reservation != NULL || o->qos != NULL || o->is_json || o->is_yaml
         || (q->states & JOB_STATES_ENDED) != 0)
         q->need = QUEUE_NEEDS_JOB;
 }
@@ -402,17 +402,19 @@ print_steps(struct squeue *q, const struct queue_row *row, struct arena *arena, 
                           || (self != NULL && strcmp(self->pw_name, row->user) == 0);
     const struct json *records =
         is_asked ? step_cache_find(&q->steps, q->client, row->id, true) : NULL;
-    struct queue_row step;
+    static const char *const names[] = {"batch", "extern"};
 
     for (uint32_t i = 0; i < json_count(records); i++)
         if (step_cache_is_of_task(json_at(records, i), row->task)) {
-            step = queue_row_numbered_step(row, json_at(records, i), arena);
+            const struct queue_row step = queue_row_numbered_step(row, json_at(records, i), arena);
+
             print_step(q, &step, out);
         }
-    step = queue_row_step(row, "batch", arena);
-    print_step(q, &step, out);
-    step = queue_row_step(row, "extern", arena);
-    print_step(q, &step, out);
+    for (size_t i = queue_row_is_allocation(row); i < ARRAY_SIZE(names); i++) {
+        const struct queue_row step = queue_row_step(row, names[i], arena);
+
+        print_step(q, &step, out);
+    }
 }
 
 static void

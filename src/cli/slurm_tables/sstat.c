@@ -122,32 +122,62 @@ struct sstat {
     struct strbuf *out;
 };
 
-/* Without a name the first numbered step that runs, and otherwise the script, as in Slurm. */
-static int
-add_steps(struct sstat *s, const struct queue_row *row, const char *name, struct error *err)
+static size_t
+add_numbered(struct sstat *s, const struct queue_row *row, const struct account_row *job,
+             const char *name, bool is_first)
 {
-    struct arena *arena = s->client->arena;
-    const struct account_row job = account_row_of_queue(row, clock_real_us(&clock_system));
     const struct json *records = step_cache_find(&s->steps, s->client, row->id, true);
-    const bool wants_first = name == NULL && !s->o->has_all_steps;
-    struct account_row batch = account_row_step(&job, "batch", arena);
-    bool has_numbered = false;
-    int r = 0;
+    size_t shown = 0;
 
-    for (uint32_t i = 0; i < json_count(records) && !(has_numbered && wants_first); i++) {
-        const struct account_row step = account_row_of_step(&job, json_at(records, i), arena);
+    for (uint32_t i = 0; i < json_count(records) && !(is_first && shown > 0); i++) {
+        const struct account_row step =
+            account_row_of_step(job, json_at(records, i), s->client->arena);
 
         if (!step_cache_is_of_task(json_at(records, i), row->task)
             || (name != NULL && strcmp(name, step.step) != 0))
             continue;
-        has_numbered = true;
         field_format_add_list(&s->format, &s->style, &step, s->out);
+        shown++;
     }
-    if ((has_numbered && wants_first) || (name != NULL && strcmp(name, "batch") != 0))
-        return has_numbered ? 0 : -ENOENT;
-    r = add_usage(s->client, row, &batch, err);
+    return shown;
+}
+
+/* What other programs in a job use is not measured apart. */
+static int
+add_part(struct sstat *s, const struct queue_row *row, const struct account_row *job,
+         const char *name, struct error *err)
+{
+    struct account_row step = account_row_step(job, name, s->client->arena);
+    const int r = name[0] == 'b' ? add_usage(s->client, row, &step, err) : 0;
+
     if (r == 0)
-        field_format_add_list(&s->format, &s->style, &batch, s->out);
+        field_format_add_list(&s->format, &s->style, &step, s->out);
+    return r;
+}
+
+/* Without a name the first numbered step that runs, and otherwise the script. */
+static int
+add_steps(struct sstat *s, const struct queue_row *row, const char *name, struct error *err)
+{
+    static const char *const names[] = {"extern", "batch"};
+    const struct account_row job = account_row_of_queue(row, clock_real_us(&clock_system));
+    const bool wants_all = name == NULL && s->o->has_all_steps;
+    size_t shown = 0;
+    int r = 0;
+
+    if (!wants_all)
+        shown = add_numbered(s, row, &job, name, name == NULL);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names) && (wants_all || shown == 0); i++) {
+        if (!account_row_has_step(&job, names[i])
+            || (!wants_all && strcmp(names[i], name != NULL ? name : "batch") != 0))
+            continue;
+        r = add_part(s, row, &job, names[i], err);
+        shown++;
+    }
+    if (wants_all)
+        shown += add_numbered(s, row, &job, NULL, false);
+    if (r == 0 && shown == 0 && name != NULL)
+        slurm_client_error(s->client, "StepId=%" PRId64 ".%s not found running.", row->id, name);
     return r;
 }
 

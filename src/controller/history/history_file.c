@@ -79,18 +79,19 @@ prepare(struct history_file *f, struct error *err)
         sqlite3_stmt **statement;
         const char *text;
     } all[] = {
-        {&f->insert, "INSERT INTO attempts (end_at, uid, user, account, partition, job,"
-                     " job_uid, idx, attempt, object, name, pod, key, submit_at,"
-                     " eligible_at, start_at, node, cpu_milli, memory, devices,"
-                     " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
-                     " reason, message, script, revision, lost, task,"
-                     " frozen_us, tasks, read_bytes, written_bytes, rss, cache,"
-                     " gpus, gpu_milli, gpu_peak, gpu_memory, nodes, member) VALUES (?1, ?2, ?3,"
-                     " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-                     " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
-                     " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
-                     " ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44)"
-                     " ON CONFLICT (key) DO NOTHING"},
+        {&f->insert,
+         "INSERT INTO attempts (end_at, uid, user, account, partition, job,"
+         " job_uid, idx, attempt, object, name, pod, key, submit_at,"
+         " eligible_at, start_at, node, cpu_milli, memory, devices,"
+         " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
+         " reason, message, script, revision, lost, task,"
+         " frozen_us, tasks, read_bytes, written_bytes, rss, cache,"
+         " gpus, gpu_milli, gpu_peak, gpu_memory, nodes, member, allocation) VALUES (?1, ?2, ?3,"
+         " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+         " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
+         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
+         " ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45)"
+         " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm, "UPDATE attempts SET lost = 0, revision = ?2"
                       " WHERE key = ?1 AND lost = 1"},
         {&f->add_word, "INSERT INTO words (word) VALUES (?1)"},
@@ -347,6 +348,7 @@ bind_row(sqlite3_stmt *s, const struct history_row *row, const int64_t ids[WORD_
     history_bind_number(s, 42, row->gpu_memory_bytes);
     history_bind_number(s, 43, row->nodes > 0 ? &row->nodes : NULL);
     history_bind_number(s, 44, row->member > 0 ? &row->member : NULL);
+    (void)(row->is_allocation ? sqlite3_bind_int64(s, 45, 1) : sqlite3_bind_null(s, 45));
 }
 
 /* The attempt ended in a timeline that the store has lost, and has ended again

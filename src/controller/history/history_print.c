@@ -66,6 +66,7 @@ static const char *const names[COLUMN_COUNT] = {
     [COLUMN_GPU_MEMORY] = "gpu_memory",
     [COLUMN_NODES] = "nodes",
     [COLUMN_MEMBER] = "member",
+    [COLUMN_ALLOCATION] = "allocation",
 };
 
 enum form {
@@ -140,6 +141,7 @@ static const struct member {
     MEMBER("lost", FLAG, COLUMN_LOST),
     MEMBER("nodes", NUMBER, COLUMN_NODES),
     MEMBER("member", NUMBER, COLUMN_MEMBER),
+    MEMBER("allocation", FLAG, COLUMN_ALLOCATION),
 };
 
 /* ---- The statement ---- */

@@ -64,6 +64,7 @@ enum history_column {
     COLUMN_GPU_MEMORY,
     COLUMN_NODES,
     COLUMN_MEMBER,
+    COLUMN_ALLOCATION,
     COLUMN_COUNT
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))

@@ -159,6 +159,8 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
      " PRIMARY KEY (pod, step)) WITHOUT ROWID;"
      "CREATE INDEX steps_by_job ON steps (job, idx, attempt, step);"
      "CREATE INDEX steps_by_at ON steps (at);"),
+    /* 1: programs were started in it from outside (kalloc); NULL: it had a script. */
+    "ALTER TABLE attempts ADD COLUMN allocation INTEGER;",
 };
 
 static const struct schema_steps schema = {

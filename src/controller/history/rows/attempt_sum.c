@@ -140,6 +140,7 @@ attempt_sum_add(struct history_row *sum, struct arena *arena, const struct histo
     sum->gpu_peak_bytes = add_numbers(arena, before.gpu_peak_bytes, pod->gpu_peak_bytes);
     sum->gpu_memory_bytes = add_numbers(arena, before.gpu_memory_bytes, pod->gpu_memory_bytes);
     sum->read_bytes = add_numbers(arena, before.read_bytes, pod->read_bytes);
+    sum->is_allocation = before.is_allocation || pod->is_allocation;
     sum->written_bytes = add_numbers(arena, before.written_bytes, pod->written_bytes);
     sum->revision = before.revision > pod->revision ? before.revision : pod->revision;
 }

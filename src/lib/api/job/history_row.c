@@ -423,6 +423,7 @@ history_row_of_pod(struct history_row *row, struct arena *arena, const struct ob
     take_run(row, arena, pod, now_us);
     take_end(row, arena, pod, job, deleted_by, now_us);
     row->revision = object->revision;
+    row->is_allocation = pod_is_allocation(pod);
     row->nodes = number_of(annotation(meta, ANNOTATION_GANG_SIZE), 0);
     if (row->nodes < 2 || row->nodes > JOB_GANG_MAX || row->job_uid == NULL)
         row->nodes = 0;

@@ -71,6 +71,7 @@ struct history_row {
     int64_t nodes;      /* of the attempt of a job of several; 0: it has one */
     int64_t member;     /* it is the row of one of these nodes: HISTORY_MEMBER_ */
     bool is_lost;       /* the store was restored to before its end */
+    bool is_allocation; /* of kalloc: without a script */
 };
 
 extern const struct record history_row_record;

@@ -88,6 +88,8 @@ static const struct field history_row_fields[] = {
     INT64("member", history_row, member, 0,
         HELP("Set for what ran on one of these nodes: 1 if the script ran on the first, "
              "2 if on each.")),
+    BOOL("allocation", history_row, is_allocation, 0,
+        HELP("It had no script: programs were started in it by kalloc or salloc.")),
 };
 RECORD(history_row, history_row, "hpc.kiln.v1.HistoryRow",
        HELP("One attempt of a job that has ended."));

@@ -257,12 +257,12 @@ pod_is_frozen(const struct pod *pod)
 }
 
 bool
-pod_only_holds(const struct pod *pod)
+pod_pauses(const struct pod *pod, bool has_arguments)
 {
     const struct container *c =
         pod->spec.containers.count > 0 ? &pod->spec.containers.items[0] : NULL;
 
-    return c != NULL && c->command.count == 1 && c->args.count == 0
+    return c != NULL && c->command.count == 1 && (c->args.count > 0) == has_arguments
            && strcmp(c->command.items[0], POD_PAUSE_COMMAND) == 0;
 }
 

@@ -391,8 +391,20 @@ bool pod_is_ending(const struct pod *pod);
 #define CONDITION_FROZEN "Frozen"
 bool pod_is_frozen(const struct pod *pod);
 
-/* Whether it is one of those that hold resources while the script runs elsewhere. */
-bool pod_only_holds(const struct pod *pod);
+/* Its program is the agent's, which holds resources. Without arguments it is one of those that
+ * wait while the script runs elsewhere; with arguments, the first one of an allocation (kalloc).
+ */
+bool pod_pauses(const struct pod *pod, bool has_arguments);
+static inline bool
+pod_only_holds(const struct pod *pod)
+{
+    return pod_pauses(pod, false);
+}
+static inline bool
+pod_is_allocation(const struct pod *pod)
+{
+    return pod_pauses(pod, true);
+}
 
 /* find_yield: for whom the pod must yield its cores while suspended
  * (ANNOTATION_YIELD), or NULL. has_yielded: the agent has confirmed it, so

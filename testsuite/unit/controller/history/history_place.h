@@ -79,6 +79,7 @@ static const char *const place_undo[HISTORY_SCHEMA_VERSION + 1] = {
           "ALTER TABLE attempts DROP COLUMN nodes; ALTER TABLE attempts DROP COLUMN member",
     [10] = "ALTER TABLE watermark DROP COLUMN followed",
     [11] = "DROP TABLE steps",
+    [12] = "ALTER TABLE attempts DROP COLUMN allocation",
 };
 
 /* Closes the file and makes it one that this earlier version has written. */
