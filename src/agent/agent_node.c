@@ -161,6 +161,7 @@ agent_open_steps(struct agent *a)
 {
     struct error err = {0};
 
+    a->context.signal_step = steps_signal; /* of no step, if they cannot be opened */
     if (steps_open(
             &(struct steps_settings){
                 .agent = &a->context,

@@ -9,6 +9,7 @@
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
 need munged jq python3
 [ "$(id -u)" -eq 0 ] || skip_all "only root runs jobs of several users"
 cluster_begin
@@ -17,7 +18,7 @@ if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
     skip_all "only root can make users"
 fi
 cluster_munge
-cluster_controller
+cluster_controller --socket "$cluster/socket"
 # The prolog of the site holds a job as long as a file is there.
 cat >"$cluster/prolog" <<EOF
 #!/bin/sh
@@ -186,6 +187,14 @@ for number in 0 1 2 3 4; do
 done >"$cluster/said"
 is "nobody signals a step of another user, or learns which there are" \
     "$(sort -u "$cluster/said")" "no job of this user with pod '$pod' runs on node 'n1'"
+signal() {
+    api kilntest2 POST /kiln/v1/jobs/signal "{\"ids\": \"1-9\", \"signal\": {\"to\": \"Step\", $1}}"
+}
+for what in '"step": 0' '"step": 1, "name": "KILL"' '"step": 2, "name": "TERM"'; do
+    signal "$what"
+done | grep -o '"outcome":"[A-Za-z]*"' | sort -u >"$cluster/said"
+is "nor by the controller" "$(tr '\n' ' ' <"$cluster/said")" '"outcome":"NotFound" "outcome":"Refused" '
+like "... which takes no request without a step" "$(signal '"name": "KILL"')" '^400 .*signal.step is missing'
 for text in "" "$pod" "$pod 2" "$pod 2 " "$pod 2 65" "$pod 2 -1" "$pod 2 9 9" "$pod -2 9" " 2 9"; do
     call kilntest1 signal "$pod" "$kind" "$text"
 done >"$cluster/said"

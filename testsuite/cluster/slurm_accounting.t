@@ -151,9 +151,26 @@ is "sshare lists accounts" "$(as kilntest1 sshare -U --format Account%256 --nohe
 like "but no shares" "$(as kilntest1 sshare 2>&1)" "Kiln has no fair shares"
 like "sprio is refused" "$(as kilntest1 kiln-slurm sprio 2>&1)" "You are not running a supported priority plugin"
 
+# An allocation has no script.
+holds=$(as kilntest1 salloc --no-shell -n 2 -t 10 2>&1 | sed -n 's/.*Granted job allocation //p')
+is "an allocation has no batch step in sacct" "$(a -n -P -j "$holds" -o jobid,jobname | tr '\n' ' ')" \
+    "$holds|no-shell $holds.extern|extern "
+is "... in its JSON" "$(a --json -j "$holds" | jq -c '[.jobs[].steps[].step.id]')" '["extern"]'
+is "... in squeue -s" "$(as kilntest1 squeue -h -s "$holds" -o %i)" "$holds.extern"
+is "... in scontrol show step" \
+    "$(as kilntest1 scontrol show step "$holds" | sed -n 's/^StepId=\([^ ]*\).*/\1/p')" "$holds.extern"
+is "... and in sstat" "$(st -n -P -a -j "$holds" -o jobid)" "$holds.extern"
+is "a job without steps has nothing in sstat" "$(st -n -P -j "$holds" -o jobid)" ""
+as kilntest1 scancel "$holds"
+wait_for 20 is_in_state "$holds" "CANCELLED by 1001"
+has_row() { admin history --job "$holds" -o json 2>/dev/null | jq -e '.items[0].allocation' >/dev/null; }
+ok "history knows that it was one" wait_for 40 has_row
+admin delete job "job-$holds" >/dev/null
+is "... also without its Job" "$(a -n -P -j "$holds" -o jobid | tr '\n' ' ')" "$holds $holds.extern "
+
 # Numbered steps, which agents tell about some seconds later.
 steps=$(as kilntest1 sbatch --parsable -n 4 -t 10 --requeue -o steps.out --wrap \
-    'srun -n 4 -J four true; srun -n 1 sh -c "kill -9 \$\$"; srun -n 2 false; srun -n 1 -J long sh -c "trap \"echo usr1\" USR1; while :; do sleep 0.1; done"; echo "step $?"; srun -n 1 sleep 300')
+    'srun -n 4 -J four true; srun -n 1 sh -c "kill -9 \$\$"; srun -n 2 false; srun -n 1 -J long sh -c "trap \"echo usr1\" USR1; while :; do sleep 0.1; done"; echo "step $?"; srun -n 1 sleep 300; srun -n 1 sleep 301')
 tasks=$(as kilntest1 sbatch --parsable -a 3,5 -n 1 -t 10 -o steps.out --wrap 'srun true')
 has_steps() { [ "$(a -n -P -j "$steps" -o jobid | tail -n 1)" = "$steps.3" ]; }
 ok "numbered steps have rows" wait_for 40 has_steps
@@ -198,7 +215,9 @@ is "scontrol show step" "$(as kilntest1 scontrol show step "$steps.3" | sed 's/S
 is "one that has ended" "$(as kilntest1 scontrol show step "$steps.0" 2>&1)" "Job step $steps.0 not found"
 is "sstat shows the numbered step that runs" "$(st -n -P -j "$steps" -o jobid,ntasks)" "$steps.3|1"
 is "... and with -a the script, too" "$(st -n -P -a -j "$steps" -o jobid | sort | tr '\n' ' ')" \
-    "$steps.3 $steps.batch "
+    "$steps.3 $steps.batch $steps.extern "
+is "... or tells that a step does not run" "$(st -n -P -j "$steps.7")" \
+    "sstat: error: StepId=$steps.7 not found running."
 is "scancel signals a step" "$(as kilntest1 scancel -v -s USR1 "$steps.3" 2>&1; echo "$?")" \
     "scancel: Signal 10 to job step $steps.3
 0"
@@ -207,6 +226,13 @@ ok "... and its program gets that signal" wait_for 20 has_line '^usr1$'
 is "nobody else does" "$(as kilntest2 scancel "$steps.3" 2>&1; echo "$?")" \
     "scancel: error: Kill job error on job step id $steps.3: Access/permission denied
 210"
+by_operator() { KILN_SERVER=http+unix://$cluster/state/socket "$@"; }
+is "an operator does" "$(by_operator scancel -s USR1 "$steps.3" 2>&1; echo "$?")" 0
+has_lines() { [ "$(grep -c "$1" "$cluster/home/kilntest1/steps.out")" = "$2" ]; }
+ok "... and its program gets that signal, once" wait_for 20 has_lines '^usr1$' 2
+is "... but none if it has ended" "$(by_operator scancel "$steps.0" 2>&1; echo "$?")" \
+    "scancel: error: Kill job error on job step id $steps.0: Invalid job id specified
+1"
 like "nor copies files to its nodes" "$(as kilntest2 sbcast -j "$steps" /etc/passwd there 2>&1)" \
     "^sbcast: error: Job $steps: .*kilntest1"
 is "nor with options that steps do not have" "$(as kilntest1 scancel -u kilntest1 "$steps.3" 2>&1)" \
@@ -222,9 +248,13 @@ ok "... and its record says so" wait_for 60 was_cancelled "$steps.3|CANCELLED|0:
 is "... and does not know one that has ended" "$(as kilntest1 scancel "$steps.0" 2>&1)" \
     "scancel: error: Kill job error on job step id $steps.0: Invalid job id specified"
 is "... and what is named" "$(st -n -P -j "$steps.batch" -o jobid)" "$steps.batch"
+is "an operator ends a step" "$(by_operator scancel "$steps.4" 2>&1; echo "$?")" 0
+ok "... as its srun tells" wait_for 20 has_line "^srun: error: \*\*\* STEP $steps.4 CANCELLED AT "
+has_last_step() { [ "$(a -n -P -j "$steps" -o jobid | tail -n 1)" = "$steps.5" ]; }
+wait_for 40 has_last_step
 as kilntest1 scancel "$steps"
 wait_for 20 is_in_state "$steps" "CANCELLED by 1001"
-is "a step ends with its job, also before its agent tells" "$(a -n -P -j "$steps.4" -o state)" CANCELLED
+is "a step ends with its job, also before its agent tells" "$(a -n -P -j "$steps.5" -o state)" CANCELLED
 
 # A job that was requeued has its last attempt, and -D all of them.
 as kilntest1 kctl requeue "$run" >/dev/null

@@ -326,6 +326,7 @@ node_status_status(struct arena *arena, const struct node_facts *f, int64_t now_
     json_append(arena, features, json_string(arena, NODE_FEATURE_FREEZE));
     json_append(arena, features, json_string(arena, NODE_FEATURE_CHECKPOINT));
     json_append(arena, features, json_string(arena, NODE_FEATURE_SIGNAL));
+    json_append(arena, features, json_string(arena, NODE_FEATURE_STEP_SIGNAL));
     if (f->lends_cores)
         json_append(arena, features, json_string(arena, NODE_FEATURE_YIELD));
     json_set(arena, s, "agentFeatures", features);

@@ -19,6 +19,7 @@ struct clock;
 struct event_recorder;
 struct fork_server;
 struct loop;
+struct pod_signal;
 struct tmp_dirs;
 struct topology;
 struct workers;
@@ -71,6 +72,8 @@ struct agent_context {
     bool (*end_steps)(const char *uid, void *context);
     /* Stops the processes of a pod's steps, or lets them go on, where no cgroup does it. */
     void (*freeze_steps)(const char *uid, bool still, void *context);
+    /* Sends a signal that the API's server has left in the pod to one of its steps. */
+    void (*signal_step)(const char *uid, const struct pod_signal *signal, void *context);
     void *steps_context;
     const char *slurm_commands;      /* a folder for PATH of scripts for Slurm, or NULL */
     const char *krsh;                /* the program that mpirun takes for ssh, or NULL */

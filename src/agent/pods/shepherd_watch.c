@@ -440,7 +440,9 @@ shepherd_watch_send_signals(struct pod_run *s)
     while (pod_signals_next(&list, &one)) {
         if (one.sequence <= s->signal_sequence)
             continue;
-        if (s->live->keeps_limit < LIVE_CAN_SIGNAL)
+        if (one.target == POD_SIGNAL_STEP)
+            s->s.agent->signal_step(s->uid, &one, s->s.agent->steps_context);
+        else if (s->live->keeps_limit < LIVE_CAN_SIGNAL)
             refuse_signal(s);
         else if (launch_user_signal(s->pidfd, &one, NULL) < 0)
             return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_signal.c - signals to a running step from outside of it (CALL), for scancel
+/* step_signal.c - signals to a running step from outside of it, for scancel: of its owner (CALL),
+ * and of operators, by the controller
  *
  * Of a job of several nodes this is the step manager, whose connection krun keeps: krun sends
  * the signal to all nodes. Else, and after a restart, the kiln-step of this node is told.
@@ -13,9 +14,11 @@
 #include "agent/steps/step_socket.h"
 #include "agent/steps/steps.h"
 #include "agent/steps/steps_state.h"
+#include "lib/api/pod/pod_signal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
+#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/step_channel.h"
@@ -121,4 +124,25 @@ step_signal_take(struct steps *s, struct step_channel *connection, const struct 
 
     step_socket_answer(connection, type, words);
     step_socket_close(connection);
+}
+
+void
+steps_signal(const char *uid, const struct pod_signal *signal, void *context)
+{
+    struct steps *s = context;
+    struct step_job *job = s != NULL ? map_find(s->jobs, uid) : NULL;
+    const struct signal_call c = {.id = signal->step, .number = signal->number};
+    const char *words;
+
+    /* The agent before this one sent it, or the step has begun since then. */
+    if (job == NULL || signal->at_s < s->opened_s)
+        return;
+    switch (pass_on(job, &c, &words)) {
+    case STEP_FRAME_ACCEPT:
+    case STEP_FRAME_END:
+        break;
+    default:
+        log_warning("step %" PRId64 " of pod %s got no signal: %s", c.id, uid,
+                    words[0] != '\0' ? words : "it was just being started");
+    }
 }

@@ -19,6 +19,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/list.h"
@@ -400,6 +401,7 @@ steps_open(const struct steps_settings *settings, struct steps **ret_steps, stru
     int r;
 
     s->s = *settings;
+    s->opened_s = clock_real_us(settings->agent->clock) / 1000000;
     s->program = xstrdup(settings->program);
     s->log_dir = xasprintf("%s/steps", settings->agent->run_dir);
     s->jobs = map_new();

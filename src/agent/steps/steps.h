@@ -26,6 +26,7 @@
 
 struct agent_context;
 struct error;
+struct pod_signal;
 struct pods;
 struct steps;
 
@@ -59,6 +60,11 @@ void steps_set_port(struct steps *steps, unsigned port);
 
 /* Ends the steps of a pod, and refuses others; true when none is left. */
 bool steps_end_pod(const char *uid, void *steps);
+
+/* Signals a step, or ends it, for the API's server, which knows that its sender may. What was sent
+ * before this agent began is for the one before.
+ */
+void steps_signal(const char *uid, const struct pod_signal *signal, void *steps);
 
 /* For a pod without a cgroup: stops the processes of its steps, or lets them go on.
  * Repeating the call has no effect.

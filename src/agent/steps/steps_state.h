@@ -52,6 +52,7 @@ struct steps {
     struct step_socket *door;
     struct map *jobs; /* step_job, by the uid of the pod */
     unsigned port;    /* of the agent; 0: none */
+    int64_t opened_s; /* when this agent began; wall clock */
     bool is_stopping;
     struct step_death deaths[STEP_DEATHS]; /* a ring */
     unsigned n_deaths;                     /* all that were */

@@ -28,7 +28,10 @@ cancel_step(struct slurm_client *client, const char *word, int signal_number, bo
     else if (is_verbose)
         fprintf(stderr, "scancel: Signal %d to job step %s\n", signal_number, word);
     r = step_operand_signal(&client->kctl, word, signal_number, client->arena, &err);
-    if (r == 0)
+    if (r > 0)
+        slurm_client_error(
+            client, "step %s is not known yet; if it runs, it gets the signal nevertheless", word);
+    if (r >= 0)
         return 0;
     if (r == -EPERM)
         reason = "Access/permission denied";

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/job_steps.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/client/step_list.h"
 #include "cli/kctl/input/resource.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/pod/pod_signal.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/json/json.h"
 
 #define DIGITS      "0123456789"
 #define DIGITS_MOST 9 /* of a step's number */
@@ -25,6 +28,75 @@ step_operand_looks_like(const char *text)
     return dot != NULL && dot > text && strspn(text, DIGITS "_") == (size_t)(dot - text)
            && dot[1] != '\0' && dot[1 + strspn(dot + 1, DIGITS)] == '\0';
 }
+
+/* ---- By the controller ---- */
+
+/* The outcomes are those of signals to jobs. */
+static int
+send_by_controller(struct kctl *kctl, const char *text, int signal_number, struct arena *arena,
+                   struct error *err)
+{
+    struct json *body = json_object(arena), *answer = NULL;
+    struct json *signal = json_make_object(arena, body, "signal");
+    const size_t length = strcspn(text, ".");
+    const char *outcome, *message;
+    int r;
+
+    json_set_string(arena, body, "ids", arena_strndup(arena, text, length));
+    json_set_string(arena, signal, "to", pod_signal_target_word(POD_SIGNAL_STEP));
+    json_set_int(arena, signal, "step", atoll(text + length + 1));
+    if (signal_number > 0)
+        json_set_string(arena, signal, "name", pod_signal_name(signal_number));
+    r = inquiry_run(kctl->connection, HTTP_POST, "/kiln/v1/jobs/signal", body, arena, &answer, err);
+    if (r < 0)
+        return r;
+    outcome = json_get_text(json_at(json_get(answer, "jobs"), 0), "outcome");
+    message = json_get_text(json_at(json_get(answer, "jobs"), 0), "message");
+    if (outcome == NULL || strcmp(outcome, "Refused") == 0)
+        return error_set(err,
+                         message == NULL || strstr(message, "cannot") != NULL ? -EPERM : -EREMOTEIO,
+                         "%s", message != NULL ? message : "the controller refuses it");
+    return strcmp(outcome, "Nothing") == 0 || strstr(outcome, "NotFound") != NULL
+               ? error_set(err, -ESRCH, "it does not run")
+               : 0;
+}
+
+/* 1: the controller knows that the step runs. Agents tell of a step some seconds after its start,
+ * so one that is unknown may run.
+ */
+static int
+find_record(struct kctl *kctl, const char *text, struct arena *arena, struct error *err)
+{
+    const int64_t id = atoll(text), step = atoll(strchr(text, '.') + 1);
+    const char *task = strchr(text, '_');
+    struct step_list list = step_list_make(arena);
+    int r = step_list_add(&list, kctl, id, NULL, false, err);
+
+    for (uint32_t i = 0; r == 0 && i < json_count(list.items); i++) {
+        const struct json *record = json_at(list.items, i);
+        const char *state = json_get_text(record, "state");
+
+        if (json_get_int(record, "step", -1) == step
+            && (task == NULL || json_get_int(record, "task", -1) == atoll(task + 1)))
+            return state != NULL && strcmp(state, "Running") != 0
+                       ? error_set(err, -ESRCH, "it has ended")
+                       : 1;
+    }
+    return r;
+}
+
+/* For operators, and for owners who cannot reach the agent. */
+static int
+signal_by_controller(struct kctl *kctl, const char *text, int signal_number, struct arena *arena,
+                     struct error *err)
+{
+    const int found = find_record(kctl, text, arena, err);
+    const int r = found < 0 ? found : send_by_controller(kctl, text, signal_number, arena, err);
+
+    return r == 0 && found == 0 ? 1 : r;
+}
+
+/* ---- Operands ---- */
 
 int
 step_operand_signal(struct kctl *kctl, const char *text, int signal_number, struct arena *arena,
@@ -45,7 +117,10 @@ step_operand_signal(struct kctl *kctl, const char *text, int signal_number, stru
     kctl->takes_tasks = took_tasks;
     if (r < 0)
         return r;
-    return job_steps_signal(kctl, &job, atoll(text + length + 1), signal_number, arena, err);
+    r = job_steps_signal(kctl, &job, atoll(text + length + 1), signal_number, arena, err);
+    return r == -EPERM || r == -EHOSTUNREACH
+               ? signal_by_controller(kctl, text, signal_number, arena, err)
+               : r;
 }
 
 /* Without "job/". */
@@ -66,7 +141,11 @@ signal_one(struct kctl *kctl, const char *step, int signal_number, struct arena 
 
     if (r < 0)
         return error_set(err, r, "step %s: %s", step, why.text);
-    if (signal_number == 0)
+    if (r > 0)
+        fprintf(stderr,
+                "kctl: step %s is not known yet; if it runs, it gets the signal nevertheless\n",
+                step);
+    else if (signal_number == 0)
         printf("step/%s cancelled\n", step);
     else
         printf("step/%s: signal %s sent\n", step, pod_signal_name(signal_number));

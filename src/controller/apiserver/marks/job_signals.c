@@ -16,6 +16,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
@@ -25,13 +26,22 @@ job_signal_read(const struct json *tree, struct job_signal *ret_signal, struct e
     const char *name = json_get_text(tree, "name"), *to = json_get_text(tree, "to");
 
     *ret_signal = (struct job_signal){.signal.target = POD_SIGNAL_CHILDREN};
+    if (to != NULL && !pod_signal_find_target(to, &ret_signal->signal.target))
+        return error_set(err, -EINVAL, "signal.to: '%.40s' is not Children, Script, All or Step",
+                         to);
+    if (ret_signal->signal.target == POD_SIGNAL_STEP) {
+        ret_signal->signal.step = json_get_int(tree, "step", -1);
+        ret_signal->signal.at_s = clock_real_us(&clock_system) / 1000000;
+        if (ret_signal->signal.step < 0)
+            return error_set(err, -EINVAL, "signal.step is missing: the number of the step");
+        if (name == NULL)
+            return 0;
+    }
     if (name == NULL)
         return error_set(err, -EINVAL, "signal.name is missing: the signal to send, as USR1");
     ret_signal->signal.number = pod_signal_number(name);
     if (ret_signal->signal.number == 0)
         return error_set(err, -EINVAL, "signal.name: '%.40s' is not a signal, as USR1", name);
-    if (to != NULL && !pod_signal_find_target(to, &ret_signal->signal.target))
-        return error_set(err, -EINVAL, "signal.to: '%.40s' is not Children, Script or All", to);
     return 0;
 }
 
@@ -41,6 +51,17 @@ struct receiver_search {
     struct job_signal_receivers *found;
 };
 
+/* The agent of a job's first node passes a step's signal on to the others. */
+static bool
+is_first(const struct pod *pod)
+{
+    const char *index = string_map_find(&pod->meta.annotations, ANNOTATION_INDEX);
+    const bool is_each = pod->spec.execution != NULL && pod->spec.execution->runs != NULL
+                         && strcmp(pod->spec.execution->runs, EXECUTION_RUNS_EACH) == 0;
+
+    return !pod_only_holds(pod) && (!is_each || index == NULL || strcmp(index, "0") == 0);
+}
+
 /* No script runs in a pod that only holds resources. */
 static bool
 is_receiver(const struct job_signal *signal, const struct object *object)
@@ -49,7 +70,8 @@ is_receiver(const struct job_signal *signal, const struct object *object)
 
     return pod->status.phase != NULL && strcmp(pod->status.phase, "Running") == 0
            && object->meta->deleted_at_us == 0
-           && (signal->signal.target != POD_SIGNAL_SCRIPT || !pod_only_holds(pod));
+           && (signal->signal.target != POD_SIGNAL_SCRIPT || !pod_only_holds(pod))
+           && (signal->signal.target != POD_SIGNAL_STEP || is_first(pod));
 }
 
 static bool
@@ -66,7 +88,10 @@ visit(const struct object *pod, void *context)
     }
     node =
         store_find(s->server->store, STORE_PENDING, &node_kind, NULL, pod_of(pod)->spec.node_name);
-    if (node != NULL && !node_has_feature(node_of(node), NODE_FEATURE_SIGNAL))
+    if (node != NULL
+        && !node_has_feature(node_of(node), s->signal->signal.target == POD_SIGNAL_STEP
+                                                ? NODE_FEATURE_STEP_SIGNAL
+                                                : NODE_FEATURE_SIGNAL))
         s->found->old_agent = pod_of(pod)->spec.node_name;
     s->found->pods[s->found->count++] = pod;
     return true;

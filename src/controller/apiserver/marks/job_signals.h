@@ -40,7 +40,7 @@ struct job_signal_receivers {
     const char *old_agent; /* a node of one whose agent cannot send; or NULL */
 };
 
-/* Reads {"name": "USR1", "to": "Script"}. Returns -EINVAL with a message. */
+/* Reads {"name": "USR1", "to": "Script"}, or {"to": "Step", "step": 3}, which ends it. Returns -EINVAL with a message. */
 int job_signal_read(const struct json *tree, struct job_signal *ret_signal, struct error *err);
 
 /* The pods that would get the signal, in the pending state. */

@@ -253,6 +253,11 @@ say_sent(const struct job_change_call *c, const struct job_signal *signal, size_
 {
     const char *name = pod_signal_name(signal->signal.number);
 
+    if (signal->signal.target == POD_SIGNAL_STEP)
+        return signal->signal.number > 0
+                   ? arena_printf(c->arena, "signal %s sent to step %" PRId64, name,
+                                  signal->signal.step)
+                   : arena_printf(c->arena, "step %" PRId64 " ends", signal->signal.step);
     return job_is_array(job_of(c->object)) ? arena_printf(c->arena, "signal %s sent to %zu task%s",
                                                           name, count, count == 1 ? "" : "s")
                                            : arena_printf(c->arena, "signal %s sent", name);

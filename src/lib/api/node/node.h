@@ -146,7 +146,8 @@ bool node_find_owner(const struct node *node, uid_t *ret_uid);
 #define NODE_FEATURE_FREEZE        "Freeze" /* suspends pods */
 #define NODE_FEATURE_YIELD         "Yield"  /* and runs others on their cores */
 #define NODE_FEATURE_CHECKPOINT    "Checkpoint"
-#define NODE_FEATURE_SIGNAL        "Signal" /* sends a user's signals */
+#define NODE_FEATURE_SIGNAL        "Signal"     /* sends a user's signals */
+#define NODE_FEATURE_STEP_SIGNAL   "StepSignal" /* also to a step */
 bool node_has_feature(const struct node *node, const char *name);
 
 /* The capacity of the node's scratch directory; 0: the node has none. */

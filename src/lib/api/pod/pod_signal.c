@@ -19,7 +19,9 @@ static const char *const targets[] = {
     [POD_SIGNAL_CHILDREN] = "Children",
     [POD_SIGNAL_SCRIPT] = "Script",
     [POD_SIGNAL_ALL] = "All",
+    [POD_SIGNAL_STEP] = "Step",
 };
+static const char end_of_step[] = "END"; /* in place of a signal */
 
 int
 pod_signal_number(const char *text)
@@ -64,6 +66,26 @@ pod_signal_target_word(enum pod_signal_target target)
     return targets[target];
 }
 
+/* "Script", "Step:3:1764468000" */
+static bool
+read_target(char *text, struct pod_signal *s)
+{
+    char *name = strsep(&text, ":"), *end;
+
+    if (!pod_signal_find_target(name, &s->target))
+        return false;
+    s->step = s->at_s = 0;
+    if (s->target != POD_SIGNAL_STEP)
+        return text == NULL;
+    if (text == NULL)
+        return false;
+    s->step = strtoll(text, &end, 10);
+    if (end == text || *end != ':' || s->step < 0)
+        return false;
+    s->at_s = strtoll(end + 1, &text, 10);
+    return text != end + 1 && *text == '\0';
+}
+
 static bool
 read_signal(const char *text, size_t length, struct pod_signal *ret_signal)
 {
@@ -80,7 +102,9 @@ read_signal(const char *text, size_t length, struct pod_signal *ret_signal)
     rest++;
     name = strsep(&rest, ":");
     ret_signal->number = pod_signal_number(name);
-    return ret_signal->number > 0 && pod_signal_find_target(rest, &ret_signal->target);
+    return rest != NULL && read_target(rest, ret_signal)
+           && (ret_signal->number > 0
+               || (ret_signal->target == POD_SIGNAL_STEP && strcmp(name, end_of_step) == 0));
 }
 
 bool
@@ -111,10 +135,15 @@ pod_signals_add(const char *list, const struct pod_signal *signal, struct arena 
             sequence = one.sequence;
         last[count++ % KEPT] = one;
     }
-    last[count++ % KEPT] = (struct pod_signal){sequence + 1, signal->number, signal->target};
-    for (size_t i = count > KEPT ? count - KEPT : 0; i < count; i++)
-        strbuf_printf(&text, "%s%" PRId64 ":%s:%s", text.length > 0 ? " " : "",
-                      last[i % KEPT].sequence, pod_signal_name(last[i % KEPT].number),
-                      targets[last[i % KEPT].target]);
+    last[count % KEPT] = *signal;
+    last[count++ % KEPT].sequence = sequence + 1;
+    for (size_t i = count > KEPT ? count - KEPT : 0; i < count; i++) {
+        const struct pod_signal *s = &last[i % KEPT];
+
+        strbuf_printf(&text, "%s%" PRId64 ":%s:%s", text.length > 0 ? " " : "", s->sequence,
+                      s->number > 0 ? pod_signal_name(s->number) : end_of_step, targets[s->target]);
+        if (s->target == POD_SIGNAL_STEP)
+            strbuf_printf(&text, ":%" PRId64 ":%" PRId64, s->step, s->at_s);
+    }
     return arena_strdup(arena, text.text);
 }

@@ -5,7 +5,8 @@
  * "3:USR1:Children 4:TERM:All": a number that grows by one with each signal, so
  * that each is delivered at most once however often it is read; the signal; and
  * the processes that get it. The last few are kept, for an agent that could not
- * be reached.
+ * be reached. "5:USR1:Step:3:1764468000": to the tasks of a step; with the time, so that an
+ * agent that was started again does not send it twice. "END": the step is to end.
  *
  * Thread: any; pure functions.
  */
@@ -20,12 +21,14 @@ enum pod_signal_target {
     POD_SIGNAL_CHILDREN, /* what the script has started, but not its shell */
     POD_SIGNAL_SCRIPT,   /* the first process */
     POD_SIGNAL_ALL,
+    POD_SIGNAL_STEP, /* the tasks of one step */
 };
 
 struct pod_signal {
     int64_t sequence;
     int number;
     enum pod_signal_target target;
+    int64_t step, at_s; /* of POD_SIGNAL_STEP, whose number is 0 for its end */
 };
 
 /* "USR1", "SIGUSR1" or "10"; 0: there is no such signal. Real-time signals have
@@ -34,7 +37,7 @@ struct pod_signal {
 int pod_signal_number(const char *text);
 const char *pod_signal_name(int number);
 
-/* "Children", "Script", "All"; false: it is no such word. */
+/* "Children", "Script", "All", "Step"; false: it is no such word. */
 bool pod_signal_find_target(const char *word, enum pod_signal_target *ret_target);
 const char *pod_signal_target_word(enum pod_signal_target target);
 

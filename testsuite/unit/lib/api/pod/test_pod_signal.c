@@ -42,6 +42,28 @@ START_TEST(each_signal_has_the_next_number_and_the_last_ones_are_kept)
 }
 END_TEST
 
+START_TEST(a_step_gets_signals_or_is_ended)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct pod_signal end = {.target = POD_SIGNAL_STEP, .step = 3, .at_s = 1764468000},
+                            hup = {.number = SIGHUP, .target = POD_SIGNAL_STEP, .at_s = 7};
+    const char *list = pod_signals_add(pod_signals_add(NULL, &end, arena), &hup, arena);
+    struct pod_signal one;
+
+    ck_assert_str_eq(list, "1:END:Step:3:1764468000 2:HUP:Step:0:7");
+    ck_assert(pod_signals_next(&list, &one));
+    ck_assert_int_eq(one.number, 0);
+    ck_assert_int_eq(one.target, POD_SIGNAL_STEP);
+    ck_assert_int_eq(one.step, 3);
+    ck_assert_int_eq(one.at_s, 1764468000);
+    ck_assert(pod_signals_next(&list, &one));
+    ck_assert_int_eq(one.number, SIGHUP);
+    ck_assert_int_eq(one.step, 0);
+    list = "1:END:All 2:END:Step 3:END:Step:1 4:HUP:Step::7 5:HUP:Step:1:7:8 6:HUP:Step:-1:7";
+    ck_assert(!pod_signals_next(&list, &one));
+}
+END_TEST
+
 START_TEST(what_cannot_be_read_is_skipped)
 {
     const char *list =
@@ -57,4 +79,5 @@ START_TEST(what_cannot_be_read_is_skipped)
 END_TEST
 
 SUITE("pod_signal", a_signal_has_names_and_a_number,
-      each_signal_has_the_next_number_and_the_last_ones_are_kept, what_cannot_be_read_is_skipped)
+      each_signal_has_the_next_number_and_the_last_ones_are_kept, a_step_gets_signals_or_is_ended,
+      what_cannot_be_read_is_skipped)
