@@ -32,9 +32,15 @@ bool control_is(const char *text, const char *keyword, size_t least);
 /* control_hosts.c: show hostnames, hostlist, hostlistsorted */
 control_fn control_show_hostnames, control_show_hostlist, control_show_hostlist_sorted;
 
-/* show_job.c, show_nodes.c, show_reservations.c, show_steps.c */
+/* show_config.c, show_job.c, show_nodes.c, show_reservations.c, show_steps.c */
 control_fn control_show_job, control_show_node, control_show_partition, control_show_reservation,
     control_show_config, control_show_steps;
+
+/* show_job_nodes.c: lines with the CPUs, memory and GPUs that a job holds on its nodes. */
+struct queue_row;
+struct record_text;
+void control_add_job_nodes(struct scontrol *control, const struct queue_row *row,
+                           struct record_text *out);
 
 /* partition_json.c: a Partition in Slurm's shape, with its nodes and their sums. */
 struct partition_sum {

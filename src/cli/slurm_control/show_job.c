@@ -196,11 +196,15 @@ add_resources(struct job_record *r)
                     queue_row_tasks_per_node(row));
     record_text_line(&r->text);
     if (r->control->has_details && row->node[0] != '\0') {
-        record_text_add(&r->text, "JOB_GRES=%s", field(r, "Gres", "(null)"));
+        const char *gres = field(r, "Gres", "(null)"), *model;
+
+        if (strncmp(gres, "gres:", 5) == 0)
+            gres = arena_printf(r->control->client->arena, "%.*s:%" PRId64,
+                                (int)(strrchr(gres, ':') - gres) - 5, gres + 5,
+                                queue_row_gpus(row, &model) * nodes);
+        record_text_add(&r->text, "JOB_GRES=%s", gres);
         record_text_line(&r->text);
-        record_text_add(&r->text, "  Nodes=%s CPU_IDs=(null) Mem=%" PRId64 " GRES=", row->node,
-                        memory >> 20);
-        record_text_line(&r->text);
+        control_add_job_nodes(r->control, row, &r->text);
     }
     record_text_add(&r->text, "MinCPUsNode=%" PRId64 " MinMemoryNode=%s MinTmpDiskNode=%s",
                     row->cpus / nodes, memory_of(r, memory), field(r, "MinTmpDisk", "0"));

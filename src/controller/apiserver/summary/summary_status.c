@@ -247,7 +247,10 @@ void
 summary_status(struct request *q)
 {
     struct json *tree = json_object(q->arena);
+    int64_t revision, job_id;
 
+    store_durable(q->server->store, &revision, &job_id);
+    json_set_int(q->arena, tree, "lastJobId", job_id);
     json_set_string(q->arena, tree, "version", version_text());
     add_leaders(q, tree);
     if (q->server->job_counts != NULL)
