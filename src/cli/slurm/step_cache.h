@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_cache.h - the numbered steps of one job after another
  *
- * Each job is a request, so a command asks for those of 1000 jobs at most, and of one job once.
+ * The jobs that will be asked for are told first, so that the controller is asked for many at once.
  *
  * Thread: the main one.
  */
@@ -17,13 +17,21 @@ struct json;
 struct slurm_client;
 
 struct step_cache {
-    struct step_list list; /* of `job` */
-    int64_t job;
-    size_t n_asked;
+    int64_t *jobs; /* that are expected, in this order; of the client's arena */
+    size_t n_jobs, capacity;
+    size_t begin, end; /* of these, the ones whose steps are here */
+    struct json **steps;
+    bool is_single; /* the controller takes one job at a time */
+    bool has_failed;
+    int64_t job; /* that was asked for and not expected */
+    struct json *of_job;
 };
 
+/* The steps of the job will be asked for, once or more, after those told before. */
+void step_cache_expect(struct step_cache *cache, struct slurm_client *client, int64_t job);
+
 /* The records (/kiln/v1/steps) of the steps of a job, or only of those that run; NULL or none:
- * it has no steps, or they are another user's. Valid until the next call.
+ * it has no steps, or they are another user's. If they cannot be asked for, that is said once.
  */
 const struct json *step_cache_find(struct step_cache *cache, struct slurm_client *client,
                                    int64_t job, bool running);

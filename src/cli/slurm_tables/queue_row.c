@@ -169,6 +169,36 @@ queue_row_numbered_step(const struct queue_row *job, const struct json *record, 
     return step;
 }
 
+static const struct json *
+keep_for_steps(const struct json *job, struct arena *arena)
+{
+    const struct json *containers = json_get_path(job, "spec.template.spec.containers");
+    struct json *kept = json_object(arena);
+    struct json *meta = json_make_object(arena, kept, "metadata");
+    struct json *spec = json_make_object(
+        arena, json_make_object(arena, json_make_object(arena, kept, "spec"), "template"), "spec");
+
+    if (json_get_path(job, "metadata.annotations") != NULL)
+        json_set(arena, meta, "annotations",
+                 json_dup(arena, json_get_path(job, "metadata.annotations")));
+    if (containers != NULL)
+        json_set(arena, spec, "containers", json_dup(arena, containers));
+    return kept;
+}
+
+void
+queue_row_keep(struct queue_row *row, bool with_steps, struct arena *arena)
+{
+    row->name = arena_strdup(arena, row->name);
+    row->user = arena_strdup(arena, row->user);
+    row->account = arena_strdup(arena, row->account);
+    row->partition = arena_strdup(arena, row->partition);
+    row->node = arena_strdup(arena, row->node);
+    row->reason = arena_strdup(arena, row->reason);
+    row->tasks = row->tasks != NULL ? arena_strdup(arena, row->tasks) : NULL;
+    row->object = with_steps ? keep_for_steps(row->object, arena) : NULL;
+}
+
 /* ---- Times ---- */
 
 int64_t

@@ -46,6 +46,9 @@ struct queue_row queue_row_step(const struct queue_row *job, const char *step, s
 struct queue_row queue_row_numbered_step(const struct queue_row *job, const struct json *record,
                                          struct arena *arena);
 
+/* Makes a row one of this arena, without its Job, or with what the fields of steps need of it. */
+void queue_row_keep(struct queue_row *row, bool with_steps, struct arena *arena);
+
 /* The texts of a row that more than one field has. Job: the Job's tree may be
  * NULL, and then they find nothing.
  */

@@ -496,10 +496,10 @@ make_job(void *context, size_t i, struct arena *arena)
     struct sacct_tree *t = context;
     const struct account_row *row = &t->found->items[i];
     struct json *job = account_json(row, arena);
-    const struct json *steps = NULL;
+    const struct json *steps = !t->s->o.has_no_steps && account_row_has_started(row)
+                                   ? step_cache_find(&t->s->steps, t->s->client, row->id, false)
+                                   : NULL;
 
-    if (!t->s->o.has_no_steps && account_row_has_started(row))
-        steps = step_cache_find(&t->s->steps, t->s->client, row->id, false);
     for (uint32_t k = 0; k < json_count(steps); k++) {
         struct account_row step;
 
@@ -532,6 +532,8 @@ print_rows(struct sacct *s, struct account_rows *found)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
+    for (size_t i = 0; i < found->count && (!s->o.has_no_steps || s->needs_derived); i++)
+        step_cache_expect(&s->steps, s->client, found->items[i].id);
     if (s->o.is_json || s->o.is_yaml) {
         print_tree(s, found);
         return;

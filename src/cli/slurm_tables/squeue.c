@@ -393,16 +393,23 @@ print_step(const struct squeue *q, const struct queue_row *step, struct strbuf *
         field_format_add_line(&q->format, step, out);
 }
 
-/* The numbered steps first; those of another user's jobs only if these are named. */
+/* Those of another user's jobs are asked for only if these are named. */
+static bool
+has_numbered_steps(const struct squeue *q, const struct queue_row *row)
+{
+    const struct passwd *self = getpwuid(geteuid());
+
+    return q->jobs.count > 0 || geteuid() == 0
+           || (self != NULL && strcmp(self->pw_name, row->user) == 0);
+}
+
+/* The numbered steps first. */
 static void
 print_steps(struct squeue *q, const struct queue_row *row, struct arena *arena, struct strbuf *out)
 {
-    const struct passwd *self = getpwuid(geteuid());
-    const bool is_asked = q->jobs.count > 0 || geteuid() == 0
-                          || (self != NULL && strcmp(self->pw_name, row->user) == 0);
-    const struct json *records =
-        is_asked ? step_cache_find(&q->steps, q->client, row->id, true) : NULL;
     static const char *const names[] = {"batch", "extern"};
+    const struct json *records =
+        has_numbered_steps(q, row) ? step_cache_find(&q->steps, q->client, row->id, true) : NULL;
 
     for (uint32_t i = 0; i < json_count(records); i++)
         if (step_cache_is_of_task(json_at(records, i), row->task)) {
@@ -415,15 +422,6 @@ print_steps(struct squeue *q, const struct queue_row *row, struct arena *arena, 
 
         print_step(q, &step, out);
     }
-}
-
-static void
-add_lines(struct squeue *q, const struct queue_row *row, struct arena *arena, struct strbuf *out)
-{
-    if (q->o.has_steps)
-        print_steps(q, row, arena, out);
-    else
-        field_format_add_line(&q->format, row, out);
 }
 
 static struct json *
@@ -463,11 +461,16 @@ print_rows(struct squeue *q, struct queue_rows *found, struct arena *arena)
         slurm_time_print_date();
     if (!q->o.no_heading)
         field_format_add_line(&q->format, NULL, &out);
+    for (size_t i = 0; i < found->count && q->o.has_steps; i++)
+        if (has_numbered_steps(q, &found->items[i]))
+            step_cache_expect(&q->steps, q->client, found->items[i].id);
     for (size_t i = 0; i < found->count; i++)
-        if (found->items[i].line != NULL)
+        if (q->o.has_steps)
+            print_steps(q, &found->items[i], arena, &out);
+        else if (found->items[i].line != NULL)
             strbuf_add_text(&out, found->items[i].line);
         else
-            add_lines(q, &found->items[i], arena, &out);
+            field_format_add_line(&q->format, &found->items[i], &out);
     fwrite(out.text, 1, out.length, stdout);
 }
 
@@ -489,16 +492,10 @@ keep_line(struct queue_row *row, struct arena *page, void *context)
 
     if (!is_wanted(k->q, row, page))
         return false;
-    add_lines(k->q, row, page, &line);
+    if (!k->q->o.has_steps)
+        field_format_add_line(&k->q->format, row, &line);
     row->line = arena_strdup(k->arena, line.text != NULL ? line.text : "");
-    row->name = arena_strdup(k->arena, row->name);
-    row->user = arena_strdup(k->arena, row->user);
-    row->account = arena_strdup(k->arena, row->account);
-    row->partition = arena_strdup(k->arena, row->partition);
-    row->node = arena_strdup(k->arena, row->node);
-    row->reason = arena_strdup(k->arena, row->reason);
-    row->tasks = row->tasks != NULL ? arena_strdup(k->arena, row->tasks) : NULL;
-    row->object = NULL;
+    queue_row_keep(row, k->q->o.has_steps, k->arena);
     return true;
 }
 

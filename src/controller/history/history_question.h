@@ -26,6 +26,7 @@ struct task_list;
 
 /* A step in the order of a list. */
 struct history_step_place {
+    int64_t job; /* of a question about several; or 0 */
     int64_t index, attempt, id;
 };
 
@@ -60,6 +61,8 @@ struct history_question {
     int64_t until_s;               /* ended before; 0: any */
     int64_t after_end_s, after_id; /* the last row of the page before */
     int64_t limit;
+    const int64_t *jobs; /* of steps; in this order; NULL: job_id */
+    size_t n_jobs;
     bool is_running;                      /* of steps; only those that have not ended */
     int64_t attempt;                      /* of steps; 0: any */
     struct history_step_place after_step; /* the last one of the page before */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_step_page.c - the steps of a job as JSON, by index, attempt and id */
+/* history_step_page.c - the steps of jobs as JSON, by job, index, attempt and id */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,41 +143,79 @@ print_row(struct step_page *p, struct strbuf *out)
 }
 
 static void
-bind(const struct step_page *p)
+bind(const struct step_page *p, int64_t job, const struct history_step_place *after)
 {
     const struct history_question *q = p->question;
 
-    (void)sqlite3_bind_int64(p->rows, 1, q->job_id);
-    (void)sqlite3_bind_int64(p->rows, 2, q->after_step.index);
-    (void)sqlite3_bind_int64(p->rows, 3, q->after_step.attempt);
-    (void)sqlite3_bind_int64(p->rows, 4, q->after_step.id);
+    (void)sqlite3_bind_int64(p->rows, 1, job);
+    (void)sqlite3_bind_int64(p->rows, 2, after->index);
+    (void)sqlite3_bind_int64(p->rows, 3, after->attempt);
+    (void)sqlite3_bind_int64(p->rows, 4, after->id);
     (void)sqlite3_bind_int64(p->rows, 5, q->rights.is_all ? -1 : q->rights.uid);
     (void)sqlite3_bind_int64(p->rows, 6, q->has_index ? q->index : -1);
     (void)sqlite3_bind_int64(p->rows, 7, q->attempt);
     (void)sqlite3_bind_int64(p->rows, 8, q->is_running);
 }
 
+/* Returns SQLITE_ROW if the page is full. */
+static int
+print_job(struct step_page *p, int64_t job, struct history_step_place *last, struct strbuf *out)
+{
+    int step;
+
+    p->has_owner = false;
+    (void)sqlite3_reset(p->rows);
+    bind(p, job, last);
+    while ((step = sqlite3_step(p->rows)) == SQLITE_ROW && p->shown < p->question->limit) {
+        print_row(p, out);
+        last->index = sqlite3_column_int64(p->rows, 0);
+        last->attempt = sqlite3_column_int64(p->rows, 1);
+        last->id = sqlite3_column_int64(p->rows, 2);
+    }
+    return step;
+}
+
+/* Of several jobs, those behind the place; the one of the place is begun there. */
+static int
+print_jobs(struct step_page *p, struct history_step_place *last, struct strbuf *out)
+{
+    const struct history_question *q = p->question;
+    const struct history_step_place first = {.index = -2};
+    bool is_behind = last->job == 0;
+    int step = SQLITE_DONE;
+
+    if (q->jobs == NULL)
+        return print_job(p, q->job_id, last, out);
+    for (size_t i = 0; i < q->n_jobs && step == SQLITE_DONE; i++) {
+        if (!is_behind && q->jobs[i] != last->job)
+            continue;
+        if (is_behind)
+            *last = first;
+        is_behind = true;
+        last->job = q->jobs[i];
+        step = print_job(p, q->jobs[i], last, out);
+    }
+    return step;
+}
+
 static int
 print_rows(struct history_reader *r, struct step_page *p, struct strbuf *out, struct error *err)
 {
     struct history_step_place last = p->question->after_step;
-    int step;
+    const int step = print_jobs(p, &last, out);
 
-    bind(p);
-    while ((step = sqlite3_step(p->rows)) == SQLITE_ROW && p->shown < p->question->limit) {
-        print_row(p, out);
-        last.index = sqlite3_column_int64(p->rows, 0);
-        last.attempt = sqlite3_column_int64(p->rows, 1);
-        last.id = sqlite3_column_int64(p->rows, 2);
-    }
     if (step != SQLITE_ROW && step != SQLITE_DONE)
         return sql_error(r->db, err);
     strbuf_add_char(out, ']');
     if (step == SQLITE_ROW || p->omitted.length > 0) {
         strbuf_add_text(out, ",\"metadata\":{");
-        if (step == SQLITE_ROW)
-            strbuf_printf(out, "\"continue\":\"%" PRId64 ".%" PRId64 ".%" PRId64 "\"", last.index,
-                          last.attempt, last.id);
+        if (step == SQLITE_ROW) {
+            strbuf_add_text(out, "\"continue\":\"");
+            if (last.job != 0)
+                strbuf_printf(out, "%" PRId64 ".", last.job);
+            strbuf_printf(out, "%" PRId64 ".%" PRId64 ".%" PRId64 "\"", last.index, last.attempt,
+                          last.id);
+        }
         if (p->omitted.length > 0)
             strbuf_printf(out, "%s\"omitted\":[%s]", step == SQLITE_ROW ? "," : "",
                           p->omitted.text);

@@ -10,6 +10,7 @@
 #include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 #define PAGE     5000
@@ -55,9 +56,9 @@ take(struct step_list *list, const struct task_list *tasks, const struct json *f
             json_append(list->arena, to, json_at(from, i));
 }
 
-int
-step_list_add(struct step_list *list, struct kctl *kctl, int64_t id, const struct task_list *tasks,
-              bool running, struct error *err)
+static int
+fetch(struct step_list *list, struct kctl *kctl, const char *jobs, const struct task_list *tasks,
+      bool running, struct error *err)
 {
     const char *next = "";
     int r = kctl_open(kctl, err);
@@ -66,7 +67,7 @@ step_list_add(struct step_list *list, struct kctl *kctl, int64_t id, const struc
         struct json *tree = NULL;
 
         r = ask(kctl,
-                arena_printf(list->arena, "/kiln/v1/steps?job=%" PRId64 "&limit=%d%s%s%s", id, PAGE,
+                arena_printf(list->arena, "/kiln/v1/steps?job=%s&limit=%d%s%s%s", jobs, PAGE,
                              running ? "&running=true" : "", next[0] != '\0' ? "&continue=" : "",
                              next),
                 list->arena, &tree, err);
@@ -75,6 +76,29 @@ step_list_add(struct step_list *list, struct kctl *kctl, int64_t id, const struc
         take(list, tasks, json_get(tree, "items"), list->items);
         take(list, tasks, json_get(json_get(tree, "metadata"), "omitted"), list->omitted);
         next = json_path_text(tree, "metadata.continue");
+    }
+    return r;
+}
+
+int
+step_list_add(struct step_list *list, struct kctl *kctl, int64_t id, const struct task_list *tasks,
+              bool running, struct error *err)
+{
+    return fetch(list, kctl, arena_printf(list->arena, "%" PRId64, id), tasks, running, err);
+}
+
+int
+step_list_add_jobs(struct step_list *list, struct kctl *kctl, const int64_t *ids, size_t count,
+                   bool running, struct error *err)
+{
+    int r = 0;
+
+    for (size_t at = 0; r == 0 && at < count;) {
+        CLEANUP_STRBUF struct strbuf jobs = STRBUF_INIT;
+
+        for (size_t k = 0; k < STEP_LIST_JOBS && at < count; k++, at++)
+            strbuf_printf(&jobs, "%s%" PRId64, k > 0 ? "," : "", ids[at]);
+        r = fetch(list, kctl, jobs.text, NULL, running, err);
     }
     return r;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/access/account_names.h"
@@ -22,6 +23,7 @@
 
 #define LIMIT_DEFAULT 1000
 #define LIMIT_MOST    5000
+#define JOBS_MOST     200
 
 /* A question and its request; in the request's arena. */
 struct step_inquiry {
@@ -47,12 +49,48 @@ take_number(struct request *q, const struct parameter *p, int64_t *into)
     return true;
 }
 
-/* "INDEX.ATTEMPT.STEP" from the previous answer. */
+/* "17", "17,18,19" */
+static bool
+take_jobs(struct step_inquiry *i, const struct parameter *p)
+{
+    struct history_question *question = &i->question;
+    const char *rest = p->value;
+    int64_t *jobs;
+
+    if (strchr(rest, ',') == NULL)
+        return take_number(i->q, p, &question->job_id);
+    jobs = arena_new_array(i->q->arena, int64_t, JOBS_MOST);
+    for (char *end;; rest = end + 1) {
+        const int64_t id = *rest >= '0' && *rest <= '9' ? strtoll(rest, &end, 10) : 0;
+
+        if (id <= 0 || (*end != ',' && *end != '\0'))
+            return refuse(i->q, p);
+        if (question->n_jobs == JOBS_MOST) {
+            reply_bad_request(&i->q->reply, "job: at most %d jobs", JOBS_MOST);
+            return false;
+        }
+        jobs[question->n_jobs++] = id;
+        if (*end == '\0')
+            break;
+    }
+    question->jobs = jobs;
+    question->job_id = jobs[0];
+    return true;
+}
+
+/* "INDEX.ATTEMPT.STEP" from the previous answer; of several jobs "JOB.INDEX.ATTEMPT.STEP". */
 static bool
 take_continue(struct request *q, const struct parameter *p, struct history_step_place *into)
 {
     int used = 0;
 
+    if (strlen(p->value) <= 80
+        && sscanf(p->value, "%" SCNd64 ".%" SCNd64 ".%" SCNd64 ".%" SCNd64 "%n", &into->job,
+                  &into->index, &into->attempt, &into->id, &used)
+               == 4
+        && p->value[used] == '\0' && into->job > 0)
+        return true;
+    into->job = 0;
     if (strlen(p->value) > 60
         || sscanf(p->value, "%" SCNd64 ".%" SCNd64 ".%" SCNd64 "%n", &into->index, &into->attempt,
                   &into->id, &used)
@@ -68,7 +106,7 @@ take(struct step_inquiry *i, const struct parameter *p)
     struct history_question *question = &i->question;
 
     if (strcmp(p->name, "job") == 0)
-        return take_number(i->q, p, &question->job_id);
+        return take_jobs(i, p);
     if (strcmp(p->name, "attempt") == 0)
         return take_number(i->q, p, &question->attempt);
     if (strcmp(p->name, "limit") == 0)

@@ -3,10 +3,14 @@
 
 #include <check.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "controller/history/history_replica.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/cluster/step_record.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/history/history_place.h"
@@ -111,6 +115,57 @@ START_TEST(a_step_comes_back_with_its_owner)
     ck_assert_int_eq(json_get_int(item, "exitCode", 0), 7);
     ck_assert_str_eq(json_get_text(item, "user"), "alice");
     ck_assert_str_eq(json_get_text(item, "podUid"), batch.pod_uid);
+    place_fini(&p);
+}
+END_TEST
+
+/* Page by page, as JOB.STEP. */
+static void
+list_jobs(struct place *p, const int64_t *jobs, size_t count, int64_t limit, struct strbuf *out)
+{
+    struct history_question q = of_job;
+
+    q.jobs = jobs;
+    q.n_jobs = count;
+    q.limit = limit;
+    for (int page = 0; page < 20; page++) {
+        const struct json *tree = ask_steps(p, &q);
+        const char *next = json_path_text(tree, "metadata.continue");
+
+        for (uint32_t i = 0; i < json_count(json_get(tree, "items")); i++)
+            strbuf_printf(out, "%" PRId64 ".%" PRId64 " ",
+                          json_get_int(json_at(json_get(tree, "items"), i), "job", 0),
+                          json_get_int(json_at(json_get(tree, "items"), i), "step", -1));
+        if (next == NULL)
+            return;
+        ck_assert_int_eq(sscanf(next, "%" SCNd64 ".%" SCNd64 ".%" SCNd64 ".%" SCNd64,
+                                &q.after_step.job, &q.after_step.index, &q.after_step.attempt,
+                                &q.after_step.id),
+                         4);
+    }
+    ck_abort_msg("the pages have no end");
+}
+
+START_TEST(the_steps_of_several_jobs_are_in_the_order_of_these_jobs)
+{
+    static const int64_t jobs[] = {18, 99, 17, 19};
+    struct place p;
+
+    place_init(&p);
+    for (int64_t job = 17; job <= 20; job++) {
+        struct step_record steps[] = {ended(0, NOON), ended(1, NOON)};
+        struct step_batch batch = batch_of(steps, job == 19 ? 1 : 2);
+
+        batch.job_id = job;
+        batch.pod_uid = arena_printf(p.arena, "00000000-0000-0000-0000-0000000000%d", (int)job);
+        put(&p, &batch);
+    }
+    for (int64_t limit = 1; limit <= 6; limit++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        list_jobs(&p, jobs, ARRAY_SIZE(jobs), limit, &text);
+        ck_assert_str_eq(text.text, "18.0 18.1 17.0 17.1 19.0 ");
+    }
     place_fini(&p);
 }
 END_TEST
@@ -339,6 +394,7 @@ START_TEST(a_batch_is_shared_as_text_and_is_no_row)
 END_TEST
 
 SUITE("history_steps", a_step_comes_back_with_its_owner,
+      the_steps_of_several_jobs_are_in_the_order_of_these_jobs,
       a_batch_that_comes_twice_or_late_changes_nothing,
       the_owner_of_a_pod_that_is_gone_is_in_its_row_if_it_was_on_the_node,
       only_the_owner_and_administrators_see_steps, pages_have_all_steps_once_and_each_its_owner,
