@@ -232,7 +232,7 @@ has_lines() { [ "$(grep -c "$1" "$cluster/home/kilntest1/steps.out")" = "$2" ]; 
 ok "... and its program gets that signal, once" wait_for 20 has_lines '^usr1$' 2
 is "... but none if it has ended" "$(by_operator scancel "$steps.0" 2>&1; echo "$?")" \
     "scancel: error: Kill job error on job step id $steps.0: Invalid job id specified
-1"
+225"
 like "nor copies files to its nodes" "$(as kilntest2 sbcast -j "$steps" /etc/passwd there 2>&1)" \
     "^sbcast: error: Job $steps: .*kilntest1"
 is "nor with options that steps do not have" "$(as kilntest1 scancel -u kilntest1 "$steps.3" 2>&1)" \

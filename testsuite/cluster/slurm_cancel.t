@@ -49,7 +49,7 @@ is "a word that is no job" "$(says scancel abc)" "|scancel: error: Invalid job i
 is "a task that is no number" "$(says scancel "${array}_x")" \
     "|scancel: error: Invalid job id ${array}_x+|1"
 is "a step, for jobs have none" "$(says scancel "$running.0")" \
-    "|scancel: error: Kill job error on job step id $running.0: Invalid job id specified+|1"
+    "|scancel: error: Kill job error on job step id $running.0: Invalid job id specified+|225"
 is "a user who does not exist" "$(says scancel -u nosuch)" \
     "|scancel: error: Invalid user name: nosuch+|1"
 is "a state that does not exist" "$(says scancel -t XX)" \

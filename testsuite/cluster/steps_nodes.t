@@ -278,6 +278,14 @@ krun: error: n1: tasks 0-1: Terminated"
     as kilntest1 kctl cancel "$id" >/dev/null
 done
 
+# By an operator, who is not the job's user and reaches only the controller.
+start_job
+ok "tasks run on all nodes" wait_for 30 run || note "$(cat "$home/out")"
+is "an operator ends a step" \
+    "$(KILN_SERVER=http+unix://$cluster/socket && export KILN_SERVER && scancel "$id.0" 2>"$cluster/scancel"; echo $?)" 0
+ok "... and it ends on all nodes" wait_for 20 are_gone || note "$(ps -u kilntest1 -o pid,args)"
+as kilntest1 kctl cancel "$id" >/dev/null
+
 # Says of how many connections the port has closed some, and what it answers to others.
 cat >"$cluster/strangers.py" <<'P'
 import socket, sys

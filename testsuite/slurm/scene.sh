@@ -8,7 +8,7 @@
 # all (n1 to n4), gpu (n3, n4), one (n1) and two (n2) exist, and n4 is drained.
 
 scene_jobs='run arr wide dep held later next last fail done limit cancelled never quote newline
-    unicode course missing again frozen pair'
+    unicode course missing again frozen pair steps holds'
 
 submit() {
     submit_name=$1
@@ -59,6 +59,13 @@ S
     as kilntest1 scancel "$cancelled"
     as kilntest1 scontrol requeuehold "$again"
     operator scontrol suspend "$frozen"
+    submit steps -p gpu -J steps -n 4 -t 20 --wrap 'srun -n 4 --exact -J four true
+srun -n 1 --exact -J sig sh -c "kill -9 \$\$"
+srun -n 2 --exact -J bad false
+srun -n 1 --exact -J long sleep 600
+srun -n 1 --exact sleep 600'
+    holds=$(as kilntest1 salloc --no-shell -p gpu -n 2 -t 20 2>&1 |
+        sed -n 's/.*Granted job allocation //p')
     submit dep -J dep -d "afterok:$run" -t 15 "$cluster/a.sh"
     held=$(as kilntest2 sbatch --parsable -J held -H -t 1-2:03:04 "$cluster/a.sh")
     submit later -J later -b now+1hour -t 15 "$cluster/a.sh"
@@ -75,11 +82,18 @@ S
     await 'PD R' arr
     await PD again next last course missing
     await S frozen
+    await R steps holds
+    wait_for 60 has_step "$steps.3" || bail_out "no step: $(as kilntest1 squeue -s -j "$steps")"
     await TO limit
     for scene_job in next last; do
         eval "scene_id=\$$scene_job"
         wait_for 60 has_forecast "$scene_id" || bail_out "no forecast for '$scene_job'"
     done
+}
+
+# Agents of Kiln tell of steps some seconds later.
+has_step() {
+    as kilntest1 squeue -h -s -j "${1%.*}" -o %i | grep -qx "$1"
 }
 
 has_forecast() {

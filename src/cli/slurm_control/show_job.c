@@ -9,8 +9,10 @@
 #include <strings.h>
 
 #include "cli/connect/connection.h"
+#include "cli/kctl/client/step_list.h"
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
+#include "cli/slurm/step_cache.h"
 #include "cli/slurm_control/record_text.h"
 #include "cli/slurm_control/scontrol.h"
 #include "cli/slurm_tables/queue_fetch.h"
@@ -114,6 +116,31 @@ exit_of(const struct job_record *r)
     return arena_printf(r->control->client->arena, "%" PRId64 ":0", r->row->exit_code & 0xff);
 }
 
+/* The highest of its steps that have ended. */
+static const char *
+derived_exit_of(const struct job_record *r)
+{
+    struct arena *arena = r->control->client->arena;
+    struct step_list list = step_list_make(arena);
+    int64_t code = 0, signal = 0;
+
+    if (queue_row_is_waiting(r->row)
+        || step_list_add(&list, &r->control->client->kctl, r->row->id, NULL, false, NULL) < 0)
+        return "0:0";
+    for (uint32_t i = 0; i < json_count(list.items); i++) {
+        const struct json *step = json_at(list.items, i);
+        const int64_t its_signal = json_get_int(step, "signal", 0);
+        const int64_t its_code = its_signal != 0 ? 0 : json_get_int(step, "exitCode", 0);
+
+        if (step_cache_is_of_task(step, r->row->task)
+            && (its_code > code || (its_code == code && its_signal > signal))) {
+            code = its_code;
+            signal = its_signal;
+        }
+    }
+    return arena_printf(arena, "%" PRId64 ":%" PRId64, code, signal);
+}
+
 static void
 add_state(struct job_record *r)
 {
@@ -128,7 +155,7 @@ add_state(struct job_record *r)
                     field(r, "Requeue", "0"), restarts, !queue_row_is_allocation(row), exit_of(r));
     record_text_line(&r->text);
     if (r->control->has_details) {
-        record_text_add(&r->text, "DerivedExitCode=0:0");
+        record_text_add(&r->text, "DerivedExitCode=%s", derived_exit_of(r));
         record_text_line(&r->text);
     }
 }
@@ -207,7 +234,9 @@ add_resources(struct job_record *r)
         control_add_job_nodes(r->control, row, &r->text);
     }
     record_text_add(&r->text, "MinCPUsNode=%" PRId64 " MinMemoryNode=%s MinTmpDiskNode=%s",
-                    row->cpus / nodes, memory_of(r, memory), field(r, "MinTmpDisk", "0"));
+                    queue_row_cpus_per_task(row)
+                        * (queue_row_tasks_per_node(row) > 0 ? queue_row_tasks_per_node(row) : 1),
+                    memory_of(r, memory), field(r, "MinTmpDisk", "0"));
     record_text_line(&r->text);
 }
 
@@ -255,6 +284,11 @@ add_rest(struct job_record *r)
     if (comment != NULL) {
         record_text_add(&r->text, "Comment=%s ", comment);
         record_text_line(&r->text);
+    }
+    if (queue_row_is_allocation(r->row)) {
+        record_text_add(&r->text, "Power=");
+        record_text_line(&r->text);
+        return;
     }
     record_text_add(&r->text, "StdErr=%s",
                     queue_row_file(r->row, QUEUE_ROW_STDERR, r->control->client->arena));

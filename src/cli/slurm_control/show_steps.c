@@ -126,8 +126,8 @@ control_show_steps(struct scontrol *c, int n_words, char **words)
     queue_rows_fini(&rows);
     if (r < 0 && r != -ENOENT)
         return fail(r, &err);
-    if (shown == 0 && name != NULL)
-        printf("Job step %s not found\n", word);
+    if (shown == 0 && word != NULL) /* of a job, a point without a name, as in Slurm */
+        printf("Job step %s%s not found\n", word, name != NULL ? "" : ".");
     else if (shown == 0)
         puts("No job steps in the system");
     return shown > 0 || word == NULL ? 0 : 1;

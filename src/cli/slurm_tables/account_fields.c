@@ -241,7 +241,12 @@ FIELD(submit)
     add_point(row->step != NULL ? row->start_us : row->submit_us, "Unknown", out);
 }
 
-JOB_FIELD(eligible, add_point(row->eligible_us, "Unknown", out))
+FIELD(eligible)
+{
+    ROW;
+
+    add_point(row->step != NULL ? account_row_start_us(row) : row->eligible_us, "Unknown", out);
+}
 
 /* A job that was cancelled while it waited starts when it ends, as in Slurm. */
 FIELD(start)
@@ -330,7 +335,7 @@ JOB_FIELD(memory_asked, slurm_words_add_memory(row->memory, row->unit, out))
 static void
 add_tres(const struct account_row *row, struct strbuf *out)
 {
-    if (row->step == NULL)
+    if (row->step == NULL || row->step[0] == 'e')
         strbuf_printf(out, "billing=%" PRId64 ",", row->cpus);
     strbuf_printf(out, "cpu=%" PRId64, row->cpus);
     if (row->gpus > 0)

@@ -68,10 +68,10 @@ set_exit_code(const struct account_row *row, struct arena *arena, struct json *o
     struct json *code = part(arena, out, "exit_code"), *signal;
 
     json_set_string(arena, code, "status",
-                    row->signal != 0                 ? "SIGNALED"
-                    : row->exit_code != 0            ? "ERROR"
-                    : job_state_is_ended(row->state) ? "SUCCESS"
-                                                     : "PENDING");
+                    row->signal != 0                                      ? "SIGNALED"
+                    : row->exit_code != 0                                 ? "ERROR"
+                    : job_state_is_ended(row->state) || row->step != NULL ? "SUCCESS"
+                                                                          : "PENDING");
     json_set(arena, code, "return_code",
              row->signal != 0 ? json_null(arena) : json_int(arena, row->exit_code));
     if (row->signal == 0)
@@ -96,6 +96,22 @@ set_times(const struct account_row *row, struct arena *arena, struct json *out)
     return time;
 }
 
+/* What is not known of any step, as Slurm has it then. */
+static void
+add_unmeasured(struct json *step, struct arena *arena)
+{
+    struct json *cpu = part(arena, step, "CPU"), *statistics = part(arena, step, "statistics");
+    struct json *frequency = part(arena, cpu, "requested_frequency");
+
+    json_set_int(arena, frequency, "min", 0);
+    json_set_int(arena, frequency, "max", 0);
+    json_set(arena, cpu, "governor", json_array(arena));
+    json_set(arena, step, "pid", json_null(arena));
+    json_set_int(arena, part(arena, statistics, "CPU"), "actual_frequency", 0);
+    json_set_int(arena, part(arena, statistics, "energy"), "consumed", 0);
+    json_set_string(arena, part(arena, step, "task"), "distribution", "Unknown");
+}
+
 static struct json *
 make_step(const struct account_row *row, struct arena *arena)
 {
@@ -118,7 +134,9 @@ make_step(const struct account_row *row, struct arena *arena)
                  row->tasks_count > 0 ? row->tasks_count : 1);
     json_set(arena, out, "kill_request_user", json_null(arena));
     json_set_string(arena, out, "state", slurm_words_state(row->state, false));
+    add_unmeasured(out, arena);
     json_set_int(arena, step, "job_id", row->id);
+    json_set(arena, part(arena, step, "het"), "component", json_null(arena));
     if (row->step[strspn(row->step, "0123456789")] == '\0')
         json_set_int(arena, step, "id", atoll(row->step));
     else

@@ -88,6 +88,8 @@ TEXT_FIELD(account, row->account)
 
 NUMBER_FIELD(job_id, row->id)
 
+NUMBER_FIELD(array_id, row->task >= 0 || row->tasks != NULL ? row->id : 0)
+
 FIELD(id)
 {
     queue_row_add_id(context, out);
@@ -513,19 +515,34 @@ static const struct output_column columns[] = {
 
 static const struct output_column step_columns[] = {
     {'A', "NumTasks", "TASKS", add_step_tasks, 0},
-    {0, "ArrayJobID", "ARRAY_JOB_ID", add_job_id, 0},
+    {0, "ArrayJobID", "ARRAY_JOB_ID", add_array_id, 0},
+    {0, "ArrayTaskID", "ARRAY_TASK_ID", add_task_id, 0},
+    {'b', "tres-per-job", "TRES_PER_JOB", add_null, 0},
+    {0, "Cluster", "CLUSTER", add_cluster, 0},
+    {0, "Container", "CONTAINER", add_null, 0},
+    {0, "cpus-per-tres", "CPUS_PER_TRES", add_null, 0},
+    {0, "JobID", "JOB_ID", add_job_id, 0},
+    {0, "mem-per-tres", "MEM_PER_TRES", add_null, 0},
+    {0, "Network", "NETWORK", add_null, 0},
+    {0, "Nodes", "NODELIST", add_node_list, 0},
     {'i', "StepID", "STEPID", add_id, 0},
     {'j', "StepName", "NAME", add_name, 0},
     {'M', "TimeUsed", "TIME", add_used, 0},
     {'l', "TimeLimit", "TIME_LIMIT", add_limit, 0},
     {'N', "NodeList", "NODELIST", add_node_list, 0},
+    {0, "NumCPUs", "NUM_CPUS", add_cpus, 0},
     {'P', "Partition", "PARTITION", add_partition, 0},
+    {0, "ResvPorts", "RESERVED_PORTS", add_null, 0},
     {'S', "StartTime", "START_TIME", add_start, 0},
-    {'t', "StepState", "STATE", add_state, 0},
-    {'T', "State", "STATE", add_state, 0},
+    {0, "StepState", "STATE", add_state, 0},
+    {0, "tres-bind", "TRES_BIND", add_null, 0},
+    {0, "tres-freq", "TRES_FREQ", add_null, 0},
+    {0, "tres-per-node", "TRES_PER_STEP", add_null, 0},
+    {0, "tres-per-socket", "TRES_PER_SOCKET", add_null, 0},
+    {0, "tres-per-step", "TRES_PER_STEP", add_null, 0},
+    {0, "tres-per-task", "TRES_PER_TASK", add_null, 0},
     {'u', "UserName", "USER", add_user, 0},
-    {'U', "UserID", "USER", add_uid, 0},
-    {0, "NumCPUs", "CPUS", add_cpus, 0},
+    {'U', "UserID", "UID", add_uid, 0},
 };
 /* clang-format on */
 

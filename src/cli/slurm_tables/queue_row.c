@@ -142,6 +142,7 @@ queue_row_step(const struct queue_row *job, const char *name, struct arena *aren
     struct queue_row step = *job;
 
     step.name = step.steps = name;
+    step.limit_s = 0; /* of its own */
     if (strcmp(name, "batch") == 0)
         keep_first_node(&step, arena);
     step.step_tasks = step.nodes;
@@ -158,6 +159,7 @@ queue_row_numbered_step(const struct queue_row *job, const struct json *record, 
     const char *start = json_get_text(record, "startTime");
 
     step.steps = arena_printf(arena, "%" PRId64, json_get_int(record, "step", 0));
+    step.limit_s = 0; /* its own is not in the record */
     step.name = name != NULL ? name : "";
     step.node = nodes != NULL ? nodes : "";
     step.nodes = json_get_int(record, "nodeCount", 1);
@@ -433,6 +435,8 @@ queue_row_file(const struct queue_row *row, enum queue_row_stream stream, struct
         .node = row->node[0] != '\0' ? row->node : NULL,
     };
 
+    if (queue_row_is_allocation(row))
+        return "";
     if (pattern == NULL && stream == QUEUE_ROW_STDERR)
         return queue_row_file(row, QUEUE_ROW_STDOUT, arena);
     if (execution == NULL) /* another user's job, or one without such files */
