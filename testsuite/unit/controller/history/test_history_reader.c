@@ -91,6 +91,7 @@ START_TEST(a_row_is_printed_as_its_record_is)
     row.signal = 9;
     row.ended_by = "bob";
     row.reason = "TimeLimit";
+    row.is_allocation = true;
     row.message = "a\nline \xc3\xa4\\";
     ck_assert_int_eq(add(&p, &row, 107), 1);
     row.id = 1;
