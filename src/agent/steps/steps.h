@@ -61,8 +61,8 @@ void steps_set_port(struct steps *steps, unsigned port);
 /* Ends the steps of a pod, and refuses others; true when none is left. */
 bool steps_end_pod(const char *uid, void *steps);
 
-/* Signals a step, or ends it, for the API's server, which knows that its sender may. What was sent
- * before this agent began is for the one before.
+/* Signals a step, or ends it, for the API's server, which knows that its sender may. An
+ * agent sends no signal that is older than itself.
  */
 void steps_signal(const char *uid, const struct pod_signal *signal, void *steps);
 

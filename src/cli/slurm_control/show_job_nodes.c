@@ -21,7 +21,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-struct part {
+struct node_share {
     const char *node, *cpus, *gres;
 };
 
@@ -80,12 +80,13 @@ gres_of(const struct json *pod, const char *model, struct arena *arena)
 static int
 compare(const void *a, const void *b)
 {
-    return strverscmp(((const struct part *)a)->node, ((const struct part *)b)->node);
+    return strverscmp(((const struct node_share *)a)->node, ((const struct node_share *)b)->node);
 }
 
 /* Of the last attempt; those of an earlier one may still be there. */
 static size_t
-find_parts(struct scontrol *c, const struct queue_row *row, struct json *pods, struct part *parts)
+find_parts(struct scontrol *c, const struct queue_row *row, struct json *pods,
+           struct node_share *parts)
 {
     const char *model = NULL;
     int64_t last = 0;
@@ -101,7 +102,7 @@ find_parts(struct scontrol *c, const struct queue_row *row, struct json *pods, s
         const char *cpus = json_path_text(pod, "status.allocation.cpus");
 
         if (attempt_of(pod) == last && node != NULL && node[0] != '\0')
-            parts[count++] = (struct part){
+            parts[count++] = (struct node_share){
                 .node = node,
                 .cpus = cpus != NULL ? cpus : "(null)", /* of the shared pool */
                 .gres = gres_of(pod, model, c->client->arena),
@@ -119,14 +120,14 @@ control_add_job_nodes(struct scontrol *c, const struct queue_row *row, struct re
     struct arena *arena = c->client->arena;
     struct error err = {0};
     struct json *pods = NULL;
-    struct part *parts;
+    struct node_share *parts;
     const char **names;
     size_t count = 0;
 
     if (fetch(c, row, &pods, &err) < 0)
         slurm_client_error(c->client, "the CPUs of job %" PRId64 " are not known: %s", row->id,
                            err.text);
-    parts = arena_new_array(arena, struct part, json_count(pods) + 1);
+    parts = arena_new_array(arena, struct node_share, json_count(pods) + 1);
     names = arena_new_array(arena, const char *, json_count(pods) + 1);
     count = find_parts(c, row, pods, parts);
     for (size_t i = 0, first = 0; i < count; i++) {

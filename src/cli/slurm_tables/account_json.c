@@ -96,7 +96,7 @@ set_times(const struct account_row *row, struct arena *arena, struct json *out)
     return time;
 }
 
-/* What is not known of any step, as Slurm has it then. */
+/* These are not known of any step, and are as Slurm has them then. */
 static void
 add_unmeasured(struct json *step, struct arena *arena)
 {

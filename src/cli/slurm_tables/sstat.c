@@ -142,7 +142,7 @@ add_numbered(struct sstat *s, const struct queue_row *row, const struct account_
     return shown;
 }
 
-/* What other programs in a job use is not measured apart. */
+/* The use of other programs in a job is not measured apart. */
 static int
 add_part(struct sstat *s, const struct queue_row *row, const struct account_row *job,
          const char *name, struct error *err)
