@@ -262,9 +262,9 @@ is "... and on one" "$(LC_ALL=C sort "$home/pmix.one" | sed 's/ n[123],/ n?,/')"
 is "... which is one node" "$(grep -o ' n[123],' "$home/pmix.one" | sort -u | wc -l)" 1
 is "... and those of Python" "$(sort -u "$home/pmix.python")" 28
 like "a rank that ends before it speaks PMIx ends those that wait for it" \
-    "$(cat "$home/pmix.unborn")" 'n1: tasks 0-2: Killed, because task 5 has ended'
+    "$(cat "$home/pmix.unborn")" 'n1: tasks? 0.*: Killed, because task 5 has ended'
 like "so does one that ends while others are in a fence" "$(cat "$home/pmix.left")" \
-    'n2: tasks 3-4: Killed, because task 5 has ended and other tasks wait for it'
+    'n2: tasks? 3.*: Killed, because task 5 has ended and other tasks wait for it'
 is "a task can ask for what one of another node has given" \
     "$(LC_ALL=C sort "$home/pmix.direct" | head -n 3)" "0 of 4: <4>
 1 of 5: <5>
@@ -317,7 +317,13 @@ ok "the step ends soon after a kiln-pmix was killed" wait_for 10 ended
 like "... with words" "$(cat "$home/server.out")" \
     'Killed, because kiln-pmix, its server of PMIx on n[123], has ended unexpectedly'
 ok "... and no other is left" wait_for 10 no_server
-is "no file of these steps is left" "$(step_files)" ""
+left=$(step_files)
+are_gone() {
+    for file in $left; do
+        [ ! -e "$file" ] || return 1
+    done
+}
+ok "no file of these steps is left" wait_for 20 are_gone || note "$left"
 
 # ranks: how many processes of MPI jobs there are, on all nodes. Others may run tests with
 # the same user.
