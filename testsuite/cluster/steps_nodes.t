@@ -206,8 +206,8 @@ pairs=${STEPS_NODES_PAIRS:-40}
 job <<S
 #KSUB -t 60
 for i in \$(seq $pairs); do
-    krun -N 2 -n 4 true && echo >>ended &
-    krun -r 1 -N 2 -n 4 true && echo >>ended &
+    krun -Q -N 2 -n 4 true && echo >>ended &
+    krun -Q -r 1 -N 2 -n 4 true && echo >>ended &
     wait
 done
 wc -l <ended

@@ -46,7 +46,9 @@ def run(command):
     r = subprocess.run(['setpriv', '--reuid', user, '--regid', user, '--init-groups', 'env', '-i', f'HOME={home}', f'USER={user}',
                         f'LOGNAME={user}', 'SHELL=/bin/sh', 'LANG=C.UTF-8', 'PATH=' + os.environ['PATH'], 'KILN_CONFIG=' + os.environ['KILN_CONFIG'],
                         'sh', '-c', command], cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
-    return [clean(line) for line in r.stdout.rstrip('\n').split('\n')] if r.stdout else []
+    # Open MPI warns when its child was the first of the two to set its process group.
+    lines = [line for line in r.stdout.rstrip('\n').split('\n') if 'plm:rsh: Warning: setpgid' not in line]
+    return [clean(line) for line in lines] if r.stdout else []
 
 
 def clean(line):
