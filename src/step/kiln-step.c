@@ -412,7 +412,7 @@ run_step(struct step *s)
     while (!s->link.is_lost && !s->is_refused && !(s->has_ended && step_link_is_flushed(s))) {
         int wait_ms = look_at_link(s, finish(s));
         const int turn_ms = step_terminal_turn(s, now_ms());
-        const int kill_ms = kill_cancelled(s);
+        const int kill_ms = kill_cancelled(s), usage_ms = step_usage_look(s, now_ms());
 
         if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
             break;
@@ -420,6 +420,8 @@ run_step(struct step *s)
             wait_ms = turn_ms;
         if (kill_ms >= 0 && (wait_ms < 0 || kill_ms < wait_ms))
             wait_ms = kill_ms;
+        if (usage_ms >= 0 && (wait_ms < 0 || usage_ms < wait_ms))
+            wait_ms = usage_ms;
         take_events(s, wait_ms);
         step_output_pump(s);
     }

@@ -103,6 +103,7 @@ struct step {
     bool has_ended;     /* END was sent */
     bool is_refused;    /* the tasks could not be started */
     int64_t kill_ms;    /* the tasks, though krun has not; 0: they go on */
+    int64_t usage_ms;   /* when it is looked at next; 0: not yet */
     int64_t give_up_ms; /* on outputs that somebody else holds open; 0: not yet */
     /* The soft limit of descriptors that this program began with: it needs many itself. */
     rlim_t limits;
@@ -123,6 +124,11 @@ void step_result_send(struct step *s);
 void step_result_note_signal(struct step *s);
 void step_result_add_exit(struct step *s, const struct step_exit *end);
 void step_result_add_usage(struct step *s, const struct rusage *usage);
+
+/* step_usage.c: tells what running tasks use, when it is time for that. Returns how long to wait for
+ * the next time; -1: for ever.
+ */
+int step_usage_look(struct step *s, int64_t now_ms);
 
 /* Begin: the tasks may start; -EBADMSG for the second time. Start_tasks starts them, if they
  * may, as soon as what they need is there.

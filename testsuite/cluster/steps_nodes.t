@@ -256,6 +256,26 @@ on_n3() { # where the names of nodes are known, too
         setpriv --reuid kilntest1 --regid kilntest1 --init-groups env -i HOME="$home" \
         USER=kilntest1 PATH="$PATH" KILN_CONFIG="$KILN_CONFIG" "$@"
 }
+# What tasks use on other nodes, while they run.
+cat >"$home/big" <<'EOF'
+bytes=$(head -c 60000000 /dev/zero | tr '\0' a)
+i=0
+while [ $i -lt 300000 ]; do i=$((i + 1)); done
+sleep 600
+true
+EOF
+id=$(as kilntest1 ksub --parsable -N 3 -n 6 -t 5 -D / -o /dev/null \
+    --wrap "krun -N 1 -n 1 --relative=2 sh $home/big & krun -N 3 -n 3 --overlap sh $home/big & wait")
+use() {
+    as kilntest1 kctl --no-wait steps -o json "$id" 2>/dev/null >"$cluster/used"
+    jq -e '.items | length == 2 and all(.[]; .state == "Running" and .peakMemoryBytes > 60000000
+        and .cpuUserMicros + .cpuSystemMicros > 100000)' "$cluster/used" >/dev/null
+}
+ok "what the tasks use on other nodes is known while they run" wait_for 90 use ||
+    note "$(jq -c .items "$cluster/used")"
+as kilntest1 kctl cancel "$id" >/dev/null
+wait_for 30 are_gone
+
 cancelled() { on_n3 scancel "$id.0" 2>"$cluster/scancel" || ! cat "$cluster/scancel" >&2; }
 for manager in "that started it" "that was started since"; do
     start_job

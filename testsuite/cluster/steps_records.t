@@ -124,16 +124,25 @@ ok "the end of a step that an earlier agent has started is known" wait_for 60 ha
     '.items[0] | [.state, .exitCode] == ["Failed", 6]' ||
     note "$(steps_of "$id" | jq -c '.items | map([.step, .name, .state, .exitCode])')"
 
-# A step is ended and signalled by its name.
+# A step is ended and signalled by its name; the peak of what runs is known.
+cat >"$home/big" <<'EOF'
+bytes=$(head -c 60000000 /dev/zero | tr '\0' a)
+touch trap2
+sleep 600
+true
+EOF
 id=$(submit_job --wrap 'rm -f trap*
     krun -n 1 sh -c "trap \"touch trapped; exit 9\" USR1; touch trap; while :; do sleep 0.1; done"
-    krun -n 1 sh -c "touch trap2; exec sleep 600"; echo "$?" >trap3; sleep 600')
+    krun -n 1 sh big; echo "$?" >trap3; sleep 600')
 wait_for 30 test -e "$home/trap"
 is "kctl signal tells the tasks of a step" "$(as kilntest1 kctl signal -S USR1 "$id.0" 2>&1; echo "$?")" \
     "step/$id.0: signal USR1 sent
 0"
 ok "... which get it" wait_for 20 test -e "$home/trapped"
 wait_for 20 test -e "$home/trap2"
+is_big() { has_steps "$id" '.items[1] | .state == "Running" and .peakMemoryBytes > 60000000'; }
+ok "the peak of a process that runs is in kctl steps" wait_for 60 is_big ||
+    note "$(steps_of "$id" | jq -c '.items')"
 like "nobody else may" "$(as kilntest2 kctl cancel "$id.1" 2>&1)" "^kctl: cancel: step $id.1: .*kilntest1"
 is "kctl cancel ends a step, and the jobs beside it" \
     "$(as kilntest1 kctl cancel "$id.1" "$id.7" 9998 2>&1; echo "$?")" \

@@ -388,35 +388,22 @@ step_account_close_unknown(struct steps *s)
 /* ---- Running steps ---- */
 
 static bool
-has_used_more(const struct step_record *r, int64_t user_us, int64_t system_us)
+has_used_more(const struct step_record *r, int64_t user_us, int64_t system_us, int64_t peak)
 {
     return r->cpu_user_us == NULL || r->cpu_system_us == NULL || user_us > *r->cpu_user_us
-           || system_us > *r->cpu_system_us;
+           || system_us > *r->cpu_system_us
+           || peak > (r->peak_memory_bytes != NULL ? *r->peak_memory_bytes : 0);
 }
 
-/* Its cgroup knows what processes use that have not ended. */
 static void
-observe_step(struct steps *s, const struct agent_step *e)
+observe_figures(struct steps *s, const struct agent_step *e, const struct step_figures *o)
 {
     const struct step_record *known = step_records_find(s->records, e->job->uid, e->id);
-    struct cgroup_usage usage = {0};
-    struct step_figures o;
+    const int64_t user_us = clamp(o->cpu_user_us), system_us = clamp(o->cpu_system_us);
+    const int64_t peak = clamp(o->peak_memory_bytes);
     struct step_record r;
-    int64_t user_us, system_us, peak;
 
-    if (known == NULL)
-        return;
-    (void)read_figures(e, &o);
-    if (e->cgroup != NULL)
-        cgroup_read_usage(e->cgroup, &usage);
-    if (usage.has_cpu) {
-        o.cpu_user_us = usage.cpu_user_us;
-        o.cpu_system_us = usage.cpu_system_us;
-    }
-    user_us = clamp(o.cpu_user_us);
-    system_us = clamp(o.cpu_system_us);
-    peak = clamp(o.peak_memory_bytes);
-    if (!has_used_more(known, user_us, system_us))
+    if (known == NULL || !has_used_more(known, user_us, system_us, peak))
         return;
     r = *known;
     r.observed_at_us = clock_real_us(s->s.agent->clock);
@@ -426,7 +413,45 @@ observe_step(struct steps *s, const struct agent_step *e)
     step_records_observe(s->records, e->job->uid, &r);
 }
 
-/* Of very many, some each time. */
+/* Its cgroup knows what processes use that have not ended. Of a step on several nodes krun tells
+ * more, unless it, or a kiln-step, is of an earlier release.
+ */
+static void
+observe_running(struct steps *s, const struct agent_step *e)
+{
+    const struct agent_step *held = agent_step_find(&e->job->held, e->id);
+    struct cgroup_usage usage = {0};
+    struct step_figures o;
+
+    if ((held != NULL && held->observed.version != 0)
+        || step_records_find(s->records, e->job->uid, e->id) == NULL)
+        return;
+    (void)read_figures(e, &o);
+    if (e->cgroup != NULL)
+        cgroup_read_usage(e->cgroup, &usage);
+    if (usage.has_cpu) {
+        o.cpu_user_us = usage.cpu_user_us;
+        o.cpu_system_us = usage.cpu_system_us;
+    }
+    observe_figures(s, e, &o);
+}
+
+static void
+observe_step(struct steps *s, const struct agent_step *e)
+{
+    if (e->phase != STEP_HELD)
+        observe_running(s, e);
+    else if (e->observed.version != 0)
+        observe_figures(s, e, &e->observed);
+}
+
+/* Whether it is the turn of this one: of very many, some each time. */
+static bool
+is_turn(const struct steps *s, unsigned n)
+{
+    return n >= s->observed_before && n - s->observed_before < OBSERVED_MOST;
+}
+
 static bool
 observe(void *context)
 {
@@ -440,9 +465,13 @@ observe(void *context)
 
         list_foreach(link, &job->running)
         {
-            if (n >= s->observed_before && n - s->observed_before < OBSERVED_MOST)
+            if (is_turn(s, n++))
                 observe_step(s, container_of(link, struct agent_step, link));
-            n++;
+        }
+        list_foreach(link, &job->held)
+        {
+            if (is_turn(s, n++))
+                observe_step(s, container_of(link, struct agent_step, link));
         }
     }
     s->observed_before =

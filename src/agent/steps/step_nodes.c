@@ -187,26 +187,72 @@ step_nodes_answer(const struct steps *s, struct step_channel *connection,
 
 /* ---- The step manager ---- */
 
-/* Krun's last words; all of them came with one write. */
-static void
+/* False: krun has told its last words, or something else; both are the end. */
+static bool
+take_told(struct agent_step *e, struct step_reader *in)
+{
+    struct step_frame f;
+    int r;
+
+    while ((r = step_reader_next(in, &f)) == 1) {
+        struct step_figures *figures = f.type == STEP_FRAME_BEAT ? &e->observed : &e->figures;
+
+        if ((f.type != STEP_FRAME_BEAT && f.type != STEP_FRAME_END)
+            || step_figures_parse(f.payload, f.length, figures) < 0)
+            return false;
+        if (f.type == STEP_FRAME_END) {
+            e->has_figures = true;
+            return false;
+        }
+    }
+    return r == 0;
+}
+
+/* Of a frame that has come in pieces its beginning is kept: a reader takes more memory than one
+ * frame, and a user may have thousands.
+ */
+static bool
+keep_rest(struct agent_step *e, struct step_reader *in)
+{
+    const size_t left = step_reader_left(in);
+
+    if (left >= LAST_BYTES)
+        return false;
+    free(e->told);
+    e->told = left > 0 ? xmemdup(in->bytes + in->start, left) : NULL;
+    e->told_length = left;
+    return true;
+}
+
+/* What all nodes use so far, or have used. False: the connection is at its end. */
+static bool
 receive_figures(struct agent_step *e)
 {
     struct step_reader in = {0};
-    struct step_frame f;
-    ssize_t n;
+    bool is_open = true;
+    ssize_t n = 1;
 
-    do {
+    if (e->told_length > 0) {
+        size_t room;
+
+        memcpy(step_reader_space(&in, &room), e->told, e->told_length);
+        step_reader_add(&in, e->told_length);
+    }
+    while (is_open && n > 0) {
         size_t room;
         char *at = step_reader_space(&in, &room);
 
         n = step_channel_receive(e->connection, at, room);
         if (n > 0)
             step_reader_add(&in, (size_t)n);
-    } while (n > 0 && step_channel_has_bytes(e->connection) && step_reader_left(&in) < LAST_BYTES);
-    if (step_reader_next(&in, &f) == 1 && f.type == STEP_FRAME_END
-        && step_figures_parse(f.payload, f.length, &e->figures) == 0)
-        e->has_figures = true;
+        is_open =
+            (n > 0 || n == -EAGAIN) && take_told(e, &in) && step_reader_left(&in) < LAST_BYTES;
+        if (!step_channel_has_bytes(e->connection))
+            break;
+    }
+    is_open = is_open && keep_rest(e, &in);
     step_reader_fini(&in);
+    return is_open;
 }
 
 static void
@@ -216,10 +262,11 @@ on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
     struct step_job *job = e->job;
     struct agent_step *here = agent_step_find(&job->running, e->id);
 
+    if (receive_figures(e))
+        return;
     if (here != NULL)
         here->is_given_back = true;
     job->n_held--;
-    receive_figures(e);
     step_account_end_held(e);
     agent_step_free(e);
     step_queue_try_first(job);
@@ -249,6 +296,8 @@ answer_grant(struct agent_step *e, const struct step_layout *layout)
 
     step_grant_encode(&(struct step_grant){.step_id = e->id, .layout = *layout}, &text);
     step_socket_answer(e->connection, STEP_FRAME_GRANT, text.text);
+    /* Krun may tell what the nodes use, in frames of that type; an earlier one passes it over. */
+    step_socket_answer(e->connection, STEP_FRAME_BEAT, "");
 }
 
 /* Only what others may not take is kept, not the request: nothing of a step that overlaps
@@ -274,7 +323,7 @@ keep_layout(struct agent_step *e, const struct step_layout *layout)
     }
 }
 
-/* Krun keeps the connection and says nothing: what comes is its end. */
+/* Krun keeps the connection, and tells what the step uses; anything else is its end. */
 static void
 hold(struct agent_step *e, const struct running_pod *running, const struct step_layout *layout)
 {

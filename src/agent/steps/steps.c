@@ -94,6 +94,7 @@ agent_step_free(struct agent_step *e)
     arena_free(e->arena);
     free(e->text);
     free(e->words);
+    free(e->told);
     free(e);
 }
 

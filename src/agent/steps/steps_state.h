@@ -132,6 +132,9 @@ struct agent_step {
     uint64_t cpu_user_us, cpu_system_us; /* of its cgroup, at its end */
     struct step_figures figures;         /* of phase HELD: of the tasks on this node, or */
     bool has_figures;                    /* of all nodes, by krun */
+    struct step_figures observed;        /* of phase HELD: so far, of all nodes, by krun */
+    char *told;                          /* the beginning of a frame of krun; or NULL */
+    size_t told_length;
 };
 
 /* steps.c. Free takes the step out of its list. */

@@ -19,8 +19,10 @@
 /* How long an agent may be away, and how often it is tried. */
 #define AGENT_AWAY_US  (60 * INT64_C(1000000))
 #define AGENT_AGAIN_US 100000
+#define AGENT_SLOW_US  (3 * INT64_C(1000000))
 /* An agent answers a question at once. */
 #define ANSWER_MS      30000
+#define TELL_MS        10000 /* between two words to the step manager, if not all nodes have told */
 
 /* A link has to send the rest of shared frames. */
 struct krun_share {
@@ -109,10 +111,31 @@ connect_once(const char *path)
     return r;
 }
 
+static const char *told_program; /* NULL: nobody is told of waits */
+
+void
+krun_link_tell_waits(const char *program)
+{
+    told_program = program;
+}
+
+static void
+tell_wait(int64_t waited_us, bool *has_told)
+{
+    if (waited_us < AGENT_SLOW_US || *has_told || told_program == NULL)
+        return;
+    *has_told = true;
+    fprintf(stderr,
+            "%s: the agent of this node does not answer; it may be starting, and is waited for, a "
+            "minute at most\n",
+            told_program);
+}
+
 int
 krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struct error *err)
 {
     const int64_t began_us = clock_monotonic_us(&clock_system);
+    bool has_told = false;
 
     for (;;) {
         int fd = connect_once(socket);
@@ -123,8 +146,11 @@ krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struct er
         }
         if (is_impatient || (fd != -ECONNREFUSED && fd != -ENOENT && fd != -EAGAIN)
             || clock_monotonic_us(&clock_system) - began_us > AGENT_AWAY_US)
-            return error_set(err, fd, "the agent of this node cannot be reached at '%s': %s",
+            return error_set(err, fd,
+                             "the agent of this node cannot be reached at '%s': %s (is "
+                             "kiln-agent running there?)",
                              socket, strerror(-fd));
+        tell_wait(clock_monotonic_us(&clock_system) - began_us, &has_told);
         usleep(AGENT_AGAIN_US);
     }
 }
@@ -259,8 +285,9 @@ krun_link_take_end(struct krun_link *l, const struct step_frame *f)
     return true;
 }
 
-void
-krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n)
+static void
+tell_sum(struct krun_link *manager, enum step_frame_type type, const struct krun_link *links,
+         unsigned n)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct step_figures sum = {0};
@@ -271,8 +298,41 @@ krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, un
     if (sum.version == 0)
         return;
     step_figures_format(&sum, &text);
-    krun_link_add(manager, STEP_FRAME_END, text.text, text.length);
+    krun_link_add(manager, type, text.text, text.length);
     krun_link_flush(manager);
+}
+
+void
+krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n)
+{
+    tell_sum(manager, STEP_FRAME_END, links, n);
+}
+
+static bool
+have_all_told(const struct krun_link *links, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!links[i].has_news && !links[i].has_ended)
+            return false;
+    return true;
+}
+
+void
+krun_link_take_beat(struct krun_link *l, const struct step_frame *f, struct krun_link *manager,
+                    struct krun_link *links, unsigned n)
+{
+    const int64_t now_ms = clock_boottime_us() / 1000;
+
+    if (l->has_ended || step_figures_parse(f->payload, f->length, &l->figures) < 0)
+        return;
+    l->has_news = true;
+    if (!manager->takes_beats || manager->is_lost
+        || (!have_all_told(links, n) && now_ms - manager->told_ms < TELL_MS))
+        return;
+    tell_sum(manager, STEP_FRAME_BEAT, links, n);
+    manager->told_ms = now_ms;
+    for (unsigned i = 0; i < n; i++)
+        links[i].has_news = false;
 }
 
 int

@@ -39,7 +39,10 @@ struct krun_link {
     struct step_receive_window windows[STEP_STREAMS];
     size_t owed[STEP_STREAMS]; /* received and not credited */
     bool is_accepted, has_ended, is_lost;
-    struct step_figures figures; /* of the tasks there, when they have ended */
+    struct step_figures figures; /* of the tasks there: so far, and when they have ended */
+    bool has_news;               /* figures that the step manager was not told */
+    bool takes_beats;            /* of the manager: it wants them */
+    int64_t told_ms;             /* of the manager: when it was told; 0: never */
     const char *node;            /* for messages; NULL: the own one */
 };
 
@@ -51,6 +54,8 @@ void krun_link_close(struct krun_link *l);
  * because the agent may be restarted; or once.
  */
 int krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struct error *err);
+/* From now on, that program says on standard error that it waits for the agent. */
+void krun_link_tell_waits(const char *program);
 
 /* Adds a frame without stream and task. */
 void krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payload,
@@ -75,6 +80,12 @@ int krun_link_next(struct krun_link *l, struct step_frame *ret_frame);
  */
 bool krun_link_take_end(struct krun_link *l, const struct step_frame *f);
 void krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n);
+
+/* What the tasks of a node use so far. Goes to the step manager with that of the other nodes, if it
+ * takes it: when all have told again, and at least every ten seconds.
+ */
+void krun_link_take_beat(struct krun_link *l, const struct step_frame *f, struct krun_link *manager,
+                         struct krun_link *links, unsigned n);
 
 /* Waits for one frame, while nothing else happens: for questions before a step. */
 int krun_link_wait(struct krun_link *l, struct step_frame *ret_frame, struct error *err);

@@ -209,6 +209,7 @@ take_of_manager(struct krun_stream *s, const struct step_frame *f, struct error 
     case STEP_FRAME_SIGNAL:
         return s->s.called(f, s->s.context);
     case STEP_FRAME_BEAT:
+        s->manager.takes_beats = true;
         return 0;
     default:
         return error_set(err, -EBADMSG, "the step manager's answer is not understood");
@@ -270,6 +271,7 @@ take_frame(struct krun_stream *s, struct krun_link *l, const struct step_frame *
     case STEP_FRAME_SIGNAL:
         return s->s.called(f, s->s.context);
     case STEP_FRAME_BEAT:
+        krun_link_take_beat(l, f, &s->manager, s->links, s->n_links);
         return 0;
     default:
         return krun_pmi_take(&s->pmi, l, f);
@@ -289,7 +291,7 @@ receive(struct krun_stream *s, struct krun_link *l)
     return r;
 }
 
-/* A question for places opens another link, so the frame is the last of this one. */
+/* A question for places opens another link, without frames yet. */
 static int
 receive_of_manager(struct krun_stream *s, struct error *err)
 {
@@ -297,10 +299,10 @@ receive_of_manager(struct krun_stream *s, struct error *err)
     int r;
 
     krun_link_receive(&s->manager);
-    r = krun_link_next(&s->manager, &f);
-    if (r < 0)
-        return error_set(err, r, "the step manager's answer is not understood");
-    return r == 0 ? 0 : take_of_manager(s, &f, err);
+    while ((r = krun_link_next(&s->manager, &f)) == 1)
+        if ((r = take_of_manager(s, &f, err)) != 0)
+            return r;
+    return r < 0 ? error_set(err, r, "the step manager's answer is not understood") : 0;
 }
 
 /* ---- Input and output ---- */

@@ -12,6 +12,7 @@
  *   both ways          CREDIT  the receiver of a stream takes that many bytes more
  *   krun -> kiln-step  SIGNAL  for one task or all
  *   krun -> kiln-step  SIZE    the terminal of task 0 has so many rows and columns now
+ *   kiln-step -> krun  BEAT    what the tasks of the node use so far (step_figures.h)
  *   kiln-step -> krun  EXIT    a task has ended
  *   kiln-step -> krun  END     all tasks have ended and all their output was sent; what they
  *                              used (step_figures.h)
@@ -25,6 +26,8 @@
  *   manager -> krun    NEED    was the answer to an earlier HELLO without it
  *   manager -> krun    GRANT   the step's id, and its tasks and CPUs on each node; krun
  *                              keeps the connection as long as it has the CPUs
+ *   manager -> krun    BEAT    after GRANT: it takes
+ *   krun -> manager    BEAT    what all nodes use so far
  *   krun -> manager    END     all nodes have ended; what they used together
  *   krun -> agent      GRANT   the same, to the agent of each node, before HELLO
  *   krun -> kiln-step  START   all nodes have accepted the step
@@ -111,7 +114,7 @@ enum step_frame_type {
     STEP_FRAME_SIGNAL,
     STEP_FRAME_EXIT,
     STEP_FRAME_END,
-    STEP_FRAME_BEAT,  /* of kalloc; a step has none */
+    STEP_FRAME_BEAT,  /* of kalloc, without a payload; of a step, its figures */
     STEP_FRAME_ORDER, /* agent -> kiln-step: how it becomes the user */
     STEP_FRAME_KEYS,  /* agent -> kiln-step: of a connection from another node */
     STEP_FRAME_ASK,
