@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/krun/krun_link.h"
 #include "cli/krun/krun_mpi.h"
 #include "cli/krun/krun_options.h"
 #include "cli/krun/krun_request.h"
@@ -220,6 +221,8 @@ krun_run(const char *name, int argc, char **argv)
     if (r < 0)
         return refuse(name, r == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED, &err);
     print_notes(&s);
+    if (!s.is_quiet)
+        krun_link_tell_waits(name);
     run_beside(&s, "prolog", s.prolog);
     status = krun_step_run(&s);
     run_beside(&s, "epilog", s.epilog);

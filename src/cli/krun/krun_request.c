@@ -114,7 +114,10 @@ add_command(struct arena *arena, struct krun_settings *s, int argc, char **argv,
     const char *slash;
 
     if (argc == 0)
-        return error_set(err, -EINVAL, "No command given to execute.");
+        return error_set(err, -EINVAL,
+                         strcmp(s->program, "srun") == 0
+                             ? "No command given to execute."
+                             : "which command? For example: krun -n 2 hostname");
     for (int i = 0; i < argc; i++)
         if (strcmp(argv[i], ":") == 0)
             return error_set(err, -EOPNOTSUPP,

@@ -13,6 +13,7 @@
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/log_pods.h"
+#include "cli/krun/krun_link.h"
 #include "cli/krun/krun_nodes.h"
 #include "cli/krun/krun_place.h"
 #include "cli/krun/krun_signal.h"
@@ -279,6 +280,7 @@ job_steps_enter(struct kctl *kctl, const struct target_object *job, struct arena
     if (r < 0)
         return r;
     uid = json_path_text(pod, "metadata.uid");
+    krun_link_tell_waits(kctl->program != NULL ? kctl->program : "kctl");
     r = krun_nodes_open(text, uid, false, &nodes, err);
     if (r < 0)
         return r;
