@@ -224,7 +224,7 @@ keep_rest(struct agent_step *e, struct step_reader *in)
     return true;
 }
 
-/* What all nodes use so far, or have used. False: the connection is at its end. */
+/* Takes what all nodes use so far, or have used. False: the connection is at its end. */
 static bool
 receive_figures(struct agent_step *e)
 {

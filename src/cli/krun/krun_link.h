@@ -81,7 +81,7 @@ int krun_link_next(struct krun_link *l, struct step_frame *ret_frame);
 bool krun_link_take_end(struct krun_link *l, const struct step_frame *f);
 void krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n);
 
-/* What the tasks of a node use so far. Goes to the step manager with that of the other nodes, if it
+/* Takes what the tasks of a node use so far. It goes to the step manager with that of the other nodes, if it
  * takes it: when all have told again, and at least every ten seconds.
  */
 void krun_link_take_beat(struct krun_link *l, const struct step_frame *f, struct krun_link *manager,
