@@ -6,7 +6,8 @@
 #
 # $KILN_NUMA_VM is a directory with a command `boot`, which runs another
 # command in a temporary guest: boot -c CORES -n NODES -S SOCKETS -i systemd -d
-# HOSTDIR:GUESTDIR -t SECONDS -- COMMAND.
+# HOSTDIR:GUESTDIR -t SECONDS -- COMMAND. Sessions by ssh are tested if the guest has
+# Debian's openssh-server.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
