@@ -38,8 +38,9 @@ def check_gangs(e):
         for a, of in attempts.items():
             if len({r.node for r in of}) != len(of):
                 w.append(f'{tag}: two pods of attempt {a} ran on one node')
-            # one that fails ends the others, also those whose agent was away when all were told to start
-            if len(of) < x['n'] and not how and s not in ('Failed', 'NodeFailed'):
+            # one that fails ends the others, also those whose agent was away when all were told to start; a job that is requeued then goes on
+            goes_on = x.get('requeue') and a != max(attempts)
+            if len(of) < x['n'] and not how and s not in ('Failed', 'NodeFailed') and not goes_on:
                 w.append(f'{tag}: {len(of)} of {x["n"]} pods of attempt {a} ran')
         order = sorted(attempts)
         for a, b in zip(order, order[1:]):
@@ -166,7 +167,7 @@ def gang_storm(c):
         json.dump({'jobs': list(jobs.values()), 'rows': e['rows'], 'asked': asked, 'gangs': gangs, 'runs': [(r.tag, r.pod, r.node, r.spans, r.ended, r.termed) for r in e['runs']]}, open(f'{c.evidence_dir}/evidence.json', 'w'))
 
     def one_done(e):
-        return next(r for r in e['runs'] if r.tag not in asked and r.ended and not gangs[r.tag]['code'])
+        return next(r for r in e['runs'] if r.tag not in asked and r.ended and not gangs[r.tag]['code'] and not gangs[r.tag]['requeue'])
 
     def beside(e):
         x = copy.deepcopy(max(e['runs'], key=lambda r: r.spans[0][1] - r.spans[0][0]))
