@@ -24,6 +24,7 @@
 #include "controller/site_audit.h"
 #include "controller/site_policy.h"
 #include "controller/standby.h"
+#include "controller/stopping.h"
 #include "controller/store/directory/initialize.h"
 #include "controller/store/store.h"
 #include "controller/tallies.h"
@@ -38,13 +39,11 @@
 #include "lib/http/http_server.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
-#include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 #include "lib/program/process_metrics.h"
 #include "lib/program/readiness.h"
 
 #define WORKERS   4
-#define FLUSH_MS  50 /* so that the last replies are sent */
 #define SECOND_US 1000000
 
 struct controller {
@@ -70,7 +69,7 @@ struct controller {
     struct apiserver *api;
     struct component_thread *scheduler;
     struct component_thread *lifecycle;
-    struct timer *flush;
+    struct stopping stopping;
     struct strbuf configz;
     atomic_bool is_scheduling_paused;
     atomic_bool is_failing[2]; /* to renew the lease: scheduler, lifecycle */
@@ -116,26 +115,6 @@ static const struct component {
 };
 
 static void
-stop_now(void *arg)
-{
-    struct controller *c = arg;
-
-    loop_stop(c->loop);
-}
-
-/* The accepted requests are on the disk and answered: leave time to send the
- * answers.
- */
-static void
-written(int outcome, void *arg)
-{
-    struct controller *c = arg;
-
-    (void)outcome; /* the requests get the outcome themselves */
-    timer_start(c->flush, FLUSH_MS);
-}
-
-static void
 asked_to_stop(int signal_number, void *arg)
 {
     struct controller *c = arg;
@@ -148,7 +127,7 @@ asked_to_stop(int signal_number, void *arg)
     if (c->api != NULL)
         apiserver_close(c->api);
     if (c->store != NULL)
-        store_finish(c->store, written, c);
+        stopping_begin(&c->stopping, c->store);
     else
         loop_stop(c->loop);
 }
@@ -183,7 +162,7 @@ start_loop(struct controller *c, struct error *err)
     c->signals[1] = sigwatch_new(c->loop, SIGINT, asked_to_stop, c);
     c->signals[2] = sigwatch_new(c->loop, SIGUSR2, asked_to_debug, c);
     c->signals[3] = sigwatch_new(c->loop, SIGHUP, asked_to_reload, c);
-    c->flush = timer_new(c->loop, stop_now, c);
+    stopping_init(&c->stopping, c->loop, c->settings->stop_timeout_us);
     return 0;
 }
 
@@ -191,7 +170,7 @@ static void
 free_loop(struct controller *c)
 {
     standby_fini(&c->standby);
-    timer_free(c->flush);
+    stopping_fini(&c->stopping);
     for (unsigned i = 0; i < ARRAY_SIZE(c->signals); i++)
         sigwatch_free(c->signals[i]);
     loop_drain(c->loop);

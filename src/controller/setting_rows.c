@@ -261,6 +261,10 @@ static const struct setting settings[] = {
      .option = "startup-wait", .argument = "TIME",
      .help = "How long at most new jobs wait after a start until the nodes that were ready "
              "have reported which ids and pods they know; 0: they do not wait."},
+    {"stopTimeout", SETTING_TIMESPAN, AT(stop_timeout_us), .initial = "30s", .min = SECOND_US,
+     .max = 3600 * SECOND_US, .option = "stop-timeout", .argument = "TIME",
+     .help = "How long at most a controller that is told to stop writes what has come, before it "
+             "ends as one that is killed, which loses nothing that was acknowledged."},
     {"finished.maxAge", SETTING_TIMESPAN, AT(finished_max_age_us), .initial = "7d",
      .min = 60 * SECOND_US, .max = 3650 * 86400 * SECOND_US, .option = "finished-max-age",
      .argument = "TIME", .help = "How long finished jobs are kept."},

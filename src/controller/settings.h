@@ -55,6 +55,7 @@ struct controller_settings {
     int64_t mails_an_hour;    /* for each user */
     int64_t gang_prepare_us;  /* 0: prepared pods of a gang wait for ever */
     int64_t startup_wait_us;
+    int64_t stop_timeout_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;
     bool hold_never_satisfied;
