@@ -148,15 +148,12 @@ name_leader(struct standby *standby)
 static void
 tell_relay(struct standby *standby)
 {
-    struct error err = {0};
     bool is_known = standby->leader.key[0] != '\0';
 
     if (standby->relay == NULL || !standby->must_tell)
         return;
-    if (relay_set_leader(standby->relay, is_known ? &standby->leader : NULL, &err) < 0)
-        log_debug("nothing can be relayed: %s", err.text);
-    else
-        standby->must_tell = false;
+    relay_set_leader(standby->relay, is_known ? &standby->leader : NULL);
+    standby->must_tell = false;
 }
 
 static bool

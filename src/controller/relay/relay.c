@@ -18,7 +18,6 @@
 #include "lib/base/metric.h"
 #include "lib/base/random.h"
 #include "lib/base/thread.h"
-#include "lib/http/http_client.h"
 #include "lib/http/http_listener.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/loop.h"
@@ -49,6 +48,7 @@ struct relay_thread {
     struct relay_listener *listeners;
     size_t n_listeners;
     struct timer *sweep;
+    struct relay_lookup *lookup; /* of the leader's addresses, or NULL */
     bool has_thread;
     pthread_t thread;
 };
@@ -159,16 +159,10 @@ work(void *arg)
     for (int phase = 0; phase < RELAY_PHASES; phase++)
         close_all(&t->relay, phase);
     timer_free(t->sweep);
+    relay_lookup_free(t->lookup);
+    t->lookup = NULL;
     loop_drain(t->relay.loop);
     return NULL;
-}
-
-static void
-target_fini(struct relay_target *target)
-{
-    http_endpoints_fini(&target->plain);
-    http_endpoints_fini(&target->tls);
-    explicit_bzero(target->key, sizeof(target->key));
 }
 
 void
@@ -186,7 +180,7 @@ relay_free(struct relay *relay)
     for (size_t i = 0; i < t->n_listeners; i++)
         close(t->listeners[i].fd);
     free(t->listeners);
-    target_fini(&relay->target);
+    relay_target_fini(&relay->target);
     metric_registry_free(relay->metrics);
     map_free(relay->peers);
     loop_free(relay->loop);
@@ -254,68 +248,53 @@ relay_new(const struct relay_settings *s, struct relay **ret_relay, struct error
 
 /* --- the leader --------------------------------------------------------------------- */
 
-struct target_message {
-    struct relay *relay;
-    struct relay_target target;
-};
-
 static void
-take_target(void *arg)
+use_target(struct relay *relay, struct relay_target *target)
 {
-    struct target_message *m = arg;
-    struct relay *relay = m->relay;
-
     /* Connections to a leader that leads no more. */
     close_all(relay, RELAY_DIALING);
     close_all(relay, RELAY_OPEN);
     close_all(relay, RELAY_STUCK);
-    target_fini(&relay->target);
-    relay->target = m->target;
+    relay_target_fini(&relay->target);
+    relay->target = *target;
+    *target = (struct relay_target){0};
     relay->is_leader_away = false;
+}
+
+static void
+take_target(struct relay_target *target, void *arg)
+{
+    use_target(arg, target);
+}
+
+struct leader_message {
+    struct relay *relay;
+    struct engine_leader leader; /* without a key: none is known */
+};
+
+static void
+take_leader(void *arg)
+{
+    struct leader_message *m = arg;
+    struct relay_thread *t = thread_of(m->relay);
+    struct relay_target nowhere = {0};
+
+    relay_lookup_free(t->lookup);
+    t->lookup = NULL;
+    use_target(m->relay, &nowhere);
+    if (m->leader.key[0] != '\0')
+        t->lookup = relay_lookup_new(m->relay->loop, &m->leader, take_target, m->relay);
+    explicit_bzero(m, sizeof(*m));
     free(m);
 }
 
-/* "HOST:PORT"; "": none was published. */
-static int
-resolve(const char *address, struct http_endpoints *ret, struct error *err)
+void
+relay_set_leader(struct relay *relay, const struct engine_leader *leader)
 {
-    CLEANUP_FREE char *host = xstrdup(address[0] == '[' ? address + 1 : address);
-    char *colon = strrchr(host, ':');
-    int r;
+    struct leader_message *m = xnew(struct leader_message);
 
-    if (colon == NULL)
-        return 0;
-    *colon = '\0';
-    if (colon > host && colon[-1] == ']')
-        colon[-1] = '\0';
-    r = http_resolve(host, ret, err);
-    for (size_t i = 0; i < ret->count; i++) {
-        uint16_t port = htons((uint16_t)atoi(colon + 1));
-
-        if (ret->items[i].at.any.sa_family == AF_INET)
-            ret->items[i].at.v4.sin_port = port;
-        else
-            ret->items[i].at.v6.sin6_port = port;
-    }
-    return r < 0 ? error_wrap(err, r, "the address of the leader, '%s'", address) : 0;
-}
-
-int
-relay_set_leader(struct relay *relay, const struct engine_leader *leader, struct error *err)
-{
-    struct target_message *m = xnew(struct target_message);
-    int r = leader == NULL ? 0 : resolve(leader->address, &m->target.plain, err);
-
-    if (r == 0 && leader != NULL)
-        r = resolve(leader->tls_address, &m->target.tls, err);
-    if (r < 0) {
-        target_fini(&m->target);
-        free(m);
-        return r;
-    }
-    if (leader != NULL)
-        memcpy(m->target.key, leader->key, sizeof(m->target.key));
     m->relay = relay;
-    loop_post(relay->loop, take_target, m);
-    return 0;
+    if (leader != NULL)
+        m->leader = *leader;
+    loop_post(relay->loop, take_leader, m);
 }

@@ -31,7 +31,7 @@ void relay_free(struct relay *relay);
 int relay_new(const struct relay_settings *settings, struct relay **ret_relay, struct error *err);
 
 /* Change: connections go to that leader from now on, and those to another one end; NULL:
- * none is known. Blocks while names are resolved; 0, or -EHOSTUNREACH if a name
- * is unknown, after which it may be tried again.
+ * none is known. Names are resolved elsewhere, as often as it takes; until then clients are
+ * told that no leader is known.
  */
-int relay_set_leader(struct relay *relay, const struct engine_leader *leader, struct error *err);
+void relay_set_leader(struct relay *relay, const struct engine_leader *leader);

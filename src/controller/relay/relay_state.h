@@ -86,6 +86,18 @@ struct relay {
     unsigned char chunk[RELAY_CHUNK];
 };
 
+/* relay_lookup.c: finds the addresses of a leader, and calls `found` on the loop's thread,
+ * or at once if no name is among them. A name that is not known is asked for again. Free
+ * does not wait; new and free: the loop's thread.
+ */
+struct engine_leader;
+struct relay_lookup;
+typedef void relay_found_fn(struct relay_target *target, void *arg);
+void relay_target_fini(struct relay_target *target);
+void relay_lookup_free(struct relay_lookup *lookup);
+struct relay_lookup *relay_lookup_new(struct loop *loop, const struct engine_leader *leader,
+                                      relay_found_fn *found, void *arg);
+
 /* relay_connection.c. Begin takes a connection that was accepted. Close ends
  * it, with a reset if the other side had one.
  */

@@ -7,18 +7,46 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "controller/relay/proxy_header.h"
 #include "controller/store/engine/engine.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/http/http_client.h"
+#include "lib/http/http_endpoint.h"
 #include "testsuite/lib/suite.h"
 
 #define REQUEST "GET /api/v1/pods HTTP/1.1\r\n\r\n"
+
+/* In the place of the library's: "slow" is known once the gate opens, "twice" when it is
+ * asked for again, and the rest is this machine.
+ */
+static sem_t gate;
+static atomic_int asked;
+
+int
+http_resolve(const char *host, struct http_endpoints *places, struct error *err)
+{
+    struct http_endpoint place = {.length = sizeof(struct sockaddr_in)};
+
+    if (strcmp(host, "slow") == 0)
+        while (sem_wait(&gate) < 0)
+            continue;
+    if (strcmp(host, "twice") == 0 && atomic_fetch_add(&asked, 1) == 0)
+        return error_set(err, -EHOSTUNREACH, "host '%s': it is not known", host);
+    place.at.v4.sin_family = AF_INET;
+    place.at.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    xgrow(places->items, places->count, places->capacity);
+    places->items[places->count++] = place;
+    return 0;
+}
 
 struct bed {
     struct relay *relay;
@@ -52,8 +80,9 @@ free_port(void)
     return port;
 }
 
+/* No leader is known yet. */
 static void
-begin(struct bed *b)
+begin_alone(struct bed *b)
 {
     CLEANUP_FREE char *plain = NULL;
     CLEANUP_FREE char *tls = NULL;
@@ -78,7 +107,13 @@ begin(struct bed *b)
     snprintf(b->leader.tls_address, sizeof(b->leader.tls_address), "127.0.0.1:%d", port);
     strcpy(b->leader.key, "k");
     b->receiver = proxy_receiver_new("k");
-    ck_assert_int_eq(relay_set_leader(b->relay, &b->leader, &err), 0);
+}
+
+static void
+begin(struct bed *b)
+{
+    begin_alone(b);
+    relay_set_leader(b->relay, &b->leader);
 }
 
 static void
@@ -255,7 +290,7 @@ START_TEST(connections_end_when_another_one_leads)
     give(client, REQUEST);
     leader = accept_relayed(&b, b.plain);
     expect(leader, REQUEST);
-    ck_assert_int_eq(relay_set_leader(b.relay, NULL, NULL), 0);
+    relay_set_leader(b.relay, NULL);
     ck_assert_int_le(recv(client, &byte, 1, 0), 0);
     close(leader);
     close(client);
@@ -265,7 +300,7 @@ START_TEST(connections_end_when_another_one_leads)
     expect(client, "HTTP/1.1 503 ");
     close(client);
 
-    ck_assert_int_eq(relay_set_leader(b.relay, &b.leader, NULL), 0);
+    relay_set_leader(b.relay, &b.leader);
     client = dial(b.port);
     give(client, REQUEST);
     leader = accept_relayed(&b, b.plain);
@@ -300,6 +335,91 @@ START_TEST(a_leader_that_is_not_there_is_said)
 }
 END_TEST
 
+static void
+name_leader(struct bed *b, const char *host)
+{
+    struct engine_leader named = b->leader;
+
+    snprintf(named.address, sizeof(named.address), "%s%s", host, strrchr(b->leader.address, ':'));
+    relay_set_leader(b->relay, &named);
+}
+
+/* Asks until the leader is known. */
+static void
+expect_relayed(struct bed *b)
+{
+    int client = -1, tries = 0;
+
+    do {
+        char status[14] = "";
+
+        if (client >= 0)
+            close(client);
+        client = dial(b->port);
+        give(client, REQUEST);
+        if (poll(&(struct pollfd){b->plain, POLLIN, 0}, 1, 200) == 1)
+            break;
+        (void)recv(client, status, 13, MSG_DONTWAIT);
+    } while (++tries < 100);
+    ck_assert_int_lt(tries, 100);
+    close(accept_relayed(b, b->plain));
+    close(client);
+}
+
+START_TEST(a_name_that_takes_long_holds_nobody_up)
+{
+    struct bed b;
+    int client;
+
+    sem_init(&gate, 0, 0);
+    begin_alone(&b);
+    name_leader(&b, "slow");
+    client = dial(b.port);
+    give(client, REQUEST);
+    expect(client, "HTTP/1.1 503 ");
+    close(client);
+    sem_post(&gate);
+    expect_relayed(&b);
+    end(&b);
+}
+END_TEST
+
+static bool
+is_alone(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/task", &status) == 0 && status.st_nlink == 3;
+}
+
+START_TEST(nor_the_end_of_the_relay)
+{
+    struct bed b;
+
+    sem_init(&gate, 0, 0);
+    begin_alone(&b);
+    name_leader(&b, "slow");
+    name_leader(&b, "slow");
+    end(&b);
+    sem_post(&gate);
+    sem_post(&gate);
+    for (int i = 0; i < 1000 && !is_alone(); i++)
+        poll(NULL, 0, 10);
+}
+END_TEST
+
+START_TEST(a_name_that_is_not_known_is_asked_for_again)
+{
+    struct bed b;
+
+    begin_alone(&b);
+    name_leader(&b, "twice");
+    expect_relayed(&b);
+    ck_assert_int_eq(atomic_load(&asked), 2);
+    end(&b);
+}
+END_TEST
+
 START_TEST(what_a_relay_has_sent_is_not_relayed)
 {
     struct proxy_sender sender = {.key = "k", .relay = 3};
@@ -322,4 +442,5 @@ END_TEST
 SUITE("relay", bytes_go_both_ways_and_each_end_is_passed_on, TLS_goes_to_the_port_with_TLS,
       a_reset_of_either_side_is_passed_on, who_does_not_read_holds_up_the_sender,
       connections_end_when_another_one_leads, a_leader_that_is_not_there_is_said,
-      what_a_relay_has_sent_is_not_relayed)
+      a_name_that_takes_long_holds_nobody_up, nor_the_end_of_the_relay,
+      a_name_that_is_not_known_is_asked_for_again, what_a_relay_has_sent_is_not_relayed)
