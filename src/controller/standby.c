@@ -196,11 +196,12 @@ wait_once(const struct error *why, int wakes, void *context)
         wakes < 0 ? NULL
                   : fdwatch_new(standby->loop, wakes, FDWATCH_READ, lead_may_be_free, standby);
 
-    if (!standby->has_waited) {
+    if (!standby->has_waited || (why->code == -EBUSY && !standby->has_named))
         log_info("Waiting to lead: %s", why->text);
+    if (!standby->has_waited)
         begin_relay(standby);
-    }
     standby->has_waited = true;
+    standby->has_named |= why->code == -EBUSY;
     tell_relay(standby);
     readiness_ready();
     readiness_status("waiting to lead: %s", why->text);

@@ -26,7 +26,8 @@ struct standby {
     struct loop *loop;
     const bool *is_stopping; /* set by a signal */
     bool has_waited;
-    bool is_awake; /* its present wait is over */
+    bool has_named; /* who leads, in the log */
+    bool is_awake;  /* its present wait is over */
     struct engine_leader self, leader;
     struct relay *relay;             /* while it waits, or NULL */
     bool must_tell;                  /* the relay does not know the leader yet */

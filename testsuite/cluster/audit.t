@@ -240,7 +240,7 @@ then
         wait_for 5 told
     stop controller
     mount -o remount,ro "$cluster/full"
-    said=$(kiln-controller --state-dir "$cluster/state" --socket "$cluster/socket" \
+    said=$(kiln-controller --state-dir "$cluster/state" ${cluster_store:+--store "$cluster_store"} --socket "$cluster/socket" \
         --munge-socket "$munge_socket" --audit-file "$cluster/full/audit.log" 2>&1)
     is "an audit log on a read-only file system prevents the start" "$?" 74
     like "the message names the file and the error" "$said" 'audit.log.*Read-only'

@@ -107,7 +107,7 @@ empty "the refused nodes were not created" \
 
 # --- a second controller ------------------------------------------------------
 find_free_port
-said=$(kiln-controller --state-dir "$cluster/state" --cluster test \
+said=$(kiln-controller --state-dir "$cluster/state" ${cluster_store:+--store "$cluster_store"} --cluster test \
     --listen "127.0.0.1:$free_port" --munge-socket "$munge_socket" \
     --socket "$cluster/second" 2>&1)
 is "a second controller with the same state directory is refused" "$?" 75

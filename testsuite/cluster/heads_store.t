@@ -48,6 +48,25 @@ like "a user who may make no schema is said" "$said" 'permission denied.*create 
 start=$(kiln-controller --state-dir "$cluster/none" --store "$postgres_url" --cluster test 2>&1)
 like "a database without a cluster is said" "$start" 'contains no cluster.*--init once'
 
+# Servers that take connections and say nothing, each for five seconds.
+cat >"$cluster/silent.py" <<'EOF'
+import socket, sys
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+kept = []
+while True:
+    kept.append(listener.accept())
+    print("a connection", flush=True)
+EOF
+find_free_port
+start silent python3 "$cluster/silent.py" "$free_port"
+silent=127.0.0.1:$free_port
+start waits kiln-controller --state-dir "$cluster/none" --cluster test \
+    --store "postgresql://kiln@$silent,$silent,$silent,$silent,$silent,$silent,$silent,$silent/kiln"
+wait_for 20 grep -q 'a connection' "$cluster/log/silent"
+stop waits
+is "a controller that cannot reach its database stops when it is told to" "$stopped_with" 0
+stop silent
+
 # --- moving there --------------------------------------------------------------------
 cluster_munge
 cluster_controller
@@ -88,7 +107,13 @@ start proxy python3 "$top_srcdir/testsuite/lib/flaky_proxy.py" "$proxy_port" \
 cluster_store=postgresql://kiln@127.0.0.1:$proxy_port/kiln
 wait_for 10 sh -c "psql -qAtX '$cluster_store' -c 'SELECT 1'"
 cluster_patience=60
-cluster_controller
+# A start ends when it loses its session while it reads the store, and its unit starts it
+# again.
+for _ in $(seq 10); do
+    cluster_controller
+    if is_running controller; then break; fi
+    await_end controller
+done
 ok "jobs are there after the move" state_is "$first" Completed
 as kilntest1 kctl release "$held" >/dev/null 2>&1
 unlike "history has every row of the store that was moved" \
@@ -232,8 +257,20 @@ ok "its jobs are there, too" state_is "$first" Completed
 stop controller
 
 # --- another release, another program -------------------------------------------------------
+for head in leads older; do
+    directory "$cluster/$head" 700
+    start "$head" kiln-controller --state-dir "$cluster/$head" --store "$postgres_url" \
+        --cluster test --munge-socket "$munge_socket" --socket "$cluster/socket-$head"
+    [ "$head" != leads ] || wait_for 30 log_says leads 'leads now'
+done
+wait_for 20 log_says older 'Waiting to lead'
 psql -qAtX "$postgres_url" -c "UPDATE kiln.version SET version = 99, writer = 'v9'" >/dev/null
 like "a database of a later release is refused" "$(kiln-controller --state-dir "$cluster/none" \
     --store "$postgres_url" --cluster test 2>&1)" 'later release of Kiln \(version v9'
+
+await_end older
+is "a controller that waits ends when a later release has led" "$stopped_with" 65
+ok "it says so, and what to do" log_says older 'later release of Kiln.*start that release'
+stop leads KILL
 
 finish

@@ -47,7 +47,7 @@ is_renewed() { [ "$(spec_of renewTime)" != "$renewed" ]; }
 ok "the scheduler renews its lease" wait_for 10 is_renewed
 
 # --- two controllers with one state directory ---------------------------------
-out=$(kiln-controller --state-dir "$cluster/state" --cluster test \
+out=$(kiln-controller --state-dir "$cluster/state" ${cluster_store:+--store "$cluster_store"} --cluster test \
     --munge-socket "$munge_socket" --socket "$cluster/second" 2>&1)
 is "a second controller with the same state directory is refused" "$?" 75
 like "it says why" "$out" 'state.*another'

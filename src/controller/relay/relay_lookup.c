@@ -22,7 +22,7 @@
 
 #define AGAIN_MS 2000
 
-/* What the thread works on. */
+/* One call of the resolver, which the thread makes. */
 struct relay_question {
     pthread_mutex_t lock;
     struct relay_lookup *lookup; /* NULL: nobody wants to know any more */

@@ -100,17 +100,19 @@ is_free(const struct engine_postgres *e, const struct lead *l)
 }
 
 static int
-connect_candidate(struct engine_postgres *e, struct error *err)
+connect_candidate(struct engine_postgres *e, const struct engine_waits *waits, struct error *err)
 {
-    int r = postgres_connect(e->url, "kiln-controller candidate", &e->writer, err);
+    int r = postgres_connect_aside(e->url, "kiln-controller candidate", waits, e->has_looked,
+                                   &e->writer, err);
 
     return r == 0 ? postgres_exec(e->writer, "LISTEN " ENGINE_POSTGRES_CHANNEL, err) : r;
 }
 
 static int
-read_anew(struct engine_postgres *e, struct lead *ret, struct error *err)
+read_anew(struct engine_postgres *e, const struct engine_waits *waits, struct lead *ret,
+          struct error *err)
 {
-    int r = e->writer != NULL ? 0 : connect_candidate(e, err);
+    int r = e->writer != NULL ? 0 : connect_candidate(e, waits, err);
 
     if (r == 0)
         r = tables_check(e->writer, err);
@@ -150,10 +152,11 @@ patience_us(const struct lead *l)
  * counts anew from when it can be read again.
  */
 static int
-try_to_lead(struct engine_postgres *e, struct lead *seen, int64_t *since_us, struct error *err)
+try_to_lead(struct engine_postgres *e, const struct engine_waits *waits, struct lead *seen,
+            int64_t *since_us, struct error *err)
 {
     struct lead now = {0};
-    int r = read_anew(e, &now, err);
+    int r = read_anew(e, waits, &now, err);
 
     if (r < 0) {
         lead_fini(seen);
@@ -219,7 +222,7 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
     int64_t since_us = 0;
     int r;
 
-    while ((r = try_to_lead(e, &seen, &since_us, &why)) == 0 || passes(e, r)) {
+    while ((r = try_to_lead(e, waits, &seen, &since_us, &why)) == 0 || passes(e, r)) {
         note_refusal(e, r, &why);
         if (r < 0) {
             postgres_close(e->writer);

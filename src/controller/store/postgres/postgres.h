@@ -41,6 +41,13 @@ struct postgres {
 void postgres_close(struct postgres *p);
 int postgres_connect(const char *url, const char *role, struct postgres **ret, struct error *err);
 
+/* The same by another thread, where something waits: its loop goes on meanwhile, and -EAGAIN
+ * if it does not wait any more. Has_waited: it was told of a wait already.
+ */
+struct engine_waits;
+int postgres_connect_aside(const char *url, const char *role, const struct engine_waits *waits,
+                           bool has_waited, struct postgres **ret, struct error *err);
+
 /* The URL without its password. The caller frees it. */
 char *postgres_where(const char *url) MUST_USE;
 

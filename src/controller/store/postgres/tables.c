@@ -145,13 +145,19 @@ int
 tables_upgrade(struct postgres *p, struct error *err)
 {
     struct postgres_values v = {0};
+    PGresult *result = NULL;
     int r;
 
     postgres_add_int64(&v, SCHEMA_VERSION);
     postgres_add_text(&v, version_text());
-    r = postgres_query(p, "UPDATE kiln.version SET version = $1::int8, writer = $2::text", &v, NULL,
-                       err);
+    r = postgres_query(p,
+                       "UPDATE kiln.version SET version = $1::int8, writer = $2::text"
+                       " WHERE version <= $1::int8 RETURNING 1::int8",
+                       &v, &result, err);
     postgres_values_fini(&v);
+    if (r == 0 && PQntuples(result) == 0) /* a later release has led meanwhile */
+        r = tables_check(p, err);
+    PQclear(result);
     return r;
 }
 
