@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent_port.c - the port for steps of jobs of several nodes */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "agent/steps/step_port.h"
 #include "agent/steps/steps.h"
 #include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -23,6 +25,25 @@ check(const struct step_caller *caller, void *context, struct error *err)
     const struct agent *a = context;
 
     return steps_check_caller(a->steps, caller->pod, caller->uid, err);
+}
+
+/* Another secret may be there after each enrolment. */
+static int
+find_verifier(struct digest *ret_verifier, void *context, struct error *err)
+{
+    const struct agent *a = context;
+    struct node_secret secret;
+    int r = registration_read_secret(a->resources.secret_path, &secret, err);
+
+    if (r == -ENOENT)
+        return error_set(err, r, "this node has no secret yet, so no grant can be checked");
+    if (r < 0) {
+        log_warning("a grant cannot be checked: %s", err->text);
+        return error_set(err, r, "this node cannot read its secret; see its log");
+    }
+    node_secret_verifier(&secret, ret_verifier);
+    explicit_bzero(&secret, sizeof(secret));
+    return 0;
 }
 
 static void
@@ -48,6 +69,7 @@ try_port(void *context)
             .listen = a->settings->listen,
             .own_uid = geteuid(),
             .patience_ms = PATIENCE_MS,
+            .find_verifier = find_verifier,
             .check = check,
             .connected = on_connected,
             .context = a,

@@ -430,6 +430,7 @@ start_api(struct controller *c, struct error *err)
         .workers = c->workers,
         .auth = c->auth,
         .policy = &c->policy,
+        .cluster = c->settings->cluster,
         .counts = c->tallies.users,
         .job_counts = c->tallies.jobs,
         .history = c->history,

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/auth/exec_grant.h"
 #include "lib/auth/nonces.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
@@ -36,6 +37,7 @@ struct step_port {
     struct fdwatch *watch;
     struct timer *sweep, *pause;
     struct nonces *nonces;
+    int64_t since_ms;      /* real time: nonces are remembered from then on */
     struct list strangers; /* in the order in which they came: their line is not there yet */
     struct list ready;     /* whose line waits for a worker */
     size_t n_strangers;    /* of both lists */
@@ -114,6 +116,22 @@ set_options(int fd)
 
 static void read_next(struct step_port *p);
 
+static void
+accept_grant(struct stranger *x)
+{
+    const struct step_port *p = x->port;
+    struct exec_receiver receiver = {
+        .cluster = p->cluster,
+        .node = p->node,
+        .now_ms = clock_real_us(&clock_system) / 1000,
+        .since_ms = p->since_ms,
+    };
+
+    if (p->s.find_verifier(&receiver.verifier, p->s.context, &x->error) == 0)
+        (void)exec_caller_accept(&receiver, x->line, &x->caller, &x->error);
+    explicit_bzero(&receiver.verifier, sizeof(receiver.verifier));
+}
+
 /* Runs on a worker. */
 static void
 on_worker(void *arg)
@@ -121,6 +139,10 @@ on_worker(void *arg)
     struct stranger *x = arg;
     struct step_port *p = x->port;
 
+    if (exec_line_is_grant(x->line)) {
+        accept_grant(x);
+        return;
+    }
     (void)step_caller_accept(p->s.credential_backend, p->cluster, p->node, p->s.own_uid, x->line,
                              &x->caller, &x->error);
 }
@@ -305,6 +327,7 @@ step_port_open(const struct step_port_settings *settings, struct step_port **ret
     p->cluster = xstrdup(settings->cluster);
     p->node = xstrdup(settings->node);
     p->nonces = nonces_new();
+    p->since_ms = clock_real_us(&clock_system) / 1000;
     list_init(&p->strangers);
     list_init(&p->ready);
     (void)fd_set_nonblocking(fd, true);

@@ -20,6 +20,7 @@
 #define STEP_PORT_STRANGERS_MOST 512 /* connections that have not proved a user */
 
 struct credential_backend;
+struct digest;
 struct error;
 struct loop;
 struct step_caller;
@@ -35,6 +36,11 @@ struct step_port_settings {
     const char *listen;  /* as in http_listener_bind */
     uid_t own_uid;       /* of the agent */
     int64_t patience_ms; /* from the connection to the caller's line */
+
+    /* The verifier of the node's secret, which grants of the controller are signed with
+     * (lib/auth/exec_grant.h). Runs on a worker.
+     */
+    int (*find_verifier)(struct digest *ret_verifier, void *context, struct error *err);
 
     /* Whether the caller may have a connection to its pod here: 0, or a negative
      * errno with words for it.

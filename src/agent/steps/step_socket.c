@@ -67,7 +67,7 @@ struct guest {
     struct guest_user *user;
     struct step_channel *channel; /* NULL: handed over */
     struct step_peer caller;
-    char *pod; /* of the caller */
+    char *pod, *by; /* of the caller */
     struct step_reader in;
     struct strbuf grant, places;
     struct fdwatch *watch;
@@ -121,6 +121,7 @@ free_guest(struct guest *g)
     strbuf_fini(&g->grant);
     strbuf_fini(&g->places);
     free(g->pod);
+    free(g->by);
     list_remove(&g->link);
     g->door->n_guests--;
     if (--g->user->n_guests == 0) {
@@ -180,6 +181,13 @@ is_request(enum step_frame_type type)
            || type == STEP_FRAME_WHY;
 }
 
+/* A grant is for programs alone: it holds no job, and signals no step of others. */
+static bool
+may_ask(const struct guest *g, enum step_frame_type type)
+{
+    return g->caller.by == NULL || type == STEP_FRAME_HELLO || type == STEP_FRAME_ASK;
+}
+
 /* Whether the guest is still one. A grant and places come before a request, each at most
  * once.
  */
@@ -189,7 +197,7 @@ take_frame(struct guest *g, const struct step_frame *f)
     if ((f->type == STEP_FRAME_GRANT && keep(&g->grant, f))
         || (f->type == STEP_FRAME_PLACES && keep(&g->places, f)))
         return true;
-    if (is_request(f->type) && step_reader_left(&g->in) == 0
+    if (is_request(f->type) && may_ask(g, f->type) && step_reader_left(&g->in) == 0
         && !step_channel_has_bytes(g->channel)) {
         hand_over(g, f);
         return false;
@@ -355,6 +363,8 @@ add_guest(struct step_socket *d, int fd, const struct step_keys *keys,
     g->caller = *caller;
     if (caller->pod != NULL)
         g->caller.pod = g->pod = xstrdup(caller->pod);
+    if (caller->by != NULL)
+        g->caller.by = g->by = xstrdup(caller->by);
     strbuf_init(&g->grant);
     strbuf_init(&g->places);
     g->watch = fdwatch_new(d->s.loop, fd, FDWATCH_READ, on_readable, g);
@@ -376,7 +386,8 @@ step_socket_take(struct step_socket *d, int fd, const struct step_caller *caller
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-    add_guest(d, fd, &caller->keys, &(struct step_peer){.uid = caller->uid, .pod = caller->pod});
+    add_guest(d, fd, &caller->keys,
+              &(struct step_peer){.uid = caller->uid, .pod = caller->pod, .by = caller->by});
 }
 
 static void

@@ -27,6 +27,7 @@ struct step_peer {
     pid_t pid; /* 0: on another node */
     uid_t uid;
     const char *pod; /* that the credential names: a uid or a group; NULL: on this node */
+    const char *by;  /* who has a grant (lib/auth/exec_grant.h); NULL: the user itself */
 };
 
 /* All that it has sent; borrowed for the call. */

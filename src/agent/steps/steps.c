@@ -274,6 +274,9 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
         agent_step_refuse(e, err.text);
         return;
     }
+    if (asked->peer.by != NULL)
+        log_info("by a grant of the controller, '%s' starts a program in pod '%s' of uid %u",
+                 asked->peer.by, e->request.pod_uid, (unsigned)asked->peer.uid);
     e->text = xmemdup(asked->text, asked->length);
     e->length = asked->length;
     e->weight = e->length + arena_bytes(e->arena);

@@ -302,13 +302,15 @@ enter(struct kalloc *k, struct error *err)
         .namespace = k->job->meta->namespace,
         .name = k->job->meta->name,
     };
+    struct job_entry entry = {0};
     int r = -EAGAIN;
 
     for (int i = 0; i < ENTER_TRIES && r == -EAGAIN; i++) {
         if (i > 0)
             usleep(ENTER_WAIT_US);
-        r = job_steps_enter(&kctl, &target, k->arena, &k->directory, err);
+        r = job_steps_enter(&kctl, &target, false, k->arena, &entry, err);
     }
+    k->directory = entry.directory;
     kctl_fini(&kctl);
     return r;
 }

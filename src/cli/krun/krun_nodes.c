@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/krun/krun_grants.h"
 #include "cli/krun/krun_link.h"
 #include "cli/krun/krun_place.h"
 #include "cli/krun/node_dial.h"
@@ -34,6 +35,7 @@ struct krun_nodes {
     struct step_info info; /* zeroed: the job has only this node */
     struct credential_backend *backend;
     bool is_impatient; /* an agent that is away is not waited for */
+    struct krun_grants *grants; /* in the place of MUNGE; or NULL */
 };
 
 void
@@ -42,6 +44,7 @@ krun_nodes_free(struct krun_nodes *n)
     if (n == NULL)
         return;
     credential_backend_free(n->backend);
+    krun_grants_free(n->grants);
     free(n->pod_uid);
     arena_free(n->arena);
     free(n);
@@ -63,6 +66,7 @@ dial_first(struct krun_nodes *n, int *ret_fd, struct step_keys *ret_keys, struct
 {
     const struct node_dial to = {
         .backend = n->backend,
+        .grants = n->grants,
         .cluster = n->place.cluster,
         .node = n->place.node,
         .pod = n->pod_uid,
@@ -80,6 +84,7 @@ dial(struct krun_nodes *n, const char *node, struct krun_link *l, struct error *
 {
     const struct node_dial to = {
         .backend = n->backend,
+        .grants = n->grants,
         .cluster = n->info.cluster,
         .node = node,
         .pod = n->info.group,
@@ -162,13 +167,15 @@ krun_nodes_open(const char *place, const char *pod_uid, bool is_single,
     n->arena = arena_new(0);
     n->pod_uid = xstrdup(pod_uid);
     r = krun_place_parse(n->arena, place, &n->place, err);
-    if (r == 0 && n->place.socket == NULL)
+    if (r == 0 && n->place.grants_fd > 0)
+        r = krun_grants_open(n->place.grants_fd, &n->grants, err);
+    else if (r == 0 && n->place.socket == NULL)
         n->backend = credential_backend_new_munge(n->place.munge_socket);
     if (r == 0 && (n->place.socket == NULL || !is_single))
         r = ask(n, NULL, n->arena, &n->info, err);
     if (r < 0)
         return r;
-    if (n->backend == NULL && krun_nodes_are_several(n))
+    if (n->backend == NULL && n->grants == NULL && krun_nodes_are_several(n))
         n->backend = credential_backend_new_munge(n->info.munge_socket);
     *ret_nodes = n;
     n = NULL;

@@ -29,7 +29,7 @@ krun_place_parse(struct arena *arena, const char *text, struct krun_place *p, st
     const char *colon = strchr(text, ':');
     const char *comma = colon != NULL ? strchr(colon, ',') : NULL;
     const char *at = colon != NULL ? colon + 1 : text;
-    uint32_t port, uid;
+    uint32_t port, uid, fd;
 
     *p = (struct krun_place){0};
     if (text[0] == '/') {
@@ -48,6 +48,15 @@ krun_place_parse(struct arena *arena, const char *text, struct krun_place *p, st
         return error_set(err, -EINVAL, "KILN_STEP_SOCKET is '%.200s', which is no agent's socket",
                          text);
     p->agent_uid = uid;
+    if (*at == '@') {
+        at++;
+        if (!read_number(&at, INT16_MAX, '\0', &fd) || fd == 0)
+            return error_set(err, -EINVAL,
+                             "KILN_STEP_SOCKET is '%.200s', which names no grants of a controller",
+                             text);
+        p->grants_fd = (int)fd;
+        return 0;
+    }
     p->munge_socket = *at != '\0' ? arena_strdup(arena, at) : NULL;
     return 0;
 }
@@ -57,6 +66,9 @@ krun_place_format(struct arena *arena, const struct krun_place *p)
 {
     if (p->socket != NULL)
         return p->socket;
+    if (p->grants_fd > 0)
+        return arena_printf(arena, "%s:%u,%s,%u,@%d", p->node, p->port, p->cluster,
+                            (unsigned)p->agent_uid, p->grants_fd);
     return arena_printf(arena, "%s:%u,%s,%u,%s", p->node, p->port, p->cluster,
                         (unsigned)p->agent_uid, p->munge_socket != NULL ? p->munge_socket : "");
 }

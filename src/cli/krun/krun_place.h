@@ -3,7 +3,8 @@
  *
  * In a job it is the path of a socket. Outside of it, kctl and kalloc set it to the
  * agent of the job's first node: "NODE:PORT,CLUSTER,UID,MUNGE", where UID is the agent's user
- * and MUNGE the socket of munged on this machine, empty for the usual one.
+ * and MUNGE the socket of munged on this machine, empty for the usual one. With "@FD" in the place
+ * of MUNGE, that descriptor has grants of the controller (krun_grants.h).
  *
  * Thread:  any.
  */
@@ -20,6 +21,7 @@ struct krun_place {
     const char *node, *cluster, *munge_socket;
     unsigned port;
     uid_t agent_uid;
+    int grants_fd; /* 0: none */
 };
 
 /* Texts are the arena's. -EINVAL: it is neither. */

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "cli/connect/getent.h"
+#include "cli/krun/krun_grants.h"
+#include "lib/auth/exec_grant.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -103,15 +105,45 @@ exchange_lines(int fd, const char *own, size_t length, char *line, struct error 
     return 0;
 }
 
+static int
+shake_hands(const struct node_dial *to, int fd, struct step_keys *ret_keys, struct error *err)
+{
+    struct step_call call = {
+        .cluster = to->cluster, .node = to->node, .pod = to->pod, .agent_uid = to->agent_uid};
+    CLEANUP_STRBUF struct strbuf own = STRBUF_INIT;
+    char line[STEP_LINE_MOST];
+    int r = step_call_begin(&call, to->backend, &own, err);
+
+    if (r == 0)
+        r = exchange_lines(fd, own.text, own.length, line, err);
+    if (r == 0)
+        r = step_call_finish(&call, to->backend, line, ret_keys, err);
+    return r;
+}
+
+static int
+show_grant(const struct node_dial *to, int fd, struct step_keys *ret_keys, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf own = STRBUF_INIT;
+    struct exec_call call;
+    char line[STEP_LINE_MOST];
+    int r = krun_grants_take(to->grants, to->node, &call, err);
+
+    if (r < 0)
+        return r;
+    exec_call_begin(&call, &own);
+    r = exchange_lines(fd, own.text, own.length, line, err);
+    if (r == 0)
+        r = exec_call_finish(&call, line, ret_keys, err);
+    explicit_bzero(&call, sizeof(call));
+    return r;
+}
+
 int
 node_dial(const struct node_dial *to, int *ret_fd, struct step_keys *ret_keys, struct error *err)
 {
     static const int on = 1, idle_s = 10, interval_s = 5, count = 4;
-    struct step_call call = {
-        .cluster = to->cluster, .node = to->node, .pod = to->pod, .agent_uid = to->agent_uid};
-    CLEANUP_STRBUF struct strbuf own = STRBUF_INIT;
     CLEANUP_FD int fd = -1;
-    char line[STEP_LINE_MOST];
     int r = reach(to, &fd, err);
 
     if (r < 0)
@@ -121,11 +153,7 @@ node_dial(const struct node_dial *to, int *ret_fd, struct step_keys *ret_keys, s
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-    r = step_call_begin(&call, to->backend, &own, err);
-    if (r == 0)
-        r = exchange_lines(fd, own.text, own.length, line, err);
-    if (r == 0)
-        r = step_call_finish(&call, to->backend, line, ret_keys, err);
+    r = to->grants != NULL ? show_grant(to, fd, ret_keys, err) : shake_hands(to, fd, ret_keys, err);
     if (r < 0)
         return error_wrap(err, r, "node '%s'", to->node);
     *ret_fd = fd;

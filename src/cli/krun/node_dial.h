@@ -9,10 +9,12 @@
 
 struct credential_backend;
 struct error;
+struct krun_grants;
 struct step_keys;
 
 struct node_dial {
     struct credential_backend *backend;
+    struct krun_grants *grants; /* in the place of MUNGE; or NULL */
     const char *cluster;
     const char *node; /* its name, which must resolve to an address */
     const char *pod;  /* as that agent knows it */

@@ -324,7 +324,7 @@ enter_job(const struct sbcast *s, struct error *err)
     struct kctl *kctl = &s->client->kctl;
     char *name = arena_strdup(s->client->arena, s->o.job);
     struct target_object job;
-    const char *directory;
+    struct job_entry entry;
     int r = kctl_open(kctl, err);
 
     if (r < 0)
@@ -332,7 +332,7 @@ enter_job(const struct sbcast *s, struct error *err)
     kctl->takes_tasks = strchr(name, '_') != NULL;
     r = resource_parse_one(kctl, &job_kind, 1, &name, s->client->arena, &job, err);
     kctl->takes_tasks = false;
-    return r < 0 ? r : job_steps_enter(kctl, &job, s->client->arena, &directory, err);
+    return r < 0 ? r : job_steps_enter(kctl, &job, false, s->client->arena, &entry, err);
 }
 
 /* The job and its nodes. */

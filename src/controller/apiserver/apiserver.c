@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/apiserver.h"
 
-#include <string.h>
-
 #include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/node_verifier.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/access/start_rights.h"
@@ -28,7 +27,6 @@
 #include "controller/apiserver/watch/shared_change.h"
 #include "controller/apiserver/watch/watch.h"
 #include "controller/store/store.h"
-#include "lib/auth/digest.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/http/http_server.h"
@@ -50,6 +48,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->workers = settings->workers;
     server->auth = settings->auth;
     server->policy = settings->policy;
+    server->cluster = settings->cluster;
     server->metrics = settings->metrics;
     server->audit = settings->audit;
     if (server->metrics != NULL)
@@ -199,15 +198,7 @@ apiserver_close(struct apiserver *server)
 bool
 apiserver_find_verifier(const char *node_name, struct digest *ret_verifier, void *context)
 {
-    struct store *store = context;
-    char name[5 + 253 + 1] = "node/";
-    const char *hex;
-
-    if (strlen(node_name) >= sizeof(name) - 5)
-        return false;
-    strcat(name, node_name);
-    hex = store_find_secret(store, name);
-    return hex != NULL && digest_parse(hex, ret_verifier) == 0;
+    return node_verifier_find(context, node_name, ret_verifier);
 }
 
 struct client *

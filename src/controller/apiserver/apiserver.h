@@ -47,6 +47,7 @@ struct apiserver_settings {
     struct workers *workers;
     struct auth_server *auth; /* NULL with a conformance policy */
     const struct policy *policy;
+    const char *cluster;              /* its name; outlives the server */
     const struct http_limits *limits; /* or NULL */
 
     /* The store updates these counts with each change. NULL: not counted. */

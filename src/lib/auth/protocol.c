@@ -36,12 +36,16 @@ static const struct member {
     {"cluster", offsetof(struct claim, cluster), MEMBER_TEXT, IN_ALL, false},
     {"nonce", offsetof(struct claim, nonce), MEMBER_TEXT, IN_ALL, false},
     {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_HELLO), true},
-    {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_STEP), false},
-    {"pod", offsetof(struct claim, pod), MEMBER_TEXT, IN(CLAIM_STEP), false},
+    {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_STEP) | IN(CLAIM_EXEC_GRANT),
+     false},
+    {"pod", offsetof(struct claim, pod), MEMBER_TEXT, IN(CLAIM_STEP) | IN(CLAIM_EXEC_GRANT), false},
     {"proof", offsetof(struct claim, proof), MEMBER_TEXT, IN(CLAIM_HELLO), true},
     {"session", offsetof(struct claim, session), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
     {"key", offsetof(struct claim, key), MEMBER_TEXT,
-     IN(CLAIM_WELCOME) | IN(CLAIM_STEP) | IN(CLAIM_STEP_ANSWER), false},
+     IN(CLAIM_WELCOME) | IN(CLAIM_STEP) | IN(CLAIM_STEP_ANSWER) | IN(CLAIM_EXEC_GRANT), false},
+    {"uid", offsetof(struct claim, uid), MEMBER_NUMBER, IN(CLAIM_EXEC_GRANT), false},
+    {"by", offsetof(struct claim, by), MEMBER_TEXT, IN(CLAIM_EXEC_GRANT), false},
+    {"issued", offsetof(struct claim, issued_ms), MEMBER_NUMBER, IN(CLAIM_EXEC_GRANT), false},
     {"lifetime", offsetof(struct claim, lifetime_s), MEMBER_NUMBER, IN(CLAIM_WELCOME), false},
     {"method", offsetof(struct claim, method), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
     {"target", offsetof(struct claim, target), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
@@ -57,8 +61,13 @@ static const struct member headers_member = {"headers", offsetof(struct claim, h
                                              MEMBER_TEXT, IN(CLAIM_REQUEST), false};
 
 static const char *const purposes[] = {
-    [CLAIM_HELLO] = "hello",   [CLAIM_WELCOME] = "welcome", [CLAIM_REQUEST] = "request",
-    [CLAIM_ANSWER] = "answer", [CLAIM_STEP] = "step",       [CLAIM_STEP_ANSWER] = "step-answer",
+    [CLAIM_HELLO] = "hello",
+    [CLAIM_WELCOME] = "welcome",
+    [CLAIM_REQUEST] = "request",
+    [CLAIM_ANSWER] = "answer",
+    [CLAIM_STEP] = "step",
+    [CLAIM_STEP_ANSWER] = "step-answer",
+    [CLAIM_EXEC_GRANT] = "exec-grant",
 };
 
 void

@@ -33,6 +33,7 @@ enum claim_purpose {
     CLAIM_ANSWER,      /* server answers that request */
     CLAIM_STEP,        /* a client asks an agent for a connection of a step */
     CLAIM_STEP_ANSWER, /* that agent grants the connection */
+    CLAIM_EXEC_GRANT,  /* the controller allows a connection to a pod (exec_grant.h) */
 };
 
 /* Text members point into `memory` after parsing, are "" when the purpose does
@@ -42,11 +43,14 @@ struct claim {
     enum claim_purpose purpose;
     const char *cluster;
     const char *nonce;        /* the client's, for all purposes */
-    const char *node;         /* hello: the client's; step: the agent's */
-    const char *pod;          /* step: the uid of a pod */
+    const char *node;         /* hello: the client's; step, exec-grant: the agent's */
+    const char *pod;          /* step, exec-grant: the uid of a pod */
     const char *proof;        /* hello: hexadecimal */
     const char *session;      /* welcome */
-    const char *key;          /* welcome, step, step-answer: hexadecimal */
+    const char *key;          /* welcome, step, step-answer, exec-grant: hexadecimal */
+    int64_t uid;              /* exec-grant: of the pod's owner */
+    const char *by;           /* exec-grant: who asked for it */
+    int64_t issued_ms;        /* exec-grant: since 1970 */
     int64_t lifetime_s;       /* welcome */
     const char *method;       /* request */
     const char *target;       /* request */

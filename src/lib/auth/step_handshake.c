@@ -166,6 +166,7 @@ void
 step_caller_fini(struct step_caller *c)
 {
     free(c->pod);
+    free(c->by);
     free(c->answer);
     explicit_bzero(c, sizeof(*c));
 }

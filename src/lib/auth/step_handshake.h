@@ -59,6 +59,7 @@ struct step_caller {
     uid_t uid;
     gid_t gid;
     char *pod;
+    char *by; /* who has a grant of the controller (exec_grant.h); NULL: the user itself */
     char nonce[PROTOCOL_NONCE_SIZE];
     struct step_keys keys;
     char *answer; /* a line with its newline */

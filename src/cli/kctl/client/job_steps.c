@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "cli/connect/client_settings.h"
+#include "cli/kctl/client/job_grants.h"
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/log_pods.h"
+#include "cli/krun/krun_grants.h"
 #include "cli/krun/krun_link.h"
 #include "cli/krun/krun_nodes.h"
 #include "cli/krun/krun_place.h"
@@ -26,6 +28,14 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/step/byte_text.h"
+
+/* Where programs are started, and whose it is. */
+struct first_pod {
+    const char *words;        /* "job 1042" */
+    const struct json *owner; /* the Job, or the pod */
+    const struct json *pod;   /* that has the job's program */
+    const struct json *pods;  /* all of the job; NULL: only this one */
+};
 
 /* ---- The pod ---- */
 
@@ -44,73 +54,87 @@ runs(const struct json *pod)
            && json_path_text(pod, "metadata.deletionTimestamp") == NULL;
 }
 
-static int
-check_owner(const struct json *object, const char *what, struct error *err)
+static bool
+is_own(const struct kctl *kctl, const struct json *object)
 {
-    const char *uid = annotation(object, ANNOTATION_UID),
-               *user = annotation(object, ANNOTATION_USER);
+    const char *uid = annotation(object, ANNOTATION_UID);
 
-    if (uid == NULL || strtoll(uid, NULL, 10) == (long long)getuid())
-        return 0;
-    return error_set(
-        err, -EPERM, "%s is a job of %s; only the job's user starts programs in it%s%s%s", what,
-        user != NULL ? user : "another user", getuid() == 0 && user != NULL ? " ('runuser -u " : "",
-        getuid() == 0 && user != NULL ? user : "",
-        getuid() == 0 && user != NULL ? " -- ...')" : "");
+    return kctl->as_user == NULL && (uid == NULL || strtoll(uid, NULL, 10) == (long long)getuid());
+}
+
+static int
+refuse_others(const struct first_pod *f, bool takes_grants, struct error *err)
+{
+    const char *user = annotation(f->owner, ANNOTATION_USER);
+    const bool may_become = getuid() == 0 && user != NULL;
+
+    return error_set(err, -EPERM, "%s is a job of %s; only the job's user %s in it%s%s%s", f->words,
+                     user != NULL ? user : "another user",
+                     takes_grants ? "and administrators start programs" : "starts programs",
+                     may_become ? " ('runuser -u " : "", may_become ? user : "",
+                     may_become ? " -- ...')" : "");
+}
+
+/* A pod as it is shown to others than its user and administrators has no number of the job, and too
+ * little to choose one.
+ */
+static int
+check_shown(const struct kctl *kctl, const struct first_pod *f, const struct json *pod,
+            struct error *err)
+{
+    return pod == NULL || is_own(kctl, f->owner) || annotation(pod, ANNOTATION_JOB_ID) != NULL
+               ? 0
+               : refuse_others(f, true, err);
 }
 
 /* The newest that runs; its first one, if the program runs on each node. */
 static int
 find_pod(struct kctl *kctl, const struct target_object *job, struct arena *arena,
-         const struct json **ret_pod, struct error *err)
+         struct first_pod *f, struct error *err)
 {
-    const char *words = kctl_job_words(job, arena), *state;
-    struct json *object = NULL, *pods = NULL;
-    int r = kctl_get(kctl, job, arena, &object, err);
+    struct json *pods = NULL;
+    const char *state;
+    int r = job_pods(kctl, job, arena, &pods, err);
 
     if (r == 0)
-        r = check_owner(object, words, err);
-    if (r == 0)
-        r = job_pods(kctl, job, arena, &pods, err);
+        r = check_shown(kctl, f, json_at(pods, 0), err);
     if (r < 0)
         return r;
+    f->pods = json_dup(arena, pods);
     log_pods_leave_out_pauses(pods);
     pods = log_pods_of_first(pods, arena);
-    *ret_pod = NULL;
     for (uint32_t i = json_count(pods); i-- > 0;) {
         if (!runs(json_at(pods, i)))
             continue;
-        if (*ret_pod != NULL)
-            return error_set(err, -EINVAL, "several tasks of %s run; name one (JOB_TASK)", words);
-        *ret_pod = json_at(pods, i);
+        if (f->pod != NULL)
+            return error_set(err, -EINVAL, "several tasks of %s run; name one (JOB_TASK)",
+                             f->words);
+        f->pod = json_at(pods, i);
     }
-    if (*ret_pod != NULL)
+    if (f->pod != NULL)
         return 0;
-    state = json_path_text(object, "status.state");
+    state = json_path_text(f->owner, "status.state");
     if (state == NULL || strcmp(state, "Pending") == 0)
         return error_set(err, -EAGAIN,
                          "%s waits; programs are started in it when it runs ('kctl why' "
                          "says why it waits)",
-                         words);
-    return error_set(err, -EAGAIN, "%s does not run: it is %s%s", words, state,
+                         f->words);
+    return error_set(err, -EAGAIN, "%s does not run: it is %s%s", f->words, state,
                      strcmp(state, "Running") == 0 ? ", and starts or ends now" : "");
 }
 
 static int
-find_task(struct kctl *kctl, const struct target_object *target, struct arena *arena,
-          const struct json **ret_pod, struct error *err)
+find_task(struct kctl *kctl, struct first_pod *f, struct error *err)
 {
-    const char *words = target->task != NULL ? target->task : target->name;
-    struct json *pod = NULL;
-    int r = kctl_get(kctl, target, arena, &pod, err);
+    int r = check_shown(kctl, f, f->owner, err);
 
-    if (r == 0)
-        r = check_owner(pod, words, err);
-    if (r == 0 && !runs(pod))
-        r = error_set(err, -EAGAIN, "%s does not run: it is %s", words,
-                      json_path_text(pod, "status.phase"));
-    *ret_pod = pod;
-    return r;
+    if (r < 0)
+        return r;
+    if (!runs(f->owner))
+        return error_set(err, -EAGAIN, "%s does not run: it is %s", f->words,
+                         json_path_text(f->owner, "status.phase"));
+    f->pod = f->owner;
+    return 0;
 }
 
 /* ---- Its node ---- */
@@ -138,31 +162,27 @@ is_this_machine(const struct json *node)
 }
 
 static int
-find_place(struct kctl *kctl, const char *name, struct arena *arena, struct krun_place *p,
+find_place(const struct json *node, bool takes_grants, struct arena *arena, struct krun_place *p,
            struct error *err)
 {
-    const struct target_object target = {.kind = &node_kind, .name = name};
+    const char *name = json_path_text(node, "metadata.name");
     const char *socket, *owner;
     struct client_settings settings = {0};
-    struct json *node = NULL;
-    int r = kctl_get(kctl, &target, arena, &node, err);
+    int r;
 
     *p = (struct krun_place){.node = name};
-    if (r < 0)
-        return r;
     socket = json_path_text(node, "status.daemonEndpoints.kilnStepSocket");
-    if (socket != NULL && is_this_machine(node) && access(socket, W_OK) == 0) {
+    if (!takes_grants && socket != NULL && is_this_machine(node) && access(socket, W_OK) == 0) {
         p->socket = socket;
         return 0;
     }
     p->port = (unsigned)json_get_int(json_get_path(node, "status.daemonEndpoints.kubeletEndpoint"),
                                      "Port", 0);
     if (p->port == 0)
-        return error_set(
-            err, -EHOSTUNREACH,
-            "the agent of node '%s' has no port for steps ('listen' in its agent.yaml), "
-            "so programs are started in its jobs only on that node",
-            name);
+        return error_set(err, -EHOSTUNREACH,
+                         "the agent of node '%s' has no port for steps ('listen' in its "
+                         "agent.yaml), so programs are started in its jobs only on that node%s",
+                         name, takes_grants ? ", and by the job's user" : "");
     owner = json_get_text(json_get_path(node, "metadata.labels"), LABEL_ROOTLESS);
     p->agent_uid = owner != NULL ? (uid_t)strtoul(owner, NULL, 10) : 0;
     r = client_settings_read(&settings, err);
@@ -200,18 +220,18 @@ is_of_node(const char *entry, size_t length)
     return false;
 }
 
-/* This process may be in another job. */
+/* This process may be in another job. `all`: nothing of it is for the job's tasks. */
 static void
-leave_job(struct arena *arena)
+leave_job(bool all, struct arena *arena)
 {
-    if (getenv("KILN_JOB_ID") == NULL)
+    if (!all && getenv("KILN_JOB_ID") == NULL)
         return;
     for (char **at = environ; *at != NULL;) {
         const size_t length = strcspn(*at, "=");
         char *name = arena_strndup(arena, *at, length);
 
-        if ((strncmp(name, "KILN_", 5) != 0 && strncmp(name, "SLURM_", 6) != 0)
-            || strcmp(name, "KILN_SERVER") == 0 || strcmp(name, "KILN_CONFIG") == 0)
+        if ((strncmp(name, "KILN_", 5) != 0 && strncmp(name, "SLURM", 5) != 0)
+            || (!all && (strcmp(name, "KILN_SERVER") == 0 || strcmp(name, "KILN_CONFIG") == 0)))
             at++;
         else
             unsetenv(name); /* the next one is here now */
@@ -234,63 +254,206 @@ set_variables(const struct krun_nodes *nodes, struct arena *arena)
     }
 }
 
-/* The place is that of its agent, as text. */
+/* The values may have commas, and krun's list has quotes for them. */
+static void
+add_exported(struct strbuf *list, const char *entry, struct arena *arena)
+{
+    const size_t length = strcspn(entry, "=");
+    const char *value = entry + length;
+    const char quote = strstr(value, "',") == NULL ? '\'' : '"';
+
+    if (value[0] == '=' && strchr(value, '\'') != NULL && strchr(value, '"') != NULL)
+        return;
+    if (value[0] == '=')
+        strbuf_printf(list, "%s%s=%c%s%c", list->length > 0 ? "," : "",
+                      arena_strndup(arena, entry, length), quote, value + 1, quote);
+}
+
+/* Of the job and its user; nothing of this process. */
+static const char *
+list_variables(const struct krun_nodes *nodes, const struct first_pod *f, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    const char *user = annotation(f->pod, ANNOTATION_USER),
+               *id = annotation(f->pod, ANNOTATION_JOB_ID);
+    unsigned n;
+    const char *const *entries = krun_nodes_variables(nodes, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        const char *entry = byte_text_decode(arena, entries[i]);
+
+        if ((strncmp(entry, "KILN_", 5) == 0 || strncmp(entry, "SLURM_", 6) == 0)
+            && !is_of_node(entry, strcspn(entry, "=")))
+            add_exported(&list, entry, arena);
+    }
+    if (user != NULL) {
+        add_exported(&list, arena_printf(arena, "USER=%s", user), arena);
+        add_exported(&list, arena_printf(arena, "LOGNAME=%s", user), arena);
+    }
+    add_exported(&list, arena_printf(arena, "KILN_JOB_ID=%s", id != NULL ? id : ""), arena);
+    return arena_strdup(arena, list.text);
+}
+
+/* ---- The job ---- */
+
+static int
+find_owner(struct kctl *kctl, const struct target_object *job, struct arena *arena,
+           struct first_pod *f, struct error *err)
+{
+    struct json *object = NULL;
+    int r = kctl_get(kctl, job, arena, &object, err);
+
+    *f = (struct first_pod){.owner = object};
+    f->words = job->kind == &job_kind ? kctl_job_words(job, arena)
+               : job->task != NULL    ? job->task
+                                      : job->name;
+    return r;
+}
+
 static int
 find_first_pod(struct kctl *kctl, const struct target_object *job, struct arena *arena,
-               const struct json **ret_pod, const char **ret_place, struct error *err)
+               struct first_pod *f, struct json **ret_node, struct error *err)
 {
-    struct krun_place place;
-    const char *node;
-    int r = job->kind == &job_kind ? find_pod(kctl, job, arena, ret_pod, err)
-                                   : find_task(kctl, job, arena, ret_pod, err);
+    struct target_object node = {.kind = &node_kind};
+    int r = job->kind == &job_kind ? find_pod(kctl, job, arena, f, err) : find_task(kctl, f, err);
 
     if (r < 0)
         return r;
-    node = json_path_text(*ret_pod, "spec.nodeName");
-    if (node == NULL || json_path_text(*ret_pod, "metadata.uid") == NULL)
+    node.name = json_path_text(f->pod, "spec.nodeName");
+    if (node.name == NULL || json_path_text(f->pod, "metadata.uid") == NULL)
         return error_set(err, -EBADMSG, "the pod of the job has no node");
-    r = find_place(kctl, node, arena, &place, err);
-    if (r == 0)
-        *ret_place = krun_place_format(arena, &place);
-    return r;
+    return kctl_get(kctl, &node, arena, ret_node, err);
 }
 
 int
 job_steps_signal(struct kctl *kctl, const struct target_object *job, int64_t id, int signal_number,
                  struct arena *arena, struct error *err)
 {
-    const struct json *pod = NULL;
-    const char *place;
-    int r = find_first_pod(kctl, job, arena, &pod, &place, err);
+    struct krun_place place;
+    struct json *node = NULL;
+    struct first_pod f;
+    int r = find_owner(kctl, job, arena, &f, err);
 
+    if (r == 0 && !is_own(kctl, f.owner))
+        r = refuse_others(&f, false, err);
+    if (r == 0)
+        r = find_first_pod(kctl, job, arena, &f, &node, err);
+    if (r == 0)
+        r = find_place(node, false, arena, &place, err);
     return r < 0 ? r
-                 : krun_signal_step(place, json_path_text(pod, "metadata.uid"), id, signal_number,
-                                    err);
+                 : krun_signal_step(krun_place_format(arena, &place),
+                                    json_path_text(f.pod, "metadata.uid"), id, signal_number, err);
+}
+
+/* Sets what tells krun where the job is. */
+static void
+set_place(const struct first_pod *f, const char *place)
+{
+    const char *id = annotation(f->pod, ANNOTATION_JOB_ID);
+
+    if (id != NULL)
+        setenv("KILN_JOB_ID", id, true);
+    setenv("KILN_POD_UID", json_path_text(f->pod, "metadata.uid"), true);
+    setenv("KILN_STEP_SOCKET", place, true);
+}
+
+static int
+enter_as_user(const struct first_pod *f, const struct json *node, struct arena *arena,
+              struct error *err)
+{
+    CLEANUP(krun_nodes_freep) struct krun_nodes *nodes = NULL;
+    struct krun_place place;
+    int r = find_place(node, false, arena, &place, err);
+    const char *text = r == 0 ? krun_place_format(arena, &place) : NULL;
+
+    if (r == 0)
+        r = krun_nodes_open(text, json_path_text(f->pod, "metadata.uid"), false, &nodes, err);
+    if (r < 0)
+        return r;
+    leave_job(false, arena);
+    set_variables(nodes, arena);
+    set_place(f, text);
+    return 0;
+}
+
+/* This program and krun have the same grants, of which each uses its own. */
+static int
+share(const struct krun_grants *grants, struct krun_place *place, struct arena *arena,
+      const char **ret_text, struct error *err)
+{
+    place->grants_fd = krun_grants_share(grants, err);
+    *ret_text = krun_place_format(arena, place);
+    return place->grants_fd < 0 ? place->grants_fd : 0;
+}
+
+static int
+enter_by_grant(struct kctl *kctl, const struct first_pod *f, const struct json *node,
+               struct arena *arena, struct job_entry *entry, struct error *err)
+{
+    CLEANUP(krun_grants_freep) struct krun_grants *grants = NULL;
+    CLEANUP(krun_nodes_freep) struct krun_nodes *nodes = NULL;
+    const char *own = NULL, *of_krun = NULL;
+    struct krun_place place;
+    int r = find_place(node, true, arena, &place, err);
+
+    if (r == 0)
+        r = job_grants_get(kctl, f->pod, f->pods, arena, &grants, err);
+    if (r == 0)
+        r = share(grants, &place, arena, &own, err);
+    if (r == 0)
+        r = krun_nodes_open(own, json_path_text(f->pod, "metadata.uid"), false, &nodes, err);
+    if (r == 0)
+        r = share(grants, &place, arena, &of_krun, err);
+    if (r < 0)
+        return r;
+    leave_job(!is_own(kctl, f->owner), arena);
+    if (is_own(kctl, f->owner))
+        set_variables(nodes, arena);
+    else
+        entry->exported = list_variables(nodes, f, arena);
+    set_place(f, of_krun);
+    return 0;
+}
+
+static int
+enter(struct kctl *kctl, const struct first_pod *f, const struct json *node, bool takes_grants,
+      struct arena *arena, struct job_entry *entry, struct error *err)
+{
+    struct error why = {0};
+    int r;
+
+    if (!is_own(kctl, f->owner)) {
+        r = enter_by_grant(kctl, f, node, arena, entry, err);
+        return r == -EACCES ? refuse_others(f, true, err) : r;
+    }
+    r = enter_as_user(f, node, arena, err);
+    if (r != -EHOSTDOWN || !takes_grants)
+        return r;
+    r = enter_by_grant(kctl, f, node, arena, entry, &why);
+    return r == 0 ? 0
+                  : error_set(err, r, "%s; without MUNGE the controller has to allow it: %s",
+                              arena_strdup(arena, err->text), why.text);
 }
 
 int
-job_steps_enter(struct kctl *kctl, const struct target_object *job, struct arena *arena,
-                const char **ret_directory, struct error *err)
+job_steps_enter(struct kctl *kctl, const struct target_object *job, bool takes_grants,
+                struct arena *arena, struct job_entry *ret_entry, struct error *err)
 {
-    CLEANUP(krun_nodes_freep) struct krun_nodes *nodes = NULL;
-    const struct json *pod = NULL;
-    const char *uid, *id, *text;
-    int r = find_first_pod(kctl, job, arena, &pod, &text, err);
+    struct json *node = NULL;
+    struct first_pod f;
+    int r = find_owner(kctl, job, arena, &f, err);
 
+    *ret_entry = (struct job_entry){0};
+    if (r == 0 && !is_own(kctl, f.owner) && !takes_grants)
+        r = refuse_others(&f, false, err);
+    if (r == 0)
+        r = find_first_pod(kctl, job, arena, &f, &node, err);
     if (r < 0)
         return r;
-    uid = json_path_text(pod, "metadata.uid");
     krun_link_tell_waits(kctl->program != NULL ? kctl->program : "kctl");
-    r = krun_nodes_open(text, uid, false, &nodes, err);
-    if (r < 0)
-        return r;
-    leave_job(arena);
-    set_variables(nodes, arena);
-    id = annotation(pod, ANNOTATION_JOB_ID);
-    if (id != NULL)
-        setenv("KILN_JOB_ID", id, true);
-    setenv("KILN_POD_UID", uid, true);
-    setenv("KILN_STEP_SOCKET", text, true);
-    *ret_directory = json_get_text(json_at(json_get_path(pod, "spec.containers"), 0), "workingDir");
-    return 0;
+    r = enter(kctl, &f, node, takes_grants, arena, ret_entry, err);
+    if (r == 0)
+        ret_entry->directory =
+            json_get_text(json_at(json_get_path(f.pod, "spec.containers"), 0), "workingDir");
+    return r;
 }

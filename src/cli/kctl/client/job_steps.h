@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
@@ -17,11 +18,20 @@ struct target_object;
  * KILN_STEP_SOCKET tell krun where to ask. The target is a Job, or the pod of a
  * task of an array.
  *
+ * `takes_grants`: where this user is not the job's, or MUNGE does not answer, the controller is
+ * asked to allow one program (job_grants.h), which krun has to start next. Variables of another
+ * user's job could tell krun what to do as this user, so this process does not get them: they are
+ * in ret_entry->exported.
+ *
  * -EPERM: it is another user's. -EAGAIN: it does not run, with what it does instead.
- * -EHOSTUNREACH: its node cannot be asked. *ret_directory: the job's, of the arena.
+ * -EHOSTUNREACH: its node cannot be asked.
  */
-int job_steps_enter(struct kctl *kctl, const struct target_object *job, struct arena *arena,
-                    const char **ret_directory, struct error *err);
+struct job_entry {
+    const char *directory; /* the job's; texts are of the arena */
+    const char *exported;  /* value of krun's --export, for another user's job; else NULL */
+};
+int job_steps_enter(struct kctl *kctl, const struct target_object *job, bool takes_grants,
+                    struct arena *arena, struct job_entry *ret_entry, struct error *err);
 
 /* Sends a signal to all tasks of a running step; 0 cancels the step. Errors as above, and -ESRCH:
  * no step of that id runs.

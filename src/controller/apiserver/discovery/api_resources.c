@@ -153,6 +153,8 @@ api_resources_part_kind(const struct kind *kind, enum subresource part)
         return "Eviction";
     case SUBRESOURCE_EXEC:
         return "PodExecOptions";
+    case SUBRESOURCE_EXEC_GRANT:
+        return "ExecGrant";
     default:
         return kind->name;
     }

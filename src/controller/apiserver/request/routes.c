@@ -27,6 +27,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_ENVIRONMENT] = "environment",
     [SUBRESOURCE_EVICTION] = "eviction",
     [SUBRESOURCE_EXEC] = "exec",
+    [SUBRESOURCE_EXEC_GRANT] = "exec-grant",
     [SUBRESOURCE_FINALIZE] = "finalize",
     [SUBRESOURCE_GANG] = "gang",
     [SUBRESOURCE_LOG] = "log",

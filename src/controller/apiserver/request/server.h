@@ -50,6 +50,7 @@ struct apiserver {
     struct workers *workers;
     struct auth_server *auth; /* NULL: local peers only */
     const struct policy *policy;
+    const char *cluster;                     /* its name */
     struct metric_registry *metrics;         /* or NULL */
     struct request_metrics *request_metrics; /* or NULL */
     struct audit_log *audit;                 /* or NULL */

@@ -2,6 +2,7 @@
 #include "controller/apiserver/verbs/verbs.h"
 
 #include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/exec_grants.h"
 #include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
@@ -80,6 +81,8 @@ find_verb(const struct route *route)
         return of_status[route->verb];
     case SUBRESOURCE_EXEC:
         return refuse_exec;
+    case SUBRESOURCE_EXEC_GRANT:
+        return exec_grants_make;
     case SUBRESOURCE_FINALIZE:
         return verb_replace;
     case SUBRESOURCE_REQUESTS:

@@ -3,14 +3,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/auth/credential_backend.h"
+#include "lib/auth/exec_grant.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
@@ -35,6 +38,7 @@ struct world {
     struct error error;
     int fd; /* of the connected caller; -1: none */
     uid_t uid;
+    char by[16];
     struct step_keys keys;
 };
 
@@ -54,7 +58,16 @@ connected(int fd, const struct step_caller *caller, void *context)
 
     w->fd = fd;
     w->uid = caller->uid;
+    snprintf(w->by, sizeof(w->by), "%s", caller->by != NULL ? caller->by : "");
     w->keys = caller->keys;
+}
+
+/* Of the node's secret; runs on a worker. */
+static int
+find_verifier(struct digest *ret_verifier, UNUSED void *context, UNUSED struct error *err)
+{
+    digest_of("secret", 6, ret_verifier);
+    return 0;
 }
 
 static struct world *
@@ -77,6 +90,7 @@ world_new(int64_t patience_ms)
                                                                  .node = "n1",
                                                                  .listen = "127.0.0.1:0",
                                                                  .patience_ms = patience_ms,
+                                                                 .find_verifier = find_verifier,
                                                                  .check = check,
                                                                  .connected = connected,
                                                                  .context = w},
@@ -211,6 +225,7 @@ START_TEST(a_caller_gets_a_connection_with_keys)
     ck_assert_int_eq(step_call_finish(&w->call, w->user, answer, &keys, &w->error), 0);
 
     ck_assert_uint_eq(w->uid, USER_UID);
+    ck_assert_str_eq(w->by, "");
     ck_assert(digest_equals(&keys.out.key, &w->keys.in.key));
     ck_assert(digest_equals(&keys.in.key, &w->keys.out.key));
     say(fd, "x", 1);
@@ -351,8 +366,60 @@ START_TEST(a_port_that_is_taken_is_told)
 }
 END_TEST
 
+/* Makes the line of a grant for the pod, which the controller has issued so long ago. */
+static void
+begin_grant(struct world *w, struct exec_call *call, uid_t uid, const char *pod, int64_t ago_ms)
+{
+    CLEANUP_STRBUF struct strbuf word = STRBUF_INIT;
+    struct digest verifier;
+    char key[DIGEST_HEX_SIZE];
+    const struct exec_grant grant = {
+        .cluster = "north",
+        .node = "n1",
+        .pod = pod,
+        .by = "root",
+        .key = key,
+        .uid = uid,
+        .issued_ms = clock_real_us(&clock_system) / 1000 - ago_ms,
+    };
+
+    digest_of("secret", 6, &verifier);
+    exec_call_make_key(call->secret, key);
+    ck_assert_int_eq(exec_grant_sign(&verifier, &grant, &word, &w->error), 0);
+    call->grant = word.text;
+    strbuf_truncate(&w->line, 0);
+    exec_call_begin(call, &w->line);
+}
+
+START_TEST(a_grant_of_the_controller_is_taken_once_for_its_pod)
+{
+    struct world *w = world_new(60000);
+    struct exec_call call = {.node = "n1"};
+    CLEANUP_FREE char *answer = NULL;
+
+    begin_grant(w, &call, USER_UID, "another", 0);
+    ck_refused(w, "uid 1000 has no pod 'another' here");
+    begin_grant(w, &call, 0, "pod", 0);
+    ck_refused(w, "uid 0 has no pod 'pod' here");
+    begin_grant(w, &call, USER_UID, "pod", 30000);
+    ck_refused(w, "before this agent started");
+    begin_grant(w, &call, USER_UID, "pod", 62000);
+    ck_refused(w, "seconds old by the clock");
+    begin_grant(w, &call, USER_UID, "pod", 0);
+    answer = call_dup(w);
+    ck_assert_int_eq(strncmp(answer, "kiln-exec-answer ", 17), 0);
+    ck_assert_uint_eq(w->uid, USER_UID);
+    ck_assert_str_eq(w->by, "root");
+    close(w->fd);
+    w->fd = -1;
+    ck_refused(w, "used before");
+    world_free(w);
+}
+END_TEST
+
 SUITE("step_port", a_caller_gets_a_connection_with_keys,
       a_call_for_another_pod_or_of_another_user_is_refused,
       a_call_is_taken_once_also_when_munged_forgets, what_is_no_call_is_refused,
       a_connection_that_says_too_little_is_closed,
-      ten_thousand_connections_without_credentials_keep_nobody_out, a_port_that_is_taken_is_told)
+      ten_thousand_connections_without_credentials_keep_nobody_out,
+      a_grant_of_the_controller_is_taken_once_for_its_pod, a_port_that_is_taken_is_told)

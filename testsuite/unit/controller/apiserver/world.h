@@ -134,6 +134,7 @@ world_open(struct world *w)
                                                            .node_classes = w->classes,
                                                            .startup_wait_ms = w->startup_wait_ms,
                                                            .policy = &w->policy,
+                                                           .cluster = "test",
                                                            .look_up_user = world_look_up});
     loop_drain(w->loop);
 }

@@ -76,12 +76,12 @@ static const struct option_table table = {
 };
 
 static const char *const *
-krun_words(const struct exec_options *o, const char *directory, int n, char **command,
+krun_words(const struct exec_options *o, const struct job_entry *entry, int n, char **command,
            struct arena *arena)
 {
-    static const char *const always[] = {"krun",         "--overlap",       "--overcommit",
-                                         "--nodes=1",    "--ntasks=1",      "--cpu-bind=none",
-                                         "--export=ALL", "--disable-status"};
+    static const char *const always[] = {
+        "krun",       "--overlap",       "--overcommit",    "--nodes=1",
+        "--ntasks=1", "--cpu-bind=none", "--disable-status"};
     const char **words = arena_new_array(arena, const char *, 16 + (size_t)n);
     size_t at = 0;
 
@@ -89,8 +89,14 @@ krun_words(const struct exec_options *o, const char *directory, int n, char **co
         words[at++] = always[i];
     if (o->node != NULL)
         words[at++] = arena_printf(arena, "--nodelist=%s", o->node);
-    if (directory != NULL)
-        words[at++] = arena_printf(arena, "--chdir=%s", directory);
+    if (entry->exported != NULL) {
+        words[at++] = arena_printf(arena, "--export=%s", entry->exported);
+        words[at++] = "--propagate=NONE";
+    } else {
+        words[at++] = "--export=ALL";
+    }
+    if (entry->directory != NULL)
+        words[at++] = arena_printf(arena, "--chdir=%s", entry->directory);
     if (o->has_terminal)
         words[at++] = "--pty";
     else if (!o->has_input)
@@ -131,7 +137,7 @@ exec_run(struct kctl *kctl, const void *options, int n_operands, char **operands
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct exec_options *o = options;
-    const char *directory = NULL;
+    struct job_entry entry = {0};
     struct target_object job;
     int r, at = 1;
 
@@ -152,7 +158,7 @@ exec_run(struct kctl *kctl, const void *options, int n_operands, char **operands
     if (r == 0 && job.kind != &job_kind && job.kind != &pod_kind)
         r = error_set(err, -EINVAL, "%s runs no programs; only jobs do", kctl_label(&job, arena));
     if (r == 0)
-        r = job_steps_enter(kctl, &job, arena, &directory, err);
+        r = job_steps_enter(kctl, &job, !o->is_here, arena, &entry, err);
     if (r < 0)
         return kctl->program == NULL ? r : refuse_krun(kctl, operands[0], r, arena, err);
     fflush(NULL);
@@ -160,7 +166,7 @@ exec_run(struct kctl *kctl, const void *options, int n_operands, char **operands
         execvp(operands[at], operands + at);
         r = -errno;
     } else {
-        r = sibling_become("krun", krun_words(o, directory, n_operands - at, operands + at, arena));
+        r = sibling_become("krun", krun_words(o, &entry, n_operands - at, operands + at, arena));
     }
     kctl->exit_code = r == -ENOENT ? 127 : 126;
     return error_set(err, r, "%s: %s", o->is_here ? operands[at] : "krun", strerror(-r));
