@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Attacks on an agent by its socket for steps: a user takes neither its memory nor its
 # time with requests that never end, with many that wait, by holding a job, or with a grant
-# that krun has made up; and sees and delays nothing of a job of another user.
+# that krun has made up; and sees and delays nothing of a job of another user. A grant of the
+# controller opens one pod once, for a minute.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; called by others; cluster.sh
 
@@ -10,7 +11,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/api.sh"
-need munged jq python3
+need munged jq python3 curl
 [ "$(id -u)" -eq 0 ] || skip_all "only root runs jobs of several users"
 cluster_begin
 need kiln-controller kiln-agent kiln-step ksub kctl krun
@@ -27,7 +28,11 @@ while [ -e "$cluster/hold" ]; do sleep 0.1; done
 EOF
 chmod 755 "$cluster/prolog"
 echo "prolog: $cluster/prolog" >"$cluster/agent.yaml"
-cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s --config "$cluster/agent.yaml"
+agent() {
+    cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 1s \
+        --config "$cluster/agent.yaml" --listen 127.0.0.1:0
+}
+agent
 wait_for 20 admin wait --for condition=Ready node n1 >/dev/null || bail_out "no node"
 for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     admin taint node n1 "$key-" >/dev/null
@@ -271,6 +276,103 @@ like "a grant with the highest number for its step is refused" \
     "$(call kilntest1 grant "$pod" "$cpus")" 'manager'
 like "and the job's own steps have numbers as before" \
     "$(step sh -c 'echo $KILN_STEP_ID')" '^[0-9]{1,2}$'
+
+# --- grants of the controller -----------------------------------------------------
+# With the node's secret, which nobody but root has, any grant can be made.
+cat >"$cluster/grant.py" <<'EOF'
+import base64, hashlib, hmac, os, socket, sys, time
+port, secret = int(sys.argv[1]), sys.argv[2]
+verifier = hashlib.sha256(b"kiln-node-verifier 1\n" + bytes.fromhex(secret)).digest()
+def sign(word, key=verifier):
+    text = b"kiln-exec-grant-mac 1\n" + word.encode() + b"\n"
+    return word + "." + hmac.new(key, text, hashlib.sha256).hexdigest()
+def grant(pod, uid, node="n1", cluster="test", ago_s=0, key="09" + "0" * 62):
+    text = ("kiln-claim 1\npurpose=exec-grant\ncluster=%s\nnonce=%s\nnode=%s\npod=%s\nkey=%s\n"
+            "uid=%s\nby=mallory\nissued=%d\n" % (cluster, os.urandom(16).hex(), node, pod, key,
+                                                 uid, (time.time() - ago_s) * 1000))
+    return base64.b64encode(text.encode()).decode()
+def send(line):
+    s = socket.create_connection(("127.0.0.1", port))
+    s.settimeout(20)
+    s.sendall(b"kiln-exec-grant 1 " + line.encode() + b"\n")
+    said = b""
+    while not said.endswith(b"\n"):
+        more = s.recv(4096)
+        if not more:
+            break
+        said += more
+    s.close()
+    said = said.decode().strip()
+    return said.split()[0] if said.startswith("kiln-exec-answer ") else said
+EOF
+grants() { # SCRIPT: its own words and those of the file above
+    (cat "$cluster/grant.py"; echo "$1") | python3 - "$port" "$(cat "$cluster/n1/state/node-secret")"
+}
+has_port() {
+    port=$(admin get node n1 -o json | jq '.status.daemonEndpoints.kubeletEndpoint.Port // 0')
+    [ "$port" -gt 0 ]
+}
+wait_for 20 has_port || bail_out "the agent has no port"
+uid=$(id -u kilntest1) other=$(id -u kilntest2)
+refusal="kiln-step-refused the controller has not made this grant for this node as it is enrolled now"
+is "a grant as the controller makes it is taken once" \
+    "$(grants "g = sign(grant('$pod', $uid)); print(send(g)); print(send(g))")" \
+    "kiln-exec-answer
+kiln-step-refused the credential has been used before; each attempt needs a new one"
+is "a grant for another user, for root or for a pod that is not here opens nothing" \
+    "$(grants "
+for pod, uid in ('$pod', $other), ('$pod', 0), ('00000000-0000-4000-8000-000000000000', $uid):
+    print(send(sign(grant(pod, uid))))" | sed "s/pod '[^']*'/pod/" | sort -u)" \
+    "kiln-step-refused no job of this user with pod runs on node 'n1'"
+is "nor does one for another node or cluster" \
+    "$(grants "
+print(send(sign(grant('$pod', $uid, node='n2'))))
+print(send(sign(grant('$pod', $uid, cluster='other'))))")" \
+    "kiln-step-refused the grant is for node 'n2', this is node 'n1'
+kiln-step-refused the grant is for cluster 'other', this is cluster 'test'"
+is "nor one that is too old, or from a time to come" \
+    "$(grants "
+for s in (90, -600):
+    print(send(sign(grant('$pod', $uid, ago_s=s))).split(' the most')[0])" | sed 's/[0-9]* sec/N sec/')" \
+    "kiln-step-refused the grant is N seconds old by the clock of this node,
+kiln-step-refused the grant is -N seconds old by the clock of this node,"
+is "nor one that was changed, has another signature or none" \
+    "$(grants "
+g = sign(grant('$pod', $uid))
+for i in (0, 40, len(g) - 70, len(g) - 1):
+    print(send(g[:i] + ('A' if g[i] != 'A' else 'B') + g[i + 1:]))
+print(send(sign(grant('$pod', $uid), b'k' * 32)))
+print(send(grant('$pod', $uid)))
+print(send(sign(grant('$pod', $uid)).split('.')[0] + '.'))
+print(send('.'))
+print(send(''))" | sort -u)" "$refusal"
+is "nor one with a key that makes the connection's keys known to all" \
+    "$(grants "print(send(sign(grant('$pod', $uid, key='0' * 64))))")" \
+    "kiln-step-refused the grant has no valid key"
+name=$(admin get pods -o json |
+    jq -r --arg uid "$pod" '.items[] | select(.metadata.uid == $uid) | .metadata.name')
+key='{"key":"0900000000000000000000000000000000000000000000000000000000000000"}'
+forbidden "a user gets no grant for a pod of another user" \
+    kilntest2 POST "$pods/$name/exec-grant" "$key"
+like "nor the owner without a line in the audit log" \
+    "$(api kilntest1 POST "$pods/$name/exec-grant?dryRun=All" "$key")" '^400 .*no dry run'
+like "but with one" "$(api kilntest1 POST "$pods/$name/exec-grant" "$key")" '^201 .*"grants":'
+audited() { grep exec-grant "$cluster/state/audit.log" | jq -r '"\(.user) \(.code) \(.name)"' | sort; }
+has_three() { [ "$(audited | wc -l)" -eq 3 ]; }
+wait_for 20 has_three # lines are written a moment later
+is "which refusals have, too" "$(audited)" \
+    "kilntest1 201 $name
+kilntest1 400 $name
+kilntest2 403 $name"
+kept=$(grants "print(sign(grant('$pod', $uid)))")
+stop n1
+agent
+answers() { has_port && [ "$(grants "print(send(''))" 2>/dev/null)" = "$refusal" ]; }
+wait_for 30 answers || bail_out "the agent does not listen again"
+is "an agent that has started again refuses grants from before" "$(grants "print(send('$kept'))")" \
+    "kiln-step-refused the grant was made before this agent started; try again"
+takes_it() { [ "$(grants "print(send(sign(grant('$pod', $uid))))")" = kiln-exec-answer ]; }
+ok "and takes new ones" wait_for 30 takes_it
 
 # --- a job that starts ------------------------------------------------------------
 touch "$cluster/hold"

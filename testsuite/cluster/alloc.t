@@ -39,10 +39,14 @@ is_state() { [ "$(state "$1")" = "$2" ]; }
 
 cat >"$home/sleep.sh" <<'S'
 #!/bin/sh
+echo begun
 sleep 1000
 S
 chmod 755 "$home/sleep.sh"
-id=$(as kilntest1 ksub --parsable -N 2 -n 4 -t 5 -D "$home" sleep.sh)
+printf '#!/bin/sh\ntouch "%s/ran-by-$(id -un)"\n' "$home" >"$cluster/bin/trap"
+chmod 755 "$cluster/bin/trap"
+id=$(as kilntest1 env SLURM_PROLOG="$cluster/bin/trap" \
+    ksub --parsable -N 2 -n 4 -t 5 -D "$home" sleep.sh)
 wait_for 30 is_state "$id" Running
 is "krun starts tasks in a job from a machine without an agent" \
     "$(login krun --jobid "$id" -l hostname 2>&1 | sort)" "0: n1
@@ -73,12 +77,68 @@ busy"
 is "another user's job is refused, in words" \
     "$(stranger kctl exec "$id" id 2>&1 | sed "s/job $id/job N/"; stranger krun --jobid "$id" id 2>&1 |
         sed "s/job $id/job N/")" \
-    "kctl: exec: job N is a job of kilntest1; only the job's user starts programs in it
+    "kctl: exec: job N is a job of kilntest1; only the job's user and administrators start programs in it
 krun: error: job N is a job of kilntest1; only the job's user starts programs in it"
 uid=$(root get pods -o json | jq -r '.items[] | select(.spec.nodeName == "n1") | .metadata.uid')
 steal() { stranger env KILN_JOB_ID="$id" KILN_POD_UID="$uid" KILN_STEP_SOCKET="$1" krun id 2>&1; }
 is "... and its agent refuses those who ask it by themselves" \
     "$(steal n1:6822,test,0,"$munge_socket" | grep -c 'no job of this user')" 1
+
+# --- by a grant of the controller ------------------------------------------------
+
+administrator() {
+    ip netns exec "$netns_bridge-9" unshare --mount --uts sh -c '
+        mount --bind "$1" /etc/hosts && hostname login && shift && exec "$@"' _ "$cluster/hosts" \
+        env SECRET=of-root kctl --server "http+unix://$cluster/socket" "$@"
+}
+is "an administrator runs a program in a user's job, as that user, without own variables" \
+    "$(administrator exec -w n2 "$id" -- sh -c 'id -un; hostname; pwd
+        echo "$USER $KILN_JOB_ID $KILN_NNODES $KILN_JOB_NAME ${SECRET-none}"; exit 7' 2>/dev/null
+        echo "$?")" "kilntest1
+n2
+$home
+kilntest1 $id 2 sleep.sh none
+7"
+is "... with input" "$(echo words | administrator exec -i "$id" cat 2>&1)" words
+is "... as another one who may: kctl --as" \
+    "$(administrator --as kilntest1 exec "$id" -- id -un 2>&1)" kilntest1
+is "... and a variable of the job runs a program as its user, who has set it, but not as root" \
+    "$(ls "$home" | grep ran-by)" ran-by-kilntest1
+like "--here is for the job's user alone" "$(administrator exec --here "$id" id 2>&1)" \
+    "only the job's user starts programs in it"
+audited() {
+    grep '"subresource":"exec-grant".*"code":201' "$cluster/state/audit.log" |
+        grep -o '"user":"[a-z0-9]*"\|"impersonator":"root"' | sort -u
+}
+has_all() { [ "$(audited | wc -l)" -eq 3 ]; }
+wait_for 20 has_all # lines are written a moment later
+is "the audit log tells who asked for a grant, and the node's log who used it" \
+    "$(audited
+        grep -ho "'root[a-z0-9 ]*' starts a program in pod '$uid' of uid [0-9]*" "$cluster/log/n1" |
+            sort -u)" \
+    "\"impersonator\":\"root\"
+\"user\":\"kilntest1\"
+\"user\":\"root\"
+'root as kilntest1' starts a program in pod '$uid' of uid $(id -u kilntest1)
+'root' starts a program in pod '$uid' of uid $(id -u kilntest1)"
+printf 'cluster: test\nmungeSocket: %s\n' "$cluster/none" >"$cluster/no-munge.yaml"
+chmod 644 "$cluster/no-munge.yaml"
+no_munge="KILN_SERVER=unix://$cluster/socket KILN_CONFIG=$cluster/no-munge.yaml"
+# shellcheck disable=SC2086 # two words
+{
+    is "the job's user runs programs in it where MUNGE is missing, with own variables" \
+        "$(login env $no_munge MINE=own kctl exec "$id" -- sh -c 'id -un; hostname; echo $MINE' 2>&1)" \
+        "kilntest1
+n1
+own"
+    like "... but not --here, which says why" "$(login env $no_munge kctl exec --here "$id" id 2>&1)" \
+        "MUNGE does not answer"
+    like "... and nobody else does" "$(stranger env $no_munge kctl exec "$id" id 2>&1)" \
+        "only the job's user and administrators"
+}
+like "an administrator follows what the job writes with kctl attach" \
+    "$(timeout 5 kctl --server "http+unix://$cluster/socket" attach "$id" 2>&1)" '^begun$'
+
 is "a credential for one node is nothing to another" \
     "$(echo "$netns_net.2 n1 fake" >"$cluster/hosts.fake"
         cat "$cluster/hosts" >>"$cluster/hosts.fake"; chmod 644 "$cluster/hosts.fake"

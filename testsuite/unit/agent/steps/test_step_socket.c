@@ -234,6 +234,61 @@ START_TEST(what_is_no_request_is_refused)
 }
 END_TEST
 
+/* As root, who has a grant for a pod of uid 1000, on another node. */
+static enum step_frame_type
+ask_by_grant(struct world *w, enum step_frame_type type, char *words, size_t size)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct step_caller caller = {.uid = 1000, .pod = (char[]){"pod"}, .by = (char[]){"root"}};
+    struct step_channel own;
+    struct step_reader in = {0};
+    struct step_frame f;
+    int fds[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    step_channel_init(&own, fds[0], &caller.keys);
+    step_socket_take(w->door, fds[1], &caller);
+    add(&out, type, "pod");
+    ck_assert_int_eq(step_channel_send(&own, out.text, out.length), (ssize_t)out.length);
+    (void)step_channel_flush(&own);
+    while (step_reader_next(&in, &f) == 0) {
+        size_t room;
+        char *at = step_reader_space(&in, &room);
+        ssize_t n;
+
+        turn(w);
+        n = step_channel_receive(&own, at, room);
+        ck_assert_int_ne(n, 0);
+        if (n > 0)
+            step_reader_add(&in, (size_t)n);
+    }
+    snprintf(words, size, "%.*s", (int)f.length, f.payload);
+    type = f.type;
+    step_reader_fini(&in);
+    step_channel_fini(&own);
+    close(fds[0]);
+    return type;
+}
+
+START_TEST(a_grant_of_the_controller_is_for_programs_alone)
+{
+    static const enum step_frame_type others[] = {STEP_FRAME_HOLD, STEP_FRAME_AWAIT,
+                                                  STEP_FRAME_CALL, STEP_FRAME_ENTER};
+    struct world *w = world_new();
+    char words[128];
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        ck_assert_int_eq(ask_by_grant(w, others[i], words, sizeof(words)), STEP_FRAME_REFUSE);
+        ck_assert_uint_eq(w->n_asked, 0);
+    }
+    ck_assert_int_eq(ask_by_grant(w, STEP_FRAME_ASK, words, sizeof(words)), STEP_FRAME_WAIT);
+    ck_assert_int_eq(ask_by_grant(w, STEP_FRAME_HELLO, words, sizeof(words)), STEP_FRAME_WAIT);
+    ck_assert_uint_eq(w->n_asked, 2);
+    ck_assert_int_eq(w->peer.uid, 1000);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_user_has_only_so_many_connections_without_a_request)
 {
     struct world *w = world_new();
@@ -361,6 +416,7 @@ END_TEST
 
 SUITE("step_socket", a_request_arrives_whole_and_with_its_user,
       a_grant_and_places_come_before_the_request, what_is_no_request_is_refused,
+      a_grant_of_the_controller_is_for_programs_alone,
       a_user_has_only_so_many_connections_without_a_request,
       users_who_fill_the_socket_together_give_way_to_others_and_to_root,
       a_connection_that_ends_inside_its_request_is_forgotten,
