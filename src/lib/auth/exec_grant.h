@@ -46,9 +46,9 @@ int exec_grant_sign(const struct digest *verifier, const struct exec_grant *gran
 void exec_grant_node_key(const struct digest *verifier, const char *cluster, const char *node,
                          char out[DIGEST_HEX_SIZE]);
 
-/* The caller's side. The texts of the call are borrowed, the key pair may be used for several
- * grants. Begin adds the line to send; errors of finish as of step_call_finish, which also wipes
- * nothing here: the secret is the caller's.
+/* The caller's side. A key pair may serve for several grants; the texts of the call are borrowed.
+ * Begin adds the line to send. Finish takes the line that came back, without its newline; errors as
+ * of step_call_finish. The caller wipes the secret.
  */
 struct exec_call {
     const char *grant;    /* a word of exec_grant_sign */

@@ -2,7 +2,8 @@
 /* kctl exec - runs a program in a running job
  *
  * The program is a step that overlaps others (krun --overlap): the controller has no part in
- * it, and its input and output go between this machine and the job's node.
+ * it, except that it may have to allow it (job_grants.h), and its input and output go between this
+ * machine and the job's node.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -60,18 +61,21 @@ static const struct option_table table = {
     .name = "kctl exec",
     .usage = "[OPTION]... JOB [--] COMMAND [ARGUMENT]...\n"
              "[OPTION]... JOB_TASK [--] COMMAND [ARGUMENT]...",
-    .summary = "Run a program in a running job of yours, beside what runs there. The exit status "
-               "is the program's.",
+    .summary =
+        "Run a program in a running job of yours, beside what runs there; administrators, in "
+        "that of any user, as that user. The exit status is the program's.",
     OPTION_ROWS(rows),
-    .more = "The program begins in the job's directory, with the environment of this shell and\n"
-            "the variables of the job. It needs MUNGE on this machine, or to be called on the\n"
-            "job's node.\n"
-            "\n"
-            "Examples:\n"
-            "  kctl exec 1042 -- top -b -n 1\n"
-            "  kctl exec -i 1042 -- tar xf - <data.tar\n"
-            "  kctl exec -w n7 1042 nvidia-smi\n"
-            "  kctl exec --here 1042 -- krun -N 2 hostname",
+    .more =
+        "The program begins in the job's directory, with the environment of this shell and\n"
+        "the variables of the job. Where MUNGE does not answer on this machine, the controller\n"
+        "has to answer. In another user's job, it has none of this shell's environment but PATH\n"
+        "and TERM.\n"
+        "\n"
+        "Examples:\n"
+        "  kctl exec 1042 -- top -b -n 1\n"
+        "  kctl exec -i 1042 -- tar xf - <data.tar\n"
+        "  kctl exec -w n7 1042 nvidia-smi\n"
+        "  kctl exec --here 1042 -- krun -N 2 hostname",
     .stops_at_operand = true,
 };
 
