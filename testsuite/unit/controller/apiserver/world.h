@@ -121,6 +121,7 @@ world_open(struct world *w)
                                             .clock = &w->time.clock,
                                             .location.directory = w->directory,
                                             .moved = world_moved,
+                                            .moved_context = w,
                                             .failed = world_failed,
                                             .context = w},
                    &w->store, &err)

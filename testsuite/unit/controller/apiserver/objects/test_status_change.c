@@ -66,6 +66,7 @@ restart(struct world *w)
                                                          .clock = &w->time.clock,
                                                          .location.directory = w->directory,
                                                          .moved = world_moved,
+                                                         .moved_context = w,
                                                          .failed = world_failed,
                                                          .context = w},
                                 &w->store, &err),
