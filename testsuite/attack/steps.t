@@ -233,6 +233,9 @@ wait_for 60 grep -q gone "$cluster/said"
 is "a step that overlaps others is not behind them either" "$(step --overlap echo here)" here
 echo "# $(($(ticks) - before)) ticks"
 ok "nor do 3,000 with a grant that waits for CPUs" [ $(($(ticks) - before)) -lt 60 ]
+# One of them whose end the agent has not seen yet would start when the CPUs are free.
+are_gone() { [ "$(find "/proc/$(pid_of n1)/fd" -mindepth 1 | wc -l)" -lt 100 ]; }
+ok "which it forgets" wait_for 60 are_gone
 for pid_of_task in $(pgrep -u kilntest1 -fx 'sleep 60606'); do kill "$pid_of_task"; done
 wait "$holder" 2>/dev/null
 
