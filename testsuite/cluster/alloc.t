@@ -103,7 +103,7 @@ is "... with input" "$(echo words | administrator exec -i "$id" cat 2>&1)" words
 is "... as another one who may: kctl --as" \
     "$(administrator --as kilntest1 exec "$id" -- id -un 2>&1)" kilntest1
 is "... and a variable of the job runs a program as its user, who has set it, but not as root" \
-    "$(ls "$home" | grep ran-by)" ran-by-kilntest1
+    "$(cd "$home" && echo ran-by-*)" ran-by-kilntest1
 like "--here is for the job's user alone" "$(administrator exec --here "$id" id 2>&1)" \
     "only the job's user starts programs in it"
 audited() {
