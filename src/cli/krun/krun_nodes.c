@@ -34,7 +34,7 @@ struct krun_nodes {
     char *pod_uid;
     struct step_info info; /* zeroed: the job has only this node */
     struct credential_backend *backend;
-    bool is_impatient; /* an agent that is away is not waited for */
+    bool is_impatient;          /* an agent that is away is not waited for */
     struct krun_grants *grants; /* in the place of MUNGE; or NULL */
 };
 
