@@ -175,7 +175,19 @@ print_job(struct step_page *p, int64_t job, struct history_step_place *last, str
     return step;
 }
 
-/* Of several jobs, those behind the place; the one of the place is begun there. */
+/* Whether the list has the job before, too. */
+static bool
+is_repeated(const struct history_question *q, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (q->jobs[i] == q->jobs[at])
+            return true;
+    return false;
+}
+
+/* Of several jobs, those behind the place; the one of the place is begun there. A place names
+ * its job, so a job that is asked for twice is printed once: its pages would have no end.
+ */
 static int
 print_jobs(struct step_page *p, struct history_step_place *last, struct strbuf *out)
 {
@@ -187,7 +199,7 @@ print_jobs(struct step_page *p, struct history_step_place *last, struct strbuf *
     if (q->jobs == NULL)
         return print_job(p, q->job_id, last, out);
     for (size_t i = 0; i < q->n_jobs && step == SQLITE_DONE; i++) {
-        if (!is_behind && q->jobs[i] != last->job)
+        if ((!is_behind && q->jobs[i] != last->job) || is_repeated(q, i))
             continue;
         if (is_behind)
             *last = first;

@@ -146,9 +146,9 @@ list_jobs(struct place *p, const int64_t *jobs, size_t count, int64_t limit, str
     ck_abort_msg("the pages have no end");
 }
 
-START_TEST(the_steps_of_several_jobs_are_in_the_order_of_these_jobs)
+START_TEST(the_steps_of_several_jobs_are_in_the_order_of_these_jobs_each_once)
 {
-    static const int64_t jobs[] = {18, 99, 17, 19};
+    static const int64_t jobs[] = {18, 99, 17, 18, 19, 17};
     struct place p;
 
     place_init(&p);
@@ -394,7 +394,7 @@ START_TEST(a_batch_is_shared_as_text_and_is_no_row)
 END_TEST
 
 SUITE("history_steps", a_step_comes_back_with_its_owner,
-      the_steps_of_several_jobs_are_in_the_order_of_these_jobs,
+      the_steps_of_several_jobs_are_in_the_order_of_these_jobs_each_once,
       a_batch_that_comes_twice_or_late_changes_nothing,
       the_owner_of_a_pod_that_is_gone_is_in_its_row_if_it_was_on_the_node,
       only_the_owner_and_administrators_see_steps, pages_have_all_steps_once_and_each_its_owner,
