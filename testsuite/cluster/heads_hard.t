@@ -127,14 +127,16 @@ async def list_now():
             try:
                 status, body, _, _ = await ask(socket, path)
                 if status == 200:
-                    return int(json.loads(body)["metadata"]["resourceVersion"])
+                    jobs = json.loads(body)
+                    return (int(jobs["metadata"]["resourceVersion"]),
+                            any(job["metadata"]["name"] == wanted for job in jobs["items"]))
             except (OSError, asyncio.IncompleteReadError, IndexError, ValueError):
                 pass
         await asyncio.sleep(0.3)
 
 async def watch():
     global opened, saw, resumed, gone
-    revision = await list_now()
+    revision, is_listed = await list_now()
     is_new = was_open = False
     while True:
         for socket in (first, second):
@@ -144,7 +146,10 @@ async def watch():
                         socket, f"{path}?watch=1&allowWatchBookmarks=true&resourceVersion={revision}")
                 if status == 410:
                     gone += 1
-                    revision = await list_now()
+                    revision, is_listed = await list_now()
+                if is_listed: # it was created before this list
+                    saw += 1
+                    return
                 if reader is None:
                     continue
                 if not was_open:
@@ -157,7 +162,7 @@ async def watch():
                     if event["type"] == "ERROR":
                         assert event["object"]["code"] == 410, event
                         gone += 1
-                        revision = await list_now()
+                        revision, is_listed = await list_now()
                         break
                     revision = int(event["object"]["metadata"]["resourceVersion"])
                     if event["object"]["metadata"].get("name") == wanted and event["type"] == "ADDED":
