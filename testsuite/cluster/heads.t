@@ -136,6 +136,7 @@ sql() { psql -qAtX "$postgres_url?target_session_attrs=read-write" -c "$1" >>"$c
 sql 'BEGIN; UPDATE kiln.counters SET holder = holder; SELECT pg_sleep(18.5); COMMIT' &
 ok "after a kill of the leader the standby leads" wait_for 30 leads b
 ok "submissions go on" goes_on 30
+ok "it had followed, and read only the rest" log_says b 'Took over with [0-9]+ objects in memory'
 storm_end
 kill -CONT "$watch"
 ok "a watch shows what it has missed" \
@@ -183,6 +184,8 @@ row_of() { # ADDRESS
 }
 waits() { row_of "$1" | grep -q Waiting; }
 ok "kctl controllers shows the standby" wait_for 20 waits "$address_controller"
+follows() { row_of "$1" | grep -Eq '(nothing|[0-9]+ changes) '; }
+ok "and how far behind it is" wait_for 30 follows "$address_controller"
 like "and who leads" "$(row_of "$address_b")" 'Leading'
 like "a user cannot hand over" \
     "$(as kilntest1 kctl --server "$cluster_url" controllers handover 2>&1)" 'only administrators'

@@ -27,6 +27,17 @@ else
     skip "all points of the contract were tried" "test_engine_contract is not built"
 fi
 
+follow=$top_builddir/testsuite/unit/controller/store/test_follow
+if [ -x "$follow" ]; then
+    KILN_TEST_POSTGRES=postgresql://kiln@$postgres_hosts/contract "$follow" \
+        >"$cluster/follow" 2>"$cluster/log/follow"
+    empty "what a standby has followed is what a start reads" "$(grep '^not ok' "$cluster/follow")"
+    ok "all points of that were tried" test "$(grep -c '^ok' "$cluster/follow")" -eq 3
+else
+    skip "what a standby has followed is what a start reads" "test_follow is not built"
+    skip "all points of that were tried" "test_follow is not built"
+fi
+
 # --- mistakes -----------------------------------------------------------------------
 init() { # URL
     said=$(kiln-controller --state-dir "$cluster/none" --store "$1" --init 2>&1)

@@ -113,15 +113,6 @@ point_rows(struct portion *p)
     }
 }
 
-static struct section *
-find_section(struct store *s, const char *name)
-{
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (strcmp(s->sections[i].name, name) == 0)
-            return &s->sections[i];
-    return NULL;
-}
-
 /* The first failure is kept. */
 static void
 fail(struct loader *l, int r, const struct error *err)
@@ -144,7 +135,7 @@ take_row(struct loader *l, struct portion *p, struct error *err)
 
     if (r <= 0)
         return r;
-    section = row.is_lone_change ? NULL : find_section(l->store, row.kind);
+    section = row.is_lone_change ? NULL : store_find_section(l->store, row.kind);
     if (section == NULL) {
         quarantine_add(l->store->quarantine, &row, NULL,
                        row.is_lone_change ? "this change belongs to no object"
@@ -400,19 +391,33 @@ drop_discarded(struct loader *l, const struct engine_counters *counters, struct 
 }
 
 int
-store_load(struct store *s, struct engine *engine, const struct engine_counters *counters,
-           struct error *err)
+store_load_counts(struct store *s, struct engine *engine, struct error *err)
+{
+    const struct engine_visitor visitor = {load_blob, load_secret, s};
+
+    return engine->ops->visit(engine, &visitor, err);
+}
+
+/* A snapshot beside a leader cannot be written to. */
+static int
+refuse_discarded(const struct loader *l, struct error *err)
+{
+    if (l->n_discarded == 0)
+        return 0;
+    return error_set(err, -EUCLEAN, "%zu rows cannot be read", l->n_discarded);
+}
+
+int
+store_load_objects(struct store *s, struct engine *engine, const struct engine_counters *counters,
+                   struct error *err)
 {
     struct loader l = {
         .store = s,
         .engine = engine,
         .opener = pthread_self(),
     };
-    const struct engine_visitor visitor = {load_blob, load_secret, s};
-    int r = engine->ops->visit(engine, &visitor, err);
+    int r = engine->ops->scan_open(engine, &l.scan, err);
 
-    if (r == 0)
-        r = engine->ops->scan_open(engine, &l.scan, err);
     if (r < 0)
         return r;
     pthread_mutex_init(&l.lock, NULL);
@@ -420,8 +425,19 @@ store_load(struct store *s, struct engine *engine, const struct engine_counters 
     place_all(&l);
     pthread_mutex_destroy(&l.lock);
     engine->ops->scan_close(l.scan);
-    r = l.result < 0 ? error_set(err, l.result, "%s", l.err.text)
-                     : drop_discarded(&l, counters, err);
+    if (l.result < 0)
+        r = error_set(err, l.result, "%s", l.err.text);
+    else
+        r = counters != NULL ? drop_discarded(&l, counters, err) : refuse_discarded(&l, err);
     free(l.discarded);
     return r;
+}
+
+int
+store_load(struct store *s, struct engine *engine, const struct engine_counters *counters,
+           struct error *err)
+{
+    int r = store_load_counts(s, engine, err);
+
+    return r == 0 ? store_load_objects(s, engine, counters, err) : r;
 }

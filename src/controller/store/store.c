@@ -44,6 +44,8 @@
 #define EVENT_AGE_S 3600
 #define EVENT_LIMIT 50000
 
+#define FOLLOW_PAUSE_US 2000000
+
 #define CHECK_MS 1000
 
 #define BACKLOG_MOST  (16u << 20)
@@ -90,6 +92,8 @@ make_empty(const struct store_settings *settings)
         s->settings.event_age_s = EVENT_AGE_S;
     if (s->settings.event_limit == 0)
         s->settings.event_limit = EVENT_LIMIT;
+    if (s->settings.follow_pause_us == 0)
+        s->settings.follow_pause_us = FOLLOW_PAUSE_US;
     make_sections(s);
     s->watchers = watchers_new();
     s->blobs = blob_counts_new();
@@ -165,13 +169,11 @@ static int
 open_main(struct store *s, struct error *err)
 {
     struct engine_counters counters;
-    int r = store_open_engine(&s->settings.location, s->settings.must_exist, s->settings.waits,
-                              &s->engine, &counters, err);
+    int r = store_follow(s, &counters, err);
 
-    if (r < 0)
+    if (s->engine == NULL)
         return r;
     s->epoch = counters.epoch;
-    r = store_load(s, s->engine, &counters, err);
     if (r == 0)
         r = store_begin_run(s, &counters, err);
     if (r < 0) {
@@ -427,6 +429,15 @@ store_section(const struct store *s, const struct kind *kind)
         if (kinds[i] == kind)
             return &s->sections[i];
     abort(); /* the kind is not in kinds[] */
+}
+
+struct section *
+store_find_section(struct store *s, const char *name)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (strcmp(s->sections[i].name, name) == 0)
+            return &s->sections[i];
+    return NULL;
 }
 
 bool

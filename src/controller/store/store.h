@@ -54,6 +54,7 @@ struct store_settings {
     struct clock *clock;
     struct store_location location;
     const struct engine_waits *waits; /* while another controller leads; NULL: it is an error */
+    int64_t follow_pause_us;          /* until what has changed is read again then; 0: 2 s */
     bool must_exist;                  /* otherwise a new store is made: see initialize.h */
     size_t log_bytes;                 /* of objects that only the log holds; 0: 64 MiB */
     int64_t log_age_s;                /* 0: 300 */

@@ -74,6 +74,7 @@ struct store {
     int64_t begun_at;  /* this opening issues revisions above it */
     int64_t epoch;
     bool was_closed; /* the last opening ended in good order */
+    bool was_warm;   /* it had followed the controller that led before */
     struct run_chain runs;
     uint64_t committed_end;
     struct batch *gathering;
@@ -120,6 +121,7 @@ int store_open_engine(const struct store_location *location, bool must_exist,
                       const struct engine_waits *waits, struct engine **ret_engine,
                       struct engine_counters *ret_counters, struct error *err);
 struct section *store_section(const struct store *s, const struct kind *kind);
+struct section *store_find_section(struct store *s, const char *name); /* NULL: unknown */
 bool store_kind_is(const struct kind *kind, unsigned kind_flag);
 
 /* Sets a head of the entry to the object, and takes over the reference. */
@@ -147,6 +149,17 @@ void store_drain(struct store *s); /* waits for everything that is pending */
  */
 int store_begin_run(struct store *s, struct engine_counters *counters, struct error *err);
 
-/* load.c */
+/* load.c. Counts: blobs and secrets, which replace those that were loaded before.
+ * Objects: counters of NULL say that nothing may be written (-EUCLEAN: a row should
+ * be dropped).
+ */
 int store_load(struct store *s, struct engine *engine, const struct engine_counters *counters,
                struct error *err);
+int store_load_counts(struct store *s, struct engine *engine, struct error *err);
+int store_load_objects(struct store *s, struct engine *engine,
+                       const struct engine_counters *counters, struct error *err);
+
+/* follow.c: opens the engine, and meanwhile keeps the objects of the one that leads.
+ * The store then has all objects, whether it could follow or not.
+ */
+int store_follow(struct store *s, struct engine_counters *ret_counters, struct error *err);

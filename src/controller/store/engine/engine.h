@@ -34,7 +34,7 @@ enum engine_verb {
     ENGINE_UPDATE,     /* row, revision, bytes */
     ENGINE_DELETE,     /* row; its deltas are dropped by ops of their own */
     ENGINE_ADD_DELTA,  /* row, revision, bytes */
-    ENGINE_DROP_DELTA, /* revision */
+    ENGINE_DROP_DELTA, /* row, revision */
     ENGINE_ADD_BLOB,   /* row, name (the digest), count, bytes */
     ENGINE_COUNT_BLOB, /* row, count */
     ENGINE_DROP_BLOB,  /* row */
@@ -141,6 +141,38 @@ struct engine_controller {
 };
 typedef void engine_controller_fn(const struct engine_controller *controller, void *context);
 
+/* The batch up to which a controller that waits has followed the one that leads.
+ * Holder and epoch tell whose batch it is: a database that was put back may have
+ * others of the same number.
+ */
+struct engine_position {
+    int64_t batch;
+    int64_t epoch;
+    int64_t revision;
+    char holder[40];
+};
+
+/* Of all rows of objects and their deltas: how many, and the sums of their keys, as
+ * remainders of ENGINE_TOTALS_MODULUS.
+ */
+#define ENGINE_TOTALS_MODULUS 1000000007
+struct engine_totals {
+    int64_t rows, row_sum;
+    int64_t deltas, delta_sum;
+};
+
+/* A reader of changes: what it has, and does with them. Deltas: those that it knows of
+ * the row. Gone comes before all changes. A negative result ends the reading. Totals:
+ * of what it has at the end, which an engine that leads compares with the database.
+ */
+struct engine_changes {
+    size_t (*deltas)(int64_t row, const int64_t **ret_deltas, void *context);
+    void (*gone)(int64_t row, void *context);
+    int (*changed)(const struct engine_row *row, void *context, struct error *err);
+    void (*totals)(struct engine_totals *ret_totals, void *context);
+    void *context;
+};
+
 struct engine {
     const struct engine_ops *ops;
 };
@@ -197,6 +229,16 @@ struct engine_ops {
      */
     void (*visit_controllers)(struct engine *engine, engine_controller_fn *visit, void *context);
     void (*name_successor)(struct engine *engine, const char *place);
+
+    /* Position: that of the snapshot of an attached engine. Follow: reads what has
+     * changed since the position, and moves it; where that ends early, all after the
+     * old position must be read again. An engine that leads reads up to its own last
+     * batch. -ENODATA: the database has no list of the changes from there on. Both
+     * are NULL where there is but one controller. The store's thread.
+     */
+    int (*position)(struct engine *engine, struct engine_position *ret_position, struct error *err);
+    int (*follow)(struct engine *engine, struct engine_position *position,
+                  const struct engine_changes *changes, struct error *err);
     void (*close)(struct engine *engine);
 };
 
@@ -233,11 +275,13 @@ struct engine_leader {
 /* Waits: called about once a second while another controller leads, or the database
  * is away: true to go on waiting. It returns early when `wakes` can be read: the
  * lead may be free; -1: nothing tells so. Leader: another one leads than before; NULL: nobody
- * knows how to reach it. May be NULL, as may `self`.
+ * knows how to reach it. Revision: that this controller has in memory meanwhile; -1: none.
+ * These may be NULL, as may `self`.
  */
 struct engine_waits {
     bool (*waits)(const struct error *why, int wakes, void *context);
     void (*leader)(const struct engine_leader *leader, void *context);
+    int64_t (*revision)(void *context);
     const struct engine_leader *self;
     void *context;
 };

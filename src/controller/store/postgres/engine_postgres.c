@@ -295,9 +295,13 @@ engine_postgres_drop_row(struct engine *engine, const struct engine_lost_row *ro
         PQclear(result);
     }
     postgres_values_fini(&v);
+    if (r == 0) /* a batch that no list has, so those that follow read all */
+        r = postgres_exec(e->writer, "UPDATE kiln.counters SET batches = batches + 1", err);
     if (r == 0)
-        return postgres_exec(e->writer, "COMMIT", err);
-    (void)postgres_exec(e->writer, "ROLLBACK", NULL);
+        r = postgres_exec(e->writer, "COMMIT", err);
+    else
+        (void)postgres_exec(e->writer, "ROLLBACK", NULL);
+    e->batches += r == 0;
     return r;
 }
 
@@ -340,6 +344,8 @@ static const struct engine_ops engine_postgres_ops = {
     .copies = engine_postgres_copies,
     .visit_controllers = engine_postgres_visit_controllers,
     .name_successor = engine_postgres_name_successor,
+    .position = engine_postgres_position,
+    .follow = engine_postgres_follow,
     .close = engine_postgres_close,
 };
 
@@ -404,6 +410,8 @@ take_lead(struct engine_postgres *e, const struct engine_waits *waits,
         r = postgres_exec(e->writer, "SET application_name = '" WRITER "'; UNLISTEN *", err);
     if (r == 0)
         r = tables_upgrade(e->writer, err);
+    if (r == 0)
+        r = engine_postgres_make_changes(e->writer, err);
     if (r == 0)
         r = take_counters(e, ret_counters, err);
     if (r == 0)
@@ -472,6 +480,7 @@ begin_snapshot(struct engine_postgres *e, struct engine_counters *ret_counters, 
                            NULL, &result, err);
     if (r == 0)
         read_counters(e, result, ret_counters);
+    e->has_snapshot = r == 0;
     PQclear(result);
     return r;
 }

@@ -40,7 +40,8 @@ struct engine_postgres {
     char *directory;
     char *address; /* for others */
     char holder[UUID_SIZE];
-    bool only_reads; /* attached: it does not lead */
+    bool only_reads;   /* attached: it does not lead */
+    bool has_snapshot; /* likewise, and its transaction is open */
     bool leads;
     bool has_looked;         /* it has seen the row of the leader, and waits */
     bool is_refused;         /* and cannot see it now, which was said */
@@ -90,7 +91,7 @@ int engine_postgres_read_address(struct postgres *p, const char *holder,
  * reads all of them; remove it; the operations of the engine.
  */
 #define NOTE_EVERY_US 3000000
-int engine_postgres_note_waiting(struct engine_postgres *e, struct postgres *p);
+int engine_postgres_note_waiting(struct engine_postgres *e, struct postgres *p, int64_t revision);
 int engine_postgres_note_leading(struct engine_postgres *e, struct postgres *p);
 void engine_postgres_remove_row(struct engine_postgres *e, struct postgres *p);
 void engine_postgres_forget_controllers(struct engine_postgres *e);
@@ -119,3 +120,20 @@ int engine_postgres_read_blob(struct engine *engine, int64_t row, struct strbuf 
                               struct error *err);
 int engine_postgres_verify(struct engine *engine, struct engine_slice *slice,
                            engine_wrong_fn *wrong, void *context, struct error *err);
+
+/* Rows, and their changes, that were read already; both in order. */
+int engine_postgres_scan_results(struct engine_postgres *e, PGresult *bodies TAKES,
+                                 PGresult *patches TAKES, struct engine_scan **ret_scan,
+                                 struct error *err);
+
+/* engine_postgres_changes.c: which rows each batch has changed. Add: two parameters
+ * of the claim of a batch. Trim: removes what no controller needs that waits.
+ */
+struct batch_fold;
+int engine_postgres_make_changes(struct postgres *p, struct error *err);
+void engine_postgres_add_changes(struct postgres_values *v, const struct batch_fold *fold);
+void engine_postgres_trim_changes(struct postgres *p);
+int engine_postgres_position(struct engine *engine, struct engine_position *ret_position,
+                             struct error *err);
+int engine_postgres_follow(struct engine *engine, struct engine_position *position,
+                           const struct engine_changes *changes, struct error *err);

@@ -38,11 +38,18 @@
     "WITH done AS (" statement " RETURNING 1)" \
     " SELECT 1 / (count(*) = " expected ")::int FROM done"
 
-static const char claim[] = COUNTED("UPDATE kiln.counters SET batches = batches + 1,"
-                                    " revision = $1::int8, reserved = $2::int8, job_id = $3::int8"
-                                    " WHERE id = 1 AND epoch = $4::int8 AND batches = $5::int8"
-                                    " AND revision = $6::int8",
-                                    "1");
+/* With the rows that the batch changes, for controllers that wait. */
+static const char claim[] = "WITH done AS (UPDATE kiln.counters SET batches = batches + 1,"
+                            " revision = $1::int8, reserved = $2::int8, job_id = $3::int8"
+                            " WHERE id = 1 AND epoch = $4::int8 AND batches = $5::int8"
+                            " AND revision = $6::int8 RETURNING batches, epoch, holder, revision),"
+                            " listed AS (INSERT INTO kiln.changes"
+                            " (batch, epoch, holder, revision, rows, deltas)"
+                            " SELECT batches, epoch, holder, revision, $7::int8[], $8::int8[]"
+                            " FROM done ON CONFLICT (batch) DO UPDATE SET epoch = excluded.epoch,"
+                            " holder = excluded.holder, revision = excluded.revision,"
+                            " at = excluded.at, rows = excluded.rows, deltas = excluded.deltas)"
+                            " SELECT 1 / (count(*) = 1)::int FROM done";
 
 static const char *const statements[ENGINE_VERBS] = {
     [ENGINE_INSERT] = "INSERT INTO kiln.objects"
@@ -212,7 +219,8 @@ fill(struct postgres_values *v, enum engine_verb verb, const struct engine_op *o
 }
 
 static int
-send_claim(struct engine_postgres *e, const struct engine_batch *batch, struct error *err)
+send_claim(struct engine_postgres *e, const struct engine_batch *batch,
+           const struct batch_fold *fold, struct error *err)
 {
     struct postgres_values v = {0};
     int r;
@@ -223,6 +231,7 @@ send_claim(struct engine_postgres *e, const struct engine_batch *batch, struct e
     postgres_add_int64(&v, e->epoch);
     postgres_add_int64(&v, e->batches);
     postgres_add_int64(&v, batch->expected_revision);
+    engine_postgres_add_changes(&v, fold);
     r = postgres_send(e->writer, "claim", &v, err);
     postgres_values_fini(&v);
     return r;
@@ -249,7 +258,7 @@ static int
 send_batch(struct engine_postgres *e, const struct engine_batch *batch,
            const struct batch_fold *fold, struct error *err)
 {
-    int r = send_claim(e, batch, err);
+    int r = send_claim(e, batch, fold, err);
 
     for (int verb = 0; r == 0 && verb < ENGINE_VERBS; verb++)
         r = send_verb(e, fold, (enum engine_verb)verb, err);

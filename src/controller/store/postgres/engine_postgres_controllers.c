@@ -75,7 +75,8 @@ make_table(struct postgres *p, struct error *err)
 }
 
 static int
-put_row(struct engine_postgres *e, struct postgres *p, bool leads, struct error *err)
+put_row(struct engine_postgres *e, struct postgres *p, bool leads, int64_t revision,
+        struct error *err)
 {
     struct postgres_values v = {0};
     int r;
@@ -87,7 +88,7 @@ put_row(struct engine_postgres *e, struct postgres *p, bool leads, struct error 
     postgres_add_text(&v, e->address);
     postgres_add_text(&v, version_text());
     postgres_add_int64(&v, leads);
-    postgres_add_int64(&v, -1);
+    postgres_add_int64(&v, revision);
     r = postgres_query(
         p,
         "INSERT INTO kiln.controllers AS c"
@@ -105,7 +106,7 @@ put_row(struct engine_postgres *e, struct postgres *p, bool leads, struct error 
 }
 
 int
-engine_postgres_note_waiting(struct engine_postgres *e, struct postgres *p)
+engine_postgres_note_waiting(struct engine_postgres *e, struct postgres *p, int64_t revision)
 {
     int64_t now_us = clock_boottime_us();
     int r;
@@ -113,7 +114,7 @@ engine_postgres_note_waiting(struct engine_postgres *e, struct postgres *p)
     if (e->name == NULL || (e->noted_us != 0 && now_us - e->noted_us < NOTE_EVERY_US))
         return 0;
     e->noted_us = now_us;
-    r = put_row(e, p, false, NULL);
+    r = put_row(e, p, false, revision, NULL);
     if (r < 0 && r != -EAGAIN)
         e->noted_us = now_us + REFUSED_US;
     return r == -EAGAIN ? r : 0;
@@ -185,7 +186,7 @@ engine_postgres_note_leading(struct engine_postgres *e, struct postgres *p)
     if (e->led_us == 0)
         r = make_table(p, NULL);
     if (r == 0)
-        r = put_row(e, p, true, NULL);
+        r = put_row(e, p, true, -1, NULL);
     if (r == 0 && e->led_us == 0)
         r = postgres_exec(p, "DELETE FROM kiln.controllers WHERE seen < now() - " GONE, NULL);
     if (r == 0)

@@ -19,6 +19,7 @@
 #define STANDS_US  10000000
 #define SUCCEED_US 3000000 /* a successor that was named has so long */
 #define NOTE_EVERY 150     /* beats between two looks at the standbys */
+#define TRIM_EVERY 15      /* beats between two removals of old changes */
 
 struct lead {
     char *holder;
@@ -148,6 +149,12 @@ patience_us(const struct lead *l)
     return strcmp(l->holder, ENGINE_POSTGRES_HANDOVER) == 0 ? SUCCEED_US : STANDS_US;
 }
 
+static int64_t
+revision_of(const struct engine_waits *waits)
+{
+    return waits != NULL && waits->revision != NULL ? waits->revision(waits->context) : -1;
+}
+
 /* While the database was away the leader could not raise its count, so the time
  * counts anew from when it can be read again.
  */
@@ -173,7 +180,7 @@ try_to_lead(struct engine_postgres *e, const struct engine_waits *waits, struct 
     if (is_free(e, seen) || clock_boottime_us() - *since_us > patience_us(seen))
         r = take(e, seen, err);
     if (r == 0)
-        r = engine_postgres_note_waiting(e, e->writer);
+        r = engine_postgres_note_waiting(e, e->writer, revision_of(waits));
     if (r == 0)
         error_set(err, -EBUSY, "database '%s': the controller of %s leads", e->where, seen->place);
     return r;
@@ -302,6 +309,8 @@ beat_once(struct engine_postgres *e, struct postgres **p, unsigned count)
         if (engine_postgres_note_leading(e, *p) == -EAGAIN) {
             postgres_close(*p);
             *p = NULL;
+        } else if (e->name != NULL && count % TRIM_EVERY == 0) {
+            engine_postgres_trim_changes(*p);
         }
         return;
     }

@@ -137,6 +137,25 @@ engine_postgres_scan_close(struct engine_scan *base)
 }
 
 int
+engine_postgres_scan_results(struct engine_postgres *e, PGresult *bodies, PGresult *patches,
+                             struct engine_scan **ret_scan, struct error *err)
+{
+    struct postgres_scan *scan = xnew(struct postgres_scan);
+    int r;
+
+    scan->engine = e;
+    scan->base.source = (struct row_join_source){next_body, next_patch, scan};
+    scan->bodies = (struct cursor_rows){.result = bodies, .at = -1, .has_ended = true};
+    scan->patches = (struct cursor_rows){.result = patches, .at = -1, .has_ended = true};
+    r = row_join_init(&scan->base.join, &scan->base.source, err);
+    if (r == 0)
+        *ret_scan = &scan->base;
+    else
+        engine_postgres_scan_close(&scan->base);
+    return r;
+}
+
+int
 engine_postgres_scan_open(struct engine *engine, struct engine_scan **ret_scan, struct error *err)
 {
     struct postgres_scan *scan = xnew(struct postgres_scan);

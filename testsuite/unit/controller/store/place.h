@@ -24,6 +24,9 @@
 
 struct place {
     char *directory;
+    const char *database;             /* NULL: a file in the directory */
+    const struct engine_waits *waits; /* or NULL */
+    void (*moved)(const struct object *before, const struct object *after, void *context);
     struct loop *loop;
     struct store *store;
     struct clock clock; /* stopped at `now_us` */
@@ -58,7 +61,10 @@ place_try_open(struct place *p, struct error *err)
     const struct store_settings settings = {
         .loop = p->loop,
         .clock = &p->clock,
-        .location.directory = p->directory,
+        .location = {p->directory, p->database},
+        .waits = p->waits,
+        .follow_pause_us = 1,
+        .moved = p->moved,
         .reserve_bytes = 64 << 10,
         .log_age_s = p->log_age_s,
         .log_bytes = p->log_bytes,

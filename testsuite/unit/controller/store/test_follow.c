@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store that waits follows the one that leads. $KILN_TEST_POSTGRES is the URL of a
+ * database of its own (as when testsuite/cluster/heads_store.t starts this program);
+ * there is nothing to follow in a file.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller/store/memory/blob_counts.h"
+#include "controller/store/memory/object_index.h"
+#include "controller/store/store_state.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/store/place.h"
+
+#define NAMES  60
+#define ROUNDS 8
+
+static const char *
+database(void)
+{
+    return getenv("KILN_TEST_POSTGRES");
+}
+
+static void
+psql(const char *statement)
+{
+    CLEANUP_FREE char *command =
+        xasprintf("psql -qX '%s' -c \"SET client_min_messages = error; %s\" >/dev/null", database(),
+                  statement);
+
+    ck_assert_int_eq(system(command), 0); /* NOLINT: a test's own text */
+}
+
+/* --- what a store holds --------------------------------------------------------- */
+
+/* The sum of all objects that were said to be there. */
+static uint64_t moved_sum;
+
+static uint64_t
+hash_of(const struct object *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *text = object_text(object, arena);
+    uint64_t hash = 1469598103934665603u;
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
+static void
+object_moved(const struct object *before, const struct object *after, void *context)
+{
+    (void)context;
+    moved_sum -= before != NULL ? hash_of(before) : 0;
+    moved_sum += after != NULL ? hash_of(after) : 0;
+}
+
+static bool
+write_object(const struct object *object, void *context)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    strbuf_printf(context, "%s\n", object_text(object, arena));
+    return true;
+}
+
+static bool
+count_object(const struct object *object, void *context)
+{
+    (void)object;
+    ++*(size_t *)context;
+    return true;
+}
+
+static void
+write_section(struct store *s, const struct kind *kind, struct strbuf *out)
+{
+    struct section *section = store_section(s, kind);
+
+    strbuf_printf(out, "%s: %zu\n", section->name, section->count);
+    for (struct entry *e = object_index_first(section->objects); e != NULL; e = e->next[0]) {
+        strbuf_printf(out, "row %lld, %u bytes:", (long long)e->row, e->delta_bytes);
+        for (unsigned i = 0; i < e->n_deltas; i++)
+            strbuf_printf(out, " %lld", (long long)e->deltas[i]);
+        strbuf_add_char(out, '\n');
+        if (e->heads[STORE_PUBLISHED] != NULL)
+            write_object(e->heads[STORE_PUBLISHED], out);
+        ck_assert_ptr_eq(e->heads[STORE_PUBLISHED], e->heads[STORE_PENDING]);
+    }
+}
+
+/* Everything but the events, which each controller has in a file. */
+static char *
+text_of(struct store *s)
+{
+    struct strbuf out = STRBUF_INIT;
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (!store_kind_is(kinds[i], KIND_TRANSIENT))
+            write_section(s, kinds[i], &out);
+    for (int node = 0; node < 4; node++) {
+        CLEANUP_FREE char *name = xasprintf("n%d", node);
+        size_t count = 0;
+
+        store_visit_index(s, &pod_kind, 0, STORE_PUBLISHED, name, count_object, &count);
+        strbuf_printf(&out, "%s: %zu\n", name, count);
+    }
+    for (int i = 0; i < NAMES; i++) {
+        CLEANUP_FREE char *name = xasprintf("d%d", i);
+
+        strbuf_printf(&out, "%s: %lld\n", name, (long long)blob_counts_get(s->blobs, name).count);
+        strbuf_printf(&out, "%s\n",
+                      store_find_secret(s, name) != NULL ? store_find_secret(s, name) : "none");
+    }
+    strbuf_printf(&out, "moved: %llu\n", (unsigned long long)moved_sum);
+    return strbuf_take(&out);
+}
+
+/* --- a storm of changes ------------------------------------------------------------ */
+
+struct storm {
+    struct place leader;
+    unsigned seed;
+    int rounds;
+    bool ends_suddenly;
+    void (*last_words)(struct storm *s); /* before the leader ends; or NULL */
+};
+
+static unsigned
+any(struct storm *s, unsigned n)
+{
+    return ((s->seed = s->seed * 1103515245 + 12345) >> 8) % n;
+}
+
+static const struct object *
+long_pod(int64_t revision, const char *name, unsigned node, unsigned word, const char *message)
+{
+    CLEANUP_FREE char *more =
+        xasprintf(",\"spec\":{\"containers\":[{\"name\":\"main\",\"command\":[\"%0*u\"]}],"
+                  "\"nodeName\":\"n%u\"},\"status\":{\"message\":\"%s\"}",
+                  word % 50 == 0 ? 200000 : 200, word, node, message);
+
+    return place_object(&pod_kind, revision, "a", name, more);
+}
+
+struct known {
+    unsigned node, word;
+    bool is_there;
+};
+static struct known known[NAMES];
+
+static void
+change_pod(struct storm *s, struct store_txn *txn, unsigned k)
+{
+    CLEANUP_FREE char *name = xasprintf("p%u", k);
+    CLEANUP_FREE char *message = xasprintf("m%u", any(s, 1000));
+    CLEANUP_FREE char *delta = NULL;
+    unsigned what = any(s, 8);
+
+    if (known[k].is_there && what == 0) {
+        place_txn_remove(txn, name);
+        known[k].is_there = false;
+        return;
+    }
+    if (known[k].is_there && what > 2)
+        delta = xasprintf("{\"status\":{\"message\":\"%s\"}}", message);
+    else
+        known[k] = (struct known){any(s, 4), any(s, 1000), true};
+    store_txn_put(
+        txn, long_pod(store_txn_revision(txn), name, known[k].node, known[k].word, message), delta);
+}
+
+static void
+change_other(struct storm *s, struct store_txn *txn, unsigned k)
+{
+    CLEANUP_FREE char *name = xasprintf("d%u", k);
+    CLEANUP_FREE char *script = xcalloc(1, 4 << 20);
+
+    if (any(s, 2) == 0)
+        store_txn_put_blob(txn, name, script, any(s, 10) == 0 ? 4 << 20 : 10);
+    else if (blob_counts_get(s->leader.store->blobs, name).count > 0)
+        store_txn_release_blob(txn, name);
+    if (any(s, 3) == 0)
+        store_txn_put_secret(txn, name, name);
+    else
+        store_txn_remove_secret(txn, name);
+    store_txn_put(txn, place_object(&lease_kind, store_txn_revision(txn), "a", name, ""), NULL);
+}
+
+static void
+blow(struct storm *s)
+{
+    for (unsigned t = 1 + any(s, 5); t > 0; t--) {
+        struct store_txn *txn = store_begin(s->leader.store);
+
+        for (unsigned i = any(s, 30); i > 0; i--)
+            change_pod(s, txn, any(s, NAMES));
+        if (any(s, 2) == 0)
+            change_other(s, txn, any(s, NAMES));
+        store_commit(txn, NULL, NULL);
+        if (any(s, 2) == 0)
+            place_settle(&s->leader);
+    }
+    place_settle(&s->leader);
+}
+
+/* So much to read that the store that waits pauses for a while: more remains for the end. */
+static void
+blow_hard(struct storm *s)
+{
+    struct store_txn *txn = store_begin(s->leader.store);
+
+    for (unsigned k = 0; k < NAMES; k++) {
+        CLEANUP_FREE char *name = xasprintf("p%u", k);
+
+        known[k] = (struct known){k % 4, 50 * k, true};
+        store_txn_put(txn, long_pod(store_txn_revision(txn), name, k % 4, 50 * k, "long"), NULL);
+    }
+    store_commit(txn, NULL, NULL);
+    place_settle(&s->leader);
+}
+
+/* What the leader does while the other store waits, which reads some of it meanwhile,
+ * and the rest at the end.
+ */
+static bool
+storm_goes_on(const struct error *why, int wakes, void *context)
+{
+    struct storm *s = context;
+
+    (void)why;
+    if (wakes < 0)
+        return true;
+    if (s->rounds == ROUNDS - 1 && s->ends_suddenly)
+        blow_hard(s);
+    else
+        blow(s);
+    if (s->rounds == ROUNDS / 2) /* the sessions that only read */
+        psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
+             " current_database() AND application_name = 'kiln-controller reader'");
+    if (s->rounds++ < ROUNDS) {
+        usleep(s->rounds < ROUNDS ? 100000 : 0);
+        return true;
+    }
+    if (s->last_words != NULL)
+        s->last_words(s);
+    place_fini(&s->leader);
+    s->leader = (struct place){0};
+    return true;
+}
+
+static void
+begin(struct storm *s, unsigned seed)
+{
+    bool was_there = true;
+    struct error err = {0};
+
+    psql("DROP SCHEMA IF EXISTS kiln CASCADE");
+    ck_assert_msg(engine_postgres_create(database(), false, &was_there, &err) == 0, "%s", err.text);
+    memset(known, 0, sizeof(known));
+    *s = (struct storm){.seed = seed};
+    s->leader = (struct place){
+        .directory = scratch_new(),
+        .database = database(),
+        .loop = loop_new(),
+        .clock = {place_now, place_now},
+        .now_us = 1,
+    };
+    place_open(&s->leader);
+    for (int i = 0; i < 10; i++)
+        blow(s);
+}
+
+/* The text of the store that has waited, or of one that has read everything. */
+static char *
+open_and_tell(struct storm *s, bool *ret_was_warm)
+{
+    const struct engine_waits waits = {.waits = storm_goes_on, .context = s};
+    struct place p = {
+        .directory = scratch_new(),
+        .database = database(),
+        .waits = s != NULL ? &waits : NULL,
+        .moved = object_moved,
+        .loop = loop_new(),
+        .clock = {place_now, place_now},
+        .now_us = 1,
+    };
+    char *text;
+
+    moved_sum = 0;
+    place_open(&p);
+    text = text_of(p.store);
+    *ret_was_warm = p.store->was_warm;
+    place_fini(&p);
+    return text;
+}
+
+static bool
+follow_and_compare(struct storm *s)
+{
+    bool was_warm = false, is_warm = true;
+    CLEANUP_FREE char *followed = open_and_tell(s, &was_warm);
+    CLEANUP_FREE char *read = open_and_tell(NULL, &is_warm);
+
+    ck_assert(!is_warm);
+    ck_assert_uint_gt(strlen(read), 20000);
+    ck_assert_str_eq(followed, read);
+    return was_warm;
+}
+
+START_TEST(what_was_followed_is_what_a_cold_start_reads)
+{
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        struct storm s;
+
+        begin(&s, seed);
+        s.ends_suddenly = seed % 2 == 0;
+        ck_assert(follow_and_compare(&s));
+    }
+}
+END_TEST
+
+/* --- lists that lead nowhere ---------------------------------------------------------- */
+
+/* As a leader of an earlier release does. */
+static void
+write_no_list(struct storm *s)
+{
+    blow(s);
+    psql("DELETE FROM kiln.changes WHERE batch = (SELECT max(batch) - 1 FROM kiln.changes)");
+}
+
+static void
+trim_the_list(struct storm *s)
+{
+    blow(s);
+    psql("DELETE FROM kiln.changes WHERE batch < (SELECT max(batch) FROM kiln.changes)");
+}
+
+/* As in a database that was put back, and led by another since. */
+static void
+change_the_holder(struct storm *s)
+{
+    psql("UPDATE kiln.changes SET holder = 'another'");
+    blow(s);
+}
+
+static void
+spoil_a_row(struct storm *s)
+{
+    blow(s);
+    /* not a lease: these are written once more when the leader ends */
+    psql("UPDATE kiln.objects SET checksum = 1 WHERE id ="
+         " (SELECT max(id) FROM kiln.objects WHERE kind = 'pods');"
+         " UPDATE kiln.changes SET deltas = deltas || 0::int8, rows = rows ||"
+         " (SELECT max(id) FROM kiln.objects WHERE kind = 'pods')"
+         " WHERE batch = (SELECT max(batch) FROM kiln.changes)");
+}
+
+static void
+leave_a_row_out(struct storm *s)
+{
+    blow(s);
+    psql("UPDATE kiln.objects SET checksum = NULL, id = 1 + (SELECT max(id) FROM kiln.objects)"
+         " WHERE id = (SELECT max(o.id) FROM kiln.objects AS o LEFT JOIN kiln.deltas AS d"
+         " ON d.object = o.id WHERE d.object IS NULL AND o.kind = 'pods')");
+}
+
+START_TEST(a_list_that_does_not_fit_has_everything_read)
+{
+    void (*const words[])(struct storm * s) = {write_no_list, trim_the_list, change_the_holder,
+                                               spoil_a_row, leave_a_row_out};
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        struct storm s;
+
+        begin(&s, 7);
+        s.last_words = words[i];
+        ck_assert_msg(!follow_and_compare(&s), "way %zu", i);
+    }
+}
+END_TEST
+
+/* --- the end of the list -------------------------------------------------------------- */
+
+static bool
+never_waits(const struct error *why, int wakes, void *context)
+{
+    (void)why;
+    (void)wakes;
+    (void)context;
+    return true;
+}
+
+static void
+lead_again(struct storm *s)
+{
+    static const struct engine_waits waits = {.waits = never_waits};
+
+    store_close(s->leader.store);
+    s->leader.waits = &waits; /* so it is listed, and trims */
+    place_open(&s->leader);
+}
+
+static bool
+comes_true(const char *condition)
+{
+    CLEANUP_FREE char *command =
+        xasprintf("psql -qAtX '%s' -c 'SELECT %s' | grep -q t", database(), condition);
+
+    for (int i = 0; i < 100; i++) {
+        if (system(command) == 0) /* NOLINT: a test's own text */
+            return true;
+        usleep(100000);
+    }
+    return false;
+}
+
+/* The leader trims after its first words. */
+START_TEST(old_changes_go_unless_a_standby_needs_them)
+{
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    begin(&s, 3);
+    psql("UPDATE kiln.changes SET at = now() - interval '3 minutes'");
+    lead_again(&s);
+    ck_assert(comes_true("max(at) - min(at) < interval $$1 minute$$ FROM kiln.changes"));
+
+    psql("UPDATE kiln.changes SET at = now() - interval '3 minutes';"
+         " DELETE FROM kiln.controllers; INSERT INTO kiln.controllers"
+         " VALUES ('x', '', '', '', '', '', 0, 1, now(), now())");
+    lead_again(&s);
+    ck_assert(comes_true("count(*) = 2 FROM kiln.controllers"));
+    usleep(500000);
+    ck_assert(comes_true("max(at) - min(at) > interval $$1 minute$$ FROM kiln.changes"));
+
+    psql("UPDATE kiln.changes SET at = now() - interval '11 minutes'");
+    lead_again(&s);
+    ck_assert(comes_true("max(at) - min(at) < interval $$1 minute$$ FROM kiln.changes"));
+    place_fini(&s.leader);
+}
+END_TEST
+
+SUITE("follow", what_was_followed_is_what_a_cold_start_reads,
+      a_list_that_does_not_fit_has_everything_read, old_changes_go_unless_a_standby_needs_them)
