@@ -46,7 +46,7 @@ chmod 755 "$home/sleep.sh"
 printf '#!/bin/sh\ntouch "%s/ran-by-$(id -un)"\n' "$home" >"$cluster/bin/trap"
 chmod 755 "$cluster/bin/trap"
 id=$(as kilntest1 ksub --parsable -N 2 -n 4 -t 5 -D "$home" \
-    --export="ALL,SLURM_PROLOG=$cluster/bin/trap" sleep.sh)
+    --export="ALL,'KILN_A,SECRET,B=1',SLURM_PROLOG=$cluster/bin/trap" sleep.sh)
 wait_for 30 is_state "$id" Running
 is "krun starts tasks in a job from a machine without an agent" \
     "$(login krun --jobid "$id" -l hostname 2>&1 | sort)" "0: n1

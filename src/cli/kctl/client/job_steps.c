@@ -254,17 +254,21 @@ set_variables(const struct krun_nodes *nodes, struct arena *arena)
     }
 }
 
-/* The values may have commas, and krun's list has quotes for them. */
+#define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
+/* The values may have commas, and krun's list has quotes for them. The job's user chooses the names,
+ * and one like "KILN_A,ALL,B" would ask for the variables of this process.
+ */
 static void
 add_exported(struct strbuf *list, const char *entry, struct arena *arena)
 {
-    const size_t length = strcspn(entry, "=");
+    const size_t length = strspn(entry, NAME_CHARS);
     const char *value = entry + length;
     const char quote = strstr(value, "',") == NULL ? '\'' : '"';
 
-    if (value[0] == '=' && strchr(value, '\'') != NULL && strchr(value, '"') != NULL)
+    if (strchr(value, '\'') != NULL && strchr(value, '"') != NULL)
         return;
-    if (value[0] == '=')
+    if (length > 0 && value[0] == '=')
         strbuf_printf(list, "%s%s=%c%s%c", list->length > 0 ? "," : "",
                       arena_strndup(arena, entry, length), quote, value + 1, quote);
 }
