@@ -57,6 +57,8 @@ take_jobs(struct step_inquiry *i, const struct parameter *p)
     const char *rest = p->value;
     int64_t *jobs;
 
+    question->jobs = NULL; /* the last list counts */
+    question->n_jobs = 0;
     if (strchr(rest, ',') == NULL)
         return take_number(i->q, p, &question->job_id);
     jobs = arena_new_array(i->q->arena, int64_t, JOBS_MOST);

@@ -157,9 +157,8 @@ END_TEST
 
 /* The answer to a question for steps. */
 static struct answer
-ask_steps(struct scene *s, const char *name, const char *value)
+ask_with(struct scene *s, const struct parameter *parameters, size_t count)
 {
-    const struct parameter parameter = {name, value};
     struct asked asked = {
         .q = request_new(s->world.server, arena_new(0)),
         .awaited = {.loop = s->world.loop},
@@ -169,9 +168,38 @@ ask_steps(struct scene *s, const char *name, const char *value)
     asked.q->principal = &alice;
     asked.q->done = world_done;
     asked.q->context = &asked.awaited;
-    summary_history(asked.q, "/kiln/v1/steps", &parameter, 1);
+    summary_history(asked.q, "/kiln/v1/steps", parameters, count);
     return world_wait(&s->world, &asked);
 }
+
+static struct answer
+ask_steps(struct scene *s, const char *name, const char *value)
+{
+    const struct parameter parameter = {name, value};
+
+    return ask_with(s, &parameter, 1);
+}
+
+/* Each list is allowed alone, so the question's only fault is its limit. */
+START_TEST(of_two_lists_of_jobs_the_last_one_counts)
+{
+    CLEANUP_STRBUF struct strbuf jobs = STRBUF_INIT;
+    struct scene s;
+
+    scene_init(&s);
+    for (int i = 1; i <= 150; i++)
+        strbuf_printf(&jobs, "%s%d", i > 1 ? "," : "", i);
+    {
+        const struct parameter twice[] = {
+            {"job", jobs.text}, {"job", jobs.text}, {"limit", "none"}};
+        CLEANUP_ANSWER struct answer a = ask_with(&s, twice, ARRAY_SIZE(twice));
+
+        ck_assert_int_eq(a.code, 400);
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"), "limit: 'none'"));
+    }
+    scene_fini(&s);
+}
+END_TEST
 
 START_TEST(questions_that_cannot_be_answered_are_refused_with_their_name)
 {
@@ -214,5 +242,5 @@ START_TEST(a_report_is_bounded)
 END_TEST
 
 SUITE("step_reports", an_agent_tells_the_steps_of_pods_of_its_node_alone,
-      records_that_no_step_can_have_are_refused,
+      records_that_no_step_can_have_are_refused, of_two_lists_of_jobs_the_last_one_counts,
       questions_that_cannot_be_answered_are_refused_with_their_name, a_report_is_bounded)
