@@ -228,6 +228,7 @@ n2
 said=$cluster/why
 began() { grep -q '^runs' "$said"; }
 for what in "ksub -I" srun; do
+    : >"$said" # what the one before has said is no beginning of this one
     # shellcheck disable=SC2086 # words
     login $what -n 1 -t 5 sh -c 'echo runs >&2; exec sleep 1000' 2>"$said" </dev/null &
     command=$!
@@ -244,6 +245,7 @@ ok "... or that its time is over" grep -q "^ksub: job $(last) has ended: TimedOu
 begin_kalloc -N 2 -c 4 sleep 1000
 wait_for 30 says "runs on"
 first=$(last)
+: >"$said"
 login ksub -I -n 1 -c 4 -t 5 true 2>"$said" </dev/null &
 command=$!
 waits() { grep -q 'waits for its start' "$said"; }
