@@ -129,8 +129,8 @@ START_TEST(a_signal_of_the_user_is_sent_once_and_is_no_order_to_end)
     struct exit_record *e;
     CLEANUP_FREE char *got = NULL;
     CLEANUP_FREE char *boot = read_boot_id();
-    struct pod_signal usr1 = {1, SIGUSR1, POD_SIGNAL_SCRIPT};
-    struct pod_signal kill_all = {4, SIGKILL, POD_SIGNAL_ALL};
+    struct pod_signal usr1 = {.sequence = 1, .number = SIGUSR1, .target = POD_SIGNAL_SCRIPT};
+    struct pod_signal kill_all = {.sequence = 4, .number = SIGKILL, .target = POD_SIGNAL_ALL};
     int fd;
 
     test_pod_init(&p);
@@ -157,7 +157,7 @@ START_TEST(a_signal_of_the_user_is_sent_once_and_is_no_order_to_end)
     ck_assert_int_eq(launch_user_signal(fd, &usr1, NULL), 0);
     wait_for_text(got, "0\n1\n2\n");
     /* without the script: only the sleep gets it */
-    usr1 = (struct pod_signal){3, SIGUSR1, POD_SIGNAL_CHILDREN};
+    usr1 = (struct pod_signal){.sequence = 3, .number = SIGUSR1, .target = POD_SIGNAL_CHILDREN};
     ck_assert_int_eq(launch_user_signal(fd, &usr1, NULL), 0);
     ck_assert_int_eq(launch_user_signal(fd, &kill_all, NULL), 0);
     ck_assert_int_eq(test_pod_wait(&p), 0);
