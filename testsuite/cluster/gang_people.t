@@ -259,7 +259,7 @@ has_run() { [ "$(account -X -o elapsedraw | tr -d ' ')" -gt 0 ]; }
 wait_for 10 has_run
 is "the script of a job that runs is on the first node" \
     "$(account -o jobid,alloccpus,nnodes,nodelist,reqmem,alloctres)" \
-    "$id|9|3|n[2,9-10]|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|3|1|n2||cpu=3,mem=100M,node=1 $id.extern|9|3|n[2,9-10]||cpu=9,mem=300M,node=3 "
+    "$id|9|3|n[2,9-10]|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|3|1|n2||cpu=3,mem=100M,node=1 $id.extern|9|3|n[2,9-10]||billing=9,cpu=9,mem=300M,node=3 "
 is "... also in squeue" "$(slurm squeue -h -s -j "$id" -o '%i %N' | tr '\n' ' ')" \
     "$id.batch n2 $id.extern n[2,9-10] "
 slurm scontrol requeue "$id" >/dev/null
@@ -273,7 +273,7 @@ two_rows() { [ "$(history -j "$id" | wc -l)" = 2 ]; }
 wait_for 40 two_rows
 is "sacct -D has both attempts, with the same amounts" \
     "$(account -D -o jobid,state,alloccpus,reqmem,alloctres | sed "s/ by [0-9]*//")" \
-    "$id|REQUEUED|9|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|CANCELLED|3||cpu=3,mem=100M,node=1 $id.extern|COMPLETED|9||cpu=9,mem=300M,node=3 $id|CANCELLED|9|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|CANCELLED|3||cpu=3,mem=100M,node=1 $id.extern|COMPLETED|9||cpu=9,mem=300M,node=3 "
+    "$id|REQUEUED|9|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|CANCELLED|3||cpu=3,mem=100M,node=1 $id.extern|COMPLETED|9||billing=9,cpu=9,mem=300M,node=3 $id|CANCELLED|9|300M|billing=9,cpu=9,mem=300M,node=3 $id.batch|CANCELLED|3||cpu=3,mem=100M,node=1 $id.extern|COMPLETED|9||billing=9,cpu=9,mem=300M,node=3 "
 ok "seff knows how much memory the job asked for" sh -c \
     'printf "%s" "$1" | grep -q "^Memory Efficiency: .*% of 300.00 MB$"' _ "$(slurm seff "$id")" ||
     note "$(slurm seff "$id")"

@@ -110,7 +110,7 @@ finds "a renamed struct whose old name is an ordinary word is found" check-names
 fresh
 write testsuite/unit/lib/high/test_tower.c 'START_TEST(so_is_one_of_stone)'
 finds "a name of a test without a subject is found" check-names \
-    'test_tower.c:1:START_TEST(so_is'
+    'test_tower.c:1:START_TEST.so_is'
 
 fresh
 write src/lib/high/tower.c '/* Who waits is told. */'
