@@ -173,7 +173,7 @@ EOF
 caller=$!
 wait_for 60 grep -q connected "$cluster/said" || note "$(cat "$cluster/err")"
 is "eight users who fill the socket together keep nobody else from a step" "$(step echo here)" here
-# What pam_kiln asks: whether a user has a job here.
+# pam_kiln's question is whether a user has a job here.
 enter=$(awk '/^enum step_frame_type/ { is_in = 1 } is_in && /STEP_FRAME_/ { n++ }
     /STEP_FRAME_ENTER,/ { print n; exit }' "$top_srcdir/src/lib/step/step_frames.h")
 is "... nor root from its question at a login" \

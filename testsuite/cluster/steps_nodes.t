@@ -256,7 +256,7 @@ on_n3() { # where the names of nodes are known, too
         setpriv --reuid kilntest1 --regid kilntest1 --init-groups env -i HOME="$home" \
         USER=kilntest1 PATH="$PATH" KILN_CONFIG="$KILN_CONFIG" "$@"
 }
-# What tasks use on other nodes, while they run.
+# The use of tasks on other nodes is known while they run.
 cat >"$home/big" <<'EOF'
 bytes=$(head -c 60000000 /dev/zero | tr '\0' a)
 i=0

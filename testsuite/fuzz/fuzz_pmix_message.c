@@ -35,7 +35,7 @@ expect(bool is_so)
         abort();
 }
 
-/* What was read is written, and read again, in any number of pieces. */
+/* A message that was read is written, and read again, in any number of pieces. */
 static void
 check_message(const struct step_frame *f)
 {

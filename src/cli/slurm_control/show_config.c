@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* show_config.c - scontrol show config: all keys of Slurm 22.05, in its order
  *
- * What Kiln has another setting for, or none, is as Slurm prints what is not set.
+ * A key that Kiln has no setting for, or another one, is as Slurm prints one that is not set.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -29,7 +29,7 @@
 #include "lib/json/json.h"
 #include "lib/step/byte_text.h"
 
-/* Where programs are started, and whose it is. */
+/* The pods that programs are started in, and their job's user. */
 struct first_pod {
     const char *words;        /* "job 1042" */
     const struct json *owner; /* the Job, or the pod */
