@@ -22,6 +22,7 @@
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queue_policy.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/debugger.h"
 #include "controller/scheduler/report/recorder.h"
@@ -281,6 +282,24 @@ make_extenders(struct scheduler *s)
     });
 }
 
+static const struct queue_policy policy = {
+    .activated = pod_activated,
+    .entered = pod_entered,
+    .group_of = group_of,
+    .refuse_group = refuse_group,
+    .held = member_held,
+    .room_of = scheduler_room_of,
+    .has_room = scheduler_has_room,
+    .is_kept_off = scheduler_is_kept_off,
+    .is_first = scheduler_is_first,
+    .is_reserved = scheduler_is_reserved,
+    .overtakes = scheduler_overtakes,
+    .must_try = scheduler_must_try,
+    .group_sleeps_on = scheduler_group_sleeps_on,
+    .rank = rank_pod,
+    .unrank = unrank_pod,
+};
+
 static void
 make_components(struct scheduler *s)
 {
@@ -294,21 +313,7 @@ make_components(struct scheduler *s)
         .max_backoff_us = set->max_backoff_us,
         .leftover_us = set->max_unschedulable_us,
         .is_sharing = !set->without_sharing,
-        .activated = pod_activated,
-        .entered = pod_entered,
-        .group_of = group_of,
-        .refuse_group = refuse_group,
-        .held = member_held,
-        .room_of = scheduler_room_of,
-        .has_room = scheduler_has_room,
-        .is_kept_off = scheduler_is_kept_off,
-        .is_first = scheduler_is_first,
-        .is_reserved = scheduler_is_reserved,
-        .overtakes = scheduler_overtakes,
-        .must_try = scheduler_must_try,
-        .group_sleeps_on = scheduler_group_sleeps_on,
-        .rank = rank_pod,
-        .unrank = unrank_pod,
+        .policy = &policy,
         .context = s,
     });
     s->cache = cache_new(&(struct cache_settings){

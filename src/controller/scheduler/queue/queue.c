@@ -51,6 +51,8 @@ queued_pod_key(const void *pod)
     return ((const struct queued_pod *)pod)->key;
 }
 
+static const struct queue_policy no_policy = {0};
+
 struct queue *
 queue_new(const struct queue_settings *settings)
 {
@@ -58,6 +60,7 @@ queue_new(const struct queue_settings *settings)
     size_t place = offsetof(struct queued_pod, place);
 
     q->settings = *settings;
+    q->policy = settings->policy != NULL ? settings->policy : &no_policy;
     if (q->settings.initial_backoff_us == 0)
         q->settings.initial_backoff_us = SECOND_US;
     if (q->settings.max_backoff_us == 0)

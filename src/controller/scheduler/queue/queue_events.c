@@ -58,8 +58,8 @@ waits_for_room_alone(const struct queued_pod *p)
 static bool
 goes_by_room(const struct queue *q, const struct queued_pod *p)
 {
-    return q->settings.is_sharing && q->settings.has_room != NULL && waits_for_room_alone(p)
-           && !q->settings.must_try(p, q->settings.context);
+    return q->settings.is_sharing && q->policy->has_room != NULL && waits_for_room_alone(p)
+           && !q->policy->must_try(p, q->settings.context);
 }
 
 /* ---- Events ---- */
@@ -82,29 +82,25 @@ is_ready(const struct queued_pod *pod, void *context)
 }
 
 static bool
-has_room(const struct wake_call *call, const struct queued_pod *p)
+has_room_there(const struct queue *q, const struct queued_pod *p, const char *node)
 {
-    const struct queue_settings *set = &call->q->settings;
-
-    for (unsigned i = 0; i < call->n_nodes; i++)
-        if (set->has_room(p, call->nodes[i], set->context))
-            return true;
-    return false;
+    return q->policy->has_room(p, node, q->settings.context);
 }
 
 static bool
-has_room_there(const struct queue *q, const struct queued_pod *p, const char *node)
+has_room(const struct wake_call *call, const struct queued_pod *p)
 {
-    return q->settings.has_room(p, node, q->settings.context);
+    for (unsigned i = 0; i < call->n_nodes; i++)
+        if (has_room_there(call->q, p, call->nodes[i]))
+            return true;
+    return false;
 }
 
 /* A pod before this one has the room there reserved. */
 static bool
 is_kept_off(const struct queue *q, const struct queued_pod *p, const char *node)
 {
-    const struct queue_settings *set = &q->settings;
-
-    return set->is_kept_off != NULL && set->is_kept_off(p, node, set->context);
+    return q->policy->is_kept_off != NULL && q->policy->is_kept_off(p, node, q->settings.context);
 }
 
 /* A reservation event may concern the pod's own reservation; a pod with a
@@ -113,10 +109,10 @@ is_kept_off(const struct queue *q, const struct queued_pod *p, const char *node)
 static bool
 is_reserved(const struct wake_call *call, const struct queued_pod *p)
 {
-    const struct queue_settings *set = &call->q->settings;
+    const struct queue *q = call->q;
 
-    return call->event->resource == EVENT_RESERVATION && set->is_reserved != NULL
-           && set->is_reserved(p, set->context);
+    return call->event->resource == EVENT_RESERVATION && q->policy->is_reserved != NULL
+           && q->policy->is_reserved(p, q->settings.context);
 }
 
 static bool
@@ -152,7 +148,7 @@ shape_goes_by_room(const struct queued_pod *p, void *context)
     const struct wake_call *call = context;
     const struct queue *q = call->q;
 
-    return q->settings.is_sharing && q->settings.has_room != NULL && waits_for_room_alone(p);
+    return q->settings.is_sharing && q->policy->has_room != NULL && waits_for_room_alone(p);
 }
 
 /* Whether the pod may have to be tried whatever room is free. */
@@ -160,9 +156,9 @@ static bool
 is_first(const struct queued_pod *p, void *context)
 {
     const struct wake_call *call = context;
-    const struct queue_settings *set = &call->q->settings;
+    const struct queue *q = call->q;
 
-    return set->is_first == NULL || set->is_first(p, set->context);
+    return q->policy->is_first == NULL || q->policy->is_first(p, q->settings.context);
 }
 
 static bool
@@ -210,8 +206,8 @@ offer(struct wake_call *call)
                                  .number = call->number,
                                  .context = call,
                              });
-    if (q->settings.activated != NULL && queue_has_room_to_hand_out(q))
-        q->settings.activated(q->settings.context);
+    if (q->policy->activated != NULL && queue_has_room_to_hand_out(q))
+        q->policy->activated(q->settings.context);
 }
 
 static void
@@ -241,9 +237,9 @@ queue_event(struct queue *q, const struct cluster_event *event, const struct obj
     struct wake_call call = {
         .q = q, .event = event, .old_object = old_object, .new_object = new_object, .nodes = &node};
 
-    if (q->settings.room_of != NULL && old_object != NULL && event->resource == EVENT_POD
+    if (q->policy->room_of != NULL && old_object != NULL && event->resource == EVENT_POD
         && event->actions == ACTION_DELETE)
-        node = q->settings.room_of(old_object, q->settings.context);
+        node = q->policy->room_of(old_object, q->settings.context);
     call.n_nodes = node != NULL;
     note_event(&call);
 }
@@ -287,12 +283,10 @@ comes_too_late(const struct queue *q, struct queued_pod *p)
 static bool
 sleeps_on(const struct queue *q, struct queued_pod *p)
 {
-    const struct queue_settings *set = &q->settings;
-
-    if (p->queued_group == NULL || !p->is_woken_by_pods || set->group_sleeps_on == NULL)
+    if (p->queued_group == NULL || !p->is_woken_by_pods || q->policy->group_sleeps_on == NULL)
         return false;
     unschedulable_pods_update(p);
-    return goes_by_room(q, p) && set->group_sleeps_on(p, set->context);
+    return goes_by_room(q, p) && q->policy->group_sleeps_on(p, q->settings.context);
 }
 
 bool
@@ -410,7 +404,7 @@ wake_overtaker(struct queue *q, struct queued_pod *p)
 static bool
 rank_one_asleep(struct queue *q, struct queued_pod *p, bool *ret_is_other)
 {
-    struct queue_rank rank = q->settings.rank(p, q->settings.context);
+    struct queue_rank rank = q->policy->rank(p, q->settings.context);
     struct queue_rank before = p->rank;
 
     p->rank.kind = rank.kind;
@@ -435,7 +429,7 @@ queue_rank_asleep(struct queue *q, unsigned count)
 {
     size_t groups = unschedulable_pods_groups(q->unschedulable_pods);
 
-    if (q->settings.rank == NULL || q->settings.overtakes == NULL)
+    if (q->policy->rank == NULL || q->policy->overtakes == NULL)
         return;
     for (size_t i = 0; i < groups && i < count; i++) {
         struct queued_pod *p = unschedulable_pods_next_turn(q->unschedulable_pods);
@@ -444,7 +438,7 @@ queue_rank_asleep(struct queue *q, unsigned count)
         if (p != NULL
             && (!rank_one_asleep(q, p, &is_other)
                 || (is_other && waits_for_room_alone(p)
-                    && q->settings.overtakes(p, q->settings.context))))
+                    && q->policy->overtakes(p, q->settings.context))))
             wake_overtaker(q, p);
     }
 }

@@ -26,9 +26,9 @@ find_group(const struct queue *q, const struct pod_view *pod, struct group_terms
            char key[GROUP_KEY_SIZE])
 {
     *ret_terms = (struct group_terms){0};
-    if (q->settings.group_of == NULL)
+    if (q->policy->group_of == NULL)
         return false;
-    q->settings.group_of(pod->object, ret_terms, q->settings.context);
+    q->policy->group_of(pod->object, ret_terms, q->settings.context);
     if (ret_terms->obstacle == NULL && ret_terms->wanted < 2)
         return false;
     snprintf(key, GROUP_KEY_SIZE, "%s/%s/%u", pod->namespace, ret_terms->name, ret_terms->owner);
@@ -80,8 +80,8 @@ find_refusal_of(const struct queue *q, const struct queued_group *g, const struc
 {
     if (p->profile != g->members[0]->profile)
         return "they name different schedulers";
-    return q->settings.refuse_group != NULL
-               ? q->settings.refuse_group(p->pod, p->profile, q->settings.context)
+    return q->policy->refuse_group != NULL
+               ? q->policy->refuse_group(p->pod, p->profile, q->settings.context)
                : NULL;
 }
 
@@ -183,8 +183,8 @@ static void
 tell_held(struct queue *q, struct queued_pod *p)
 {
     list_remove(&p->link);
-    if (q->settings.held != NULL)
-        q->settings.held(p, q->settings.context);
+    if (q->policy->held != NULL)
+        q->policy->held(p, q->settings.context);
 }
 
 void

@@ -72,8 +72,8 @@ queue_is_backing_off(const struct queue *q, const struct queued_pod *p)
 void
 queue_unrank(const struct queue *q, struct queued_pod *p)
 {
-    if (p->rank.kind != NULL && q->settings.unrank != NULL)
-        q->settings.unrank(p, q->settings.context);
+    if (p->rank.kind != NULL && q->policy->unrank != NULL)
+        q->policy->unrank(p, q->settings.context);
     p->rank.kind = NULL;
 }
 
@@ -154,8 +154,8 @@ static void
 entered(const struct queue *q, struct queued_pod *p, const char *where)
 {
     queue_count_rejectors(p, p->unschedulable);
-    if (q->settings.entered != NULL)
-        q->settings.entered(where, q->event, q->settings.context);
+    if (q->policy->entered != NULL)
+        q->policy->entered(where, q->event, q->settings.context);
 }
 
 static void
@@ -174,14 +174,14 @@ queue_rerank(struct queue *q)
     struct queued_pod *pods[RERANK_MOST];
     size_t count = heap_count(q->active);
 
-    if (q->settings.rank == NULL || count > RERANK_MOST)
+    if (q->policy->rank == NULL || count > RERANK_MOST)
         return;
     for (size_t i = 0; i < count; i++) {
         pods[i] = heap_pop(q->active);
         queue_unrank(q, pods[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        set_rank(q, pods[i], q->settings.rank(pods[i], q->settings.context));
+        set_rank(q, pods[i], q->policy->rank(pods[i], q->settings.context));
         heap_push(q->active, pods[i]);
     }
 }
@@ -194,12 +194,12 @@ put_active(struct queue *q, struct queued_pod *p)
     entered(q, p, "active");
     if (p->first_at_us == 0)
         p->first_at_us = queue_now_us(q);
-    if (q->settings.rank != NULL)
-        set_rank(q, p, q->settings.rank(p, q->settings.context));
+    if (q->policy->rank != NULL)
+        set_rank(q, p, q->policy->rank(p, q->settings.context));
     queue_enter_order(q, p);
     heap_push(q->active, p);
-    if (q->settings.activated != NULL)
-        q->settings.activated(q->settings.context);
+    if (q->policy->activated != NULL)
+        q->policy->activated(q->settings.context);
 }
 
 void

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queue_policy.h"
 #include "controller/scheduler/queue/wake_strategy.h"
 #include "lib/base/list.h"
 
@@ -25,9 +26,10 @@ struct waiting_jobs;
 
 struct queue {
     struct queue_settings settings;
-    struct item_map *pods;     /* by their keys */
-    struct waiting_jobs *jobs; /* the same pods, by Job */
-    struct queue_order *order; /* the same pods, without gated ones */
+    const struct queue_policy *policy; /* never NULL */
+    struct item_map *pods;             /* by their keys */
+    struct waiting_jobs *jobs;         /* the same pods, by Job */
+    struct queue_order *order;         /* the same pods, without gated ones */
     struct heap *active;
     struct heap *backoff;
     struct unschedulable_pods *unschedulable_pods;

@@ -340,6 +340,9 @@ step(struct twin *t, bool has_priorities)
     settle(t);
 }
 
+/* The policy of the cluster where every end of a pod activates all pods. */
+static struct queue_policy offers_no_room;
+
 static void
 begin(struct twin *t, uint64_t seed, unsigned reservations, bool are_two)
 {
@@ -347,8 +350,12 @@ begin(struct twin *t, uint64_t seed, unsigned reservations, bool are_two)
     t->some = open_world(reservations);
     t->all = are_two ? open_world(reservations) : t->some;
     if (are_two) {
-        t->all->scheduler->queue->settings.has_room = NULL;
-        t->all->scheduler->queue->settings.room_of = NULL;
+        struct queue *all = t->all->scheduler->queue;
+
+        offers_no_room = *all->policy;
+        offers_no_room.has_room = NULL;
+        offers_no_room.room_of = NULL;
+        all->policy = &offers_no_room;
     }
     for (unsigned i = 0; i < NODES; i++)
         put_node(t, i);

@@ -6,6 +6,7 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/queue/queue_policy.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -36,6 +37,7 @@ count_activation(void *context)
 static struct bench *
 bench_new(bool is_sharing)
 {
+    static const struct queue_policy policy = {.activated = count_activation};
     static const struct fake_clock clock = FAKE_CLOCK;
     struct bench *b = xnew(struct bench);
 
@@ -63,7 +65,7 @@ bench_new(bool is_sharing)
         .nominator = b->handle.nominator,
         .signatures = b->signatures,
         .is_sharing = is_sharing,
-        .activated = count_activation,
+        .policy = &policy,
         .context = b,
     });
     return b;
@@ -528,6 +530,7 @@ is_overtaker(const struct queued_pod *pod, void *context)
 static struct bench *
 bench_new_ranked(void)
 {
+    static const struct queue_policy policy = {.rank = rank_by_cpus, .overtakes = is_overtaker};
     struct bench *b = bench_new(true);
     struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
 
@@ -554,8 +557,7 @@ bench_new_ranked(void)
         .is_sharing = true,
         .initial_backoff_us = 1,
         .max_backoff_us = 1,
-        .rank = rank_by_cpus,
-        .overtakes = is_overtaker,
+        .policy = &policy,
         .context = b,
     });
     ranks = (struct ranks){0};

@@ -7,6 +7,7 @@
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queue_policy.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -74,6 +75,7 @@ note_told(const struct queued_pod *pod, void *context)
 static struct model *
 model_new(bool is_sharing)
 {
+    static const struct queue_policy policy = {.group_of = group_of, .held = note_told};
     static const struct fake_clock clock = FAKE_CLOCK;
     struct model *m = xnew(struct model);
 
@@ -102,8 +104,7 @@ model_new(bool is_sharing)
         .nominator = m->handle.nominator,
         .signatures = m->signatures,
         .is_sharing = is_sharing,
-        .group_of = group_of,
-        .held = note_told,
+        .policy = &policy,
         .context = m,
     });
     return m;
