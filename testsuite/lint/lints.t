@@ -282,4 +282,26 @@ finds "a metric of the guide that does not exist" check-metrics 'kiln_stone_byte
 finds "a metric of an alert that does not exist" check-metrics 'kiln_moat'
 not_ok "the name of a metric may be in two parts" \
     sh -c "'$lint/check-metrics' '$tree' 2>&1 | grep -A3 'rules.yaml exists' | grep tower"
+
+# decisions INDEXED ARCHIVED REFERENCE: writes the two pages of decisions and a
+# source that refers to one.
+decisions() {
+    fresh
+    write doc/decisions.md '| Low: [src/lib/low](../src/lib/low/DESIGN.md) | '"$1"' |' '803. **New.**'
+    write doc/decisions-archive.md "$2" '2. **Old.**'
+    write src/lib/low/stone.c '/* See '"$3"' */'
+}
+decisions '1, 2' '1. **First.**' 'decisions 1, 2 and 803'
+ok "check-decisions accepts a good tree" "$lint/check-decisions" "$tree"
+decisions '1, 2' '1. **First.**' 'doc/decisions.md, 7.'
+finds "a reference to a decision that does not exist is found" check-decisions \
+    'stone.c:1: there is no decision 7'
+decisions '1, 2' '1. **First.**' 'decision 2'
+write src/lib/low/DESIGN.md 'Stones are cold (2, 9).'
+finds "a number in a page of a room is a reference" check-decisions \
+    'DESIGN.md:1: there is no decision 9'
+decisions '2' '1. **First.**' 'decision 2'
+finds "a decision without a row is found" check-decisions '1 has no row'
+decisions '1 to 2' '803. **First.**' 'decision 2'
+finds "a decision with two texts is found" check-decisions '803: '
 finish
