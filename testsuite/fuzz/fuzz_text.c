@@ -17,7 +17,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/wildcard.h"
+#include "lib/base/text.h"
 #include "lib/json/record.h"
 #include "testsuite/fuzz/fuzz.h"
 
@@ -136,7 +136,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     try_id_ranges(text);
     try_task_list(text);
     try_hostlist(text);
-    (void)wildcard_matches(text, text);
+    (void)text_matches(text, text);
     (void)time_parse(text, &us);
     if (label_query_parse(arena, text, &labels, NULL) == 0)
         (void)label_query_matches(labels, &none);

@@ -283,6 +283,13 @@ finds "a metric of an alert that does not exist" check-metrics 'kiln_moat'
 not_ok "the name of a metric may be in two parts" \
     sh -c "'$lint/check-metrics' '$tree' 2>&1 | grep -A3 'rules.yaml exists' | grep tower"
 
+fresh
+write src/lib/high/tower.c '/* SPDX-License-Identifier: Apache-2.0 */' \
+    'static bool' 'is_text(const char *text)' '{' \
+    "    return text != NULL && text[0] != '\\0';" '}'
+finds "another predicate for texts is found" check-names \
+    'tower.c:5: lib/base/text.h has this'
+
 # decisions INDEXED ARCHIVED REFERENCE: writes the two pages of decisions and a
 # source that refers to one.
 decisions() {

@@ -14,6 +14,7 @@
 #include "lib/api/value/cpuset.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 
 #define GIB (1024.0 * 1024.0 * 1024.0)
 
@@ -146,12 +147,6 @@ is_same_layout(const struct topology *a, const struct topology *b)
            && are_distances_equal(a, b) && a->is_virtual == b->is_virtual;
 }
 
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static const struct topology_device *
 find_device(const struct topology *t, const char *name)
 {
@@ -175,8 +170,8 @@ list_devices(const struct topology *these, const struct topology *those, const c
             start_clause(words);
             strbuf_printf(words, "device '%s' is %s", d->name, verb);
         }
-        changed |= other == NULL || other->numa != d->numa || !is_same_text(other->type, d->type)
-                   || !is_same_text(other->path, d->path) || !is_same_text(other->model, d->model);
+        changed |= other == NULL || other->numa != d->numa || !text_equals(other->type, d->type)
+                   || !text_equals(other->path, d->path) || !text_equals(other->model, d->model);
     }
     return changed;
 }

@@ -65,7 +65,7 @@ is_on_node(const struct choice *c, const struct queue_row *row)
 }
 
 static bool
-is_text(const char *wanted, const char *text)
+is_text_wanted(const char *wanted, const char *text)
 {
     return wanted == NULL || (text != NULL && strcmp(wanted, text) == 0);
 }
@@ -84,11 +84,11 @@ is_wanted(const struct choice *c, const struct queue_row *row)
 {
     const struct cancel_filters *f = c->filters;
 
-    return is_named(c, row->id) && is_text(f->name, row->name)
+    return is_named(c, row->id) && is_text_wanted(f->name, row->name)
            && name_list_has(c->accounts, row->account)
-           && (f->qos == NULL || is_text(f->qos, queue_row_qos(row)))
+           && (f->qos == NULL || is_text_wanted(f->qos, queue_row_qos(row)))
            && (f->reservation == NULL
-               || is_text(f->reservation, queue_row_pod_text(row, "placement.reservation")))
+               || is_text_wanted(f->reservation, queue_row_pod_text(row, "placement.reservation")))
            && is_on_node(c, row);
 }
 

@@ -11,7 +11,7 @@
 #include "lib/api/value/task_list.h"
 #include "lib/api/value/task_sets.h"
 #include "lib/base/arena.h"
-#include "lib/base/wildcard.h"
+#include "lib/base/text.h"
 
 static int64_t
 find_if(struct history_reader *r, struct history_filter *f, const char *word)
@@ -167,7 +167,7 @@ has_name(const struct history_filter *f, sqlite3_stmt *s)
     name = sqlite3_column_text(s, COLUMN_NAME);
     if (name == NULL)
         name = sqlite3_column_text(s, COLUMN_OBJECT);
-    return name != NULL && wildcard_matches(pattern, (const char *)name);
+    return name != NULL && text_matches(pattern, (const char *)name);
 }
 
 static bool

@@ -15,7 +15,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/wildcard.h"
+#include "lib/base/text.h"
 
 #define CURSORS_MOST 64
 #define NAMES_MOST   30000 /* most names that are compared with a pattern */
@@ -260,7 +260,7 @@ add_names(struct history_scan *scan, struct error *err)
         history_reader_release(scan->reader, s);
         if (r < 1 || strncmp(name, prefix, strlen(prefix)) != 0)
             break;
-        if (wildcard_matches(pattern, name))
+        if (text_matches(pattern, name))
             r = add_cursor(scan,
                            &(struct place){.index = HISTORY_INDEX_NAME,
                                            .column = HISTORY_NAME_OF("a."),

@@ -38,6 +38,7 @@
 #include "lib/api/policy/priority_class.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
+#include "lib/base/text.h"
 
 static bool
 is_on_a_node(const struct object *pod)
@@ -470,7 +471,7 @@ is_same_spec(const struct object *a, const struct object *b)
 static bool
 has_other_mode(const char *before, const char *now)
 {
-    return strcmp(before != NULL ? before : "", now != NULL ? now : "") != 0;
+    return !text_equals_loosely(before, now);
 }
 
 static const char *

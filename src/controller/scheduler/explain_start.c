@@ -243,7 +243,7 @@ tell_deadline(const struct explanation *e, struct strbuf *out)
  * many nodes.
  */
 static bool
-is_told(const struct explanation *e, const char *words)
+answer_has_words(const struct explanation *e, const char *words)
 {
     const struct json *nearest = json_get(e->answer, "nearest");
     const struct json *reasons = json_get(e->answer, "reasons");
@@ -345,7 +345,7 @@ explanation_add_start(struct explanation *e)
     else
         tell_unconsidered(e, &behind);
     set_words(e, start, "message", &said, said.tail.text, behind.text);
-    set_words(e, start, "outlook", &said, is_told(e, words.text) ? "" : said.tail.text,
+    set_words(e, start, "outlook", &said, answer_has_words(e, words.text) ? "" : said.tail.text,
               behind.text);
     strbuf_fini(&said.head);
     strbuf_fini(&said.tail);

@@ -33,6 +33,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 
 /* How many pods one forecast is made for. */
 #define FORECAST_MOST 2000u
@@ -322,12 +323,6 @@ scheduler_forecast_changed(struct scheduler *s)
     s->forecast->is_stale = true;
 }
 
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
 static const char *
 note_of(const struct object *pod, const char *name)
 {
@@ -350,15 +345,15 @@ has_changed(const struct object *a, const struct object *b)
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n;
 
-    if (!is_same_text(x->spec.node_name, y->spec.node_name)
+    if (!text_equals_loosely(x->spec.node_name, y->spec.node_name)
         || pod_is_finished(x) != pod_is_finished(y) || pod_is_frozen(x) != pod_is_frozen(y)
         || x->status.start_at_us != y->status.start_at_us
         || x->meta.deleted_at_us != y->meta.deleted_at_us
         || number_of(x->spec.active_deadline_seconds) != number_of(y->spec.active_deadline_seconds)
         || number_of(x->spec.priority) != number_of(y->spec.priority)
-        || !is_same_text(note_of(a, ANNOTATION_YIELD), note_of(b, ANNOTATION_YIELD))
-        || !is_same_text(note_of(a, ANNOTATION_UPDATE), note_of(b, ANNOTATION_UPDATE))
-        || !is_same_text(note_of(a, ANNOTATION_HOLD), note_of(b, ANNOTATION_HOLD)))
+        || !text_equals_loosely(note_of(a, ANNOTATION_YIELD), note_of(b, ANNOTATION_YIELD))
+        || !text_equals_loosely(note_of(a, ANNOTATION_UPDATE), note_of(b, ANNOTATION_UPDATE))
+        || !text_equals_loosely(note_of(a, ANNOTATION_HOLD), note_of(b, ANNOTATION_HOLD)))
         return true;
     n = events_of_pod_update(a, b, true, events);
     for (unsigned i = 0; i < n; i++)

@@ -6,25 +6,20 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/bitset.h"
+#include "lib/base/text.h"
 
 #define DEVICE_PREFIX    "kiln.hpc/"
 #define HUGEPAGES_PREFIX "hugepages-"
 #define GPU_TYPE         "gpu"
 
-static bool
-says(const char *text, const char *word)
-{
-    return text != NULL && strcmp(text, word) == 0;
-}
-
 static enum numa_policy
 numa_policy_of(const char *text)
 {
-    if (says(text, "best-effort"))
+    if (text_is(text, "best-effort"))
         return NUMA_BEST_EFFORT;
-    if (says(text, "restricted"))
+    if (text_is(text, "restricted"))
         return NUMA_RESTRICTED;
-    if (says(text, "single-numa-node"))
+    if (text_is(text, "single-numa-node"))
         return NUMA_SINGLE;
     return NUMA_NONE;
 }
@@ -32,9 +27,9 @@ numa_policy_of(const char *text)
 static enum distribution
 distribution_of(const char *text)
 {
-    if (says(text, "scatter"))
+    if (text_is(text, "scatter"))
         return DISTRIBUTION_SCATTER;
-    if (says(text, "cyclic"))
+    if (text_is(text, "cyclic"))
         return DISTRIBUTION_CYCLIC;
     return DISTRIBUTION_PACK;
 }
@@ -42,9 +37,9 @@ distribution_of(const char *text)
 static enum memory_policy
 memory_policy_of(const char *text)
 {
-    if (says(text, "preferred"))
+    if (text_is(text, "preferred"))
         return MEMORY_PREFERRED;
-    if (says(text, "interleave"))
+    if (text_is(text, "interleave"))
         return MEMORY_INTERLEAVE;
     return MEMORY_BIND;
 }
@@ -92,13 +87,13 @@ demand_init(struct demand *demand, const struct placement *placement, int64_t cp
     demand->numa_policy = numa_policy_of(placement->numa_policy);
     demand->distribution = distribution_of(placement->distribution);
     demand->memory_policy = memory_policy_of(placement->memory_policy);
-    demand->has_far_devices = says(placement->gpu_binding, "none");
+    demand->has_far_devices = text_is(placement->gpu_binding, "none");
     demand->gpu_model = placement->gpu_type;
     if (placement->cores_per_socket > 0)
         demand->cores_per_package = at_most_pus(placement->cores_per_socket);
     if (placement->threads_per_core > 0 && placement->threads_per_core < (int64_t)BITSET_BITS)
         demand->threads_per_core = (unsigned)placement->threads_per_core;
-    if (says(placement->cpu_policy, "exclusive") && cpu_milli > 0 && cpu_milli % 1000 == 0)
+    if (text_is(placement->cpu_policy, "exclusive") && cpu_milli > 0 && cpu_milli % 1000 == 0)
         make_exclusive(demand);
     if (placement->whole_node)
         demand_add_whole_node(demand);

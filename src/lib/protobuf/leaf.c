@@ -52,7 +52,7 @@ character_length(const unsigned char *s, size_t left)
 /* Whether the bytes are valid text for a JSON string; no field accepts a NUL.
  */
 static bool
-is_text(struct wire_reader bytes)
+is_utf8(struct wire_reader bytes)
 {
     while (bytes.at < bytes.end) {
         size_t n = character_length(bytes.at, wire_reader_left(&bytes));
@@ -93,7 +93,7 @@ decode_quantity(const struct leaf *l, struct wire_reader bytes, struct json **re
         *ret = json_string(l->arena, "0");
         return 0;
     }
-    if (!is_text(fields[0].bytes))
+    if (!is_utf8(fields[0].bytes))
         return refuse(l, "is not text in UTF-8");
     *ret = new_text(l, fields[0].bytes);
     return 0;
@@ -113,7 +113,7 @@ decode_int_or_string(const struct leaf *l, struct wire_reader bytes, struct json
         *ret = json_int(l->arena, (int32_t)(uint32_t)fields[1].varint);
     else if (fields[0].varint != 1)
         return refuse(l, "is neither a number nor text");
-    else if (fields[2].type == WIRE_BYTES && !is_text(fields[2].bytes))
+    else if (fields[2].type == WIRE_BYTES && !is_utf8(fields[2].bytes))
         return refuse(l, "is not text in UTF-8");
     else if (fields[2].type == WIRE_BYTES)
         *ret = new_text(l, fields[2].bytes);
@@ -173,7 +173,7 @@ leaf_of_bytes(const struct leaf *l, enum field_type type, struct wire_reader byt
 {
     switch (type) {
     case FIELD_STRING:
-        if (!is_text(bytes))
+        if (!is_utf8(bytes))
             return refuse(l, "is not text in UTF-8");
         *ret = new_text(l, bytes);
         return 0;

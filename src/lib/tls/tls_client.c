@@ -17,6 +17,7 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 
 #define PEM_MOST ((size_t)1 << 20)
 
@@ -33,22 +34,16 @@ struct source {
 };
 
 static bool
-is_given(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
-static bool
 has_source(const struct source *s)
 {
-    return is_given(s->file) || is_given(s->data);
+    return text_is_set(s->file) || text_is_set(s->data);
 }
 
 static int
 refuse(const struct source *s, const char *why, struct error *err)
 {
     ERR_clear_error();
-    if (is_given(s->data))
+    if (text_is_set(s->data))
         return error_set(err, -EINVAL, "%sData: %s", s->what, why);
     return error_set(err, -EINVAL, "%sFile '%s': %s", s->what, s->file, why);
 }
@@ -85,10 +80,10 @@ static int
 open_source(const struct source *s, BIO **ret_pem, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf pem = STRBUF_INIT;
-    int r = is_given(s->data) ? decode(s, &pem, err) : file_read(s->file, PEM_MOST, &pem, err);
+    int r = text_is_set(s->data) ? decode(s, &pem, err) : file_read(s->file, PEM_MOST, &pem, err);
 
     if (r < 0)
-        return is_given(s->data) ? r : error_wrap(err, r, "%sFile", s->what);
+        return text_is_set(s->data) ? r : error_wrap(err, r, "%sFile", s->what);
     *ret_pem = BIO_new(BIO_s_mem());
     if (*ret_pem == NULL || BIO_write(*ret_pem, pem.text, (int)pem.length) < (int)pem.length)
         abort();
@@ -211,7 +206,7 @@ tls_client_open(const struct tls_client_settings *settings, struct tls_client **
     t->context = SSL_CTX_new(TLS_client_method());
     if (t->context == NULL)
         abort();
-    if (is_given(settings->server_name))
+    if (text_is_set(settings->server_name))
         t->server_name = xstrdup(settings->server_name);
     r = set_up(t->context, settings, err);
     if (r < 0) {

@@ -17,7 +17,7 @@
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/wildcard.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 #define MAX_WORD      64
@@ -356,6 +356,6 @@ job_selection_has(const struct job_selection *s, const char *namespace, const ch
     const enum job_state is = job_state_of_name(state);
 
     return (s->account == NULL || is_among(s->account, namespace))
-           && (s->name == NULL || wildcard_matches(s->name, name))
+           && (s->name == NULL || text_matches(s->name, name))
            && (s->states == 0 || (s->states & JOB_STATE_BIT(is)) != 0);
 }

@@ -14,7 +14,7 @@
 
 /* The lines of the metadata already show these columns. */
 static bool
-is_told(const char *column)
+is_in_metadata(const char *column)
 {
     static const char *const told[] = {"age", "id", "object"};
 
@@ -29,7 +29,7 @@ add_cell(struct strbuf *out, const char *object, const char *column, const struc
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (is_told(column))
+    if (is_in_metadata(column))
         return;
     if (json_is(cell, JSON_STRING))
         strbuf_add_text(&text, cell->text);

@@ -20,6 +20,7 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 
@@ -304,12 +305,6 @@ static const struct membership_sort of_reservations = {
     .option = "reservation",
 };
 
-static bool
-is_same(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Called with the lock. A class is the default before or after a change. */
 static void
 note_usual(struct membership *m, const struct object *object, bool is_gone)
@@ -328,8 +323,8 @@ note(struct membership *m, const struct object *object)
     struct namespace_members *place = map_find(m->places, name);
     struct namespace_members *was;
 
-    if (place != NULL && place->names != NULL && is_same(place->names, members)
-        && is_same(place->accounts, accounts) && is_same(place->uid, object->meta->uid))
+    if (place != NULL && place->names != NULL && text_equals(place->names, members)
+        && text_equals(place->accounts, accounts) && text_equals(place->uid, object->meta->uid))
         return;
     was = place;
     place = xnew(struct namespace_members);
@@ -449,7 +444,7 @@ membership_has(const struct membership *m, const char *name, const struct princi
     const struct namespace_members *place = name != NULL ? map_find(m->places, name) : NULL;
 
     if (place == NULL) /* not published yet, or absent */
-        return name != NULL && is_same(m->sort->open_place, name);
+        return name != NULL && text_equals(m->sort->open_place, name);
     return (place->has_everybody
             || policy_people_has(&place->people, principal->uid, principal->groups,
                                  principal->n_groups));
@@ -484,7 +479,7 @@ check_place(const struct membership *m, const struct namespace_members *place,
 {
     const char *kind = m->sort->word;
 
-    if (q->uid != NULL && !is_same(place->uid, q->uid)) {
+    if (q->uid != NULL && !text_equals(place->uid, q->uid)) {
         strbuf_printf(why,
                       "%s %s is not the one that the job was submitted to, which was deleted; "
                       "'kctl update job' with %s=%s asks for the new one",

@@ -13,6 +13,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 /* The most terms of a pod in all its lists, and the most namespaces, labels,
@@ -91,12 +92,6 @@ affinity_terms_admit(struct request *q, struct json *tree, const struct object *
     return true;
 }
 
-static bool
-is_same(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 /* The annotation says whose pods the affinity of this pod keeps away. For pods
  * of administrators that is everybody's by default. Users may not set it.
  */
@@ -120,7 +115,7 @@ repelling_admit(struct request *q, struct json *tree, const struct object *old_o
     if (now == NULL && before != NULL)
         json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
                         ANNOTATION_REPELS, before);
-    return now == NULL || is_same(now, before)
+    return now == NULL || text_equals(now, before)
            || admission_refuse(q, tree, "Repelling",
                                "metadata.annotations '" ANNOTATION_REPELS
                                "' is for administrators: the affinity of your pods considers "

@@ -39,6 +39,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -52,12 +53,6 @@ refuse(struct request *q, const struct json *tree, const char *why)
 }
 
 /* ---- The named jobs ---- */
-
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
 
 static bool
 find_first(const struct object *object, void *context)
@@ -178,7 +173,7 @@ find_before(const struct object *old_object, int64_t id, const char *tasks)
 
     for (unsigned i = 0; all != NULL && i < all->jobs.count; i++)
         if (all->jobs.items[i].job == id && all->jobs.items[i].uid != NULL
-            && is_same_text(all->jobs.items[i].tasks, tasks))
+            && text_equals_loosely(all->jobs.items[i].tasks, tasks))
             return &all->jobs.items[i];
     return NULL;
 }
@@ -444,7 +439,7 @@ static bool
 admit_hope(struct request *q, const struct json *tree, const struct json *all)
 {
     const struct json *list = json_get(all, "jobs");
-    const bool is_any = is_same_text(json_get_text(all, "require"), "Any");
+    const bool is_any = text_equals_loosely(json_get_text(all, "require"), "Any");
     const char *first = NULL;
     int64_t left = MOST_TASKS; /* to be looked up */
 
@@ -474,15 +469,15 @@ is_said_again(const struct json *is, const struct json *was)
     const struct json *list = json_get(is, "jobs");
     const struct json *old = json_get(was, "jobs");
 
-    if (!is_same_text(json_get_text(is, "require"), json_get_text(was, "require"))
+    if (!text_equals_loosely(json_get_text(is, "require"), json_get_text(was, "require"))
         || json_count(list) != json_count(old) || (is == NULL) != (was == NULL))
         return false;
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *a = json_at(list, i), *b = json_at(old, i);
 
-        if (!is_same_text(json_get_text(a, "type"), json_get_text(b, "type"))
+        if (!text_equals_loosely(json_get_text(a, "type"), json_get_text(b, "type"))
             || json_get_int(a, "job", 0) != json_get_int(b, "job", 0)
-            || !is_same_text(json_get_text(a, "tasks"), json_get_text(b, "tasks"))
+            || !text_equals_loosely(json_get_text(a, "tasks"), json_get_text(b, "tasks"))
             || json_get_int(a, "delaySeconds", 0) != json_get_int(b, "delaySeconds", 0))
             return false;
     }

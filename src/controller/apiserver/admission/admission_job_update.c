@@ -21,6 +21,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/macro.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 static bool
@@ -35,12 +36,6 @@ is_suspended(const struct object *old_object, const struct json *tree)
     return job_of(old_object)->spec.suspend || json_is_true(json_get_path(tree, "spec.suspend"));
 }
 
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
 /* The deadline and what the Job was admitted to are in the waiting pods, too. */
 static bool
 has_other_terms(const struct json *tree, const struct json *old)
@@ -51,10 +46,10 @@ has_other_terms(const struct json *tree, const struct json *old)
     const struct json *was = json_get_path(old, "metadata.annotations");
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (!is_same_text(json_get_text(is, names[i]), json_get_text(was, names[i])))
+        if (!text_equals_loosely(json_get_text(is, names[i]), json_get_text(was, names[i])))
             return true;
-    return !is_same_text(json_path_text(tree, "spec.deadline"),
-                         json_path_text(old, "spec.deadline"));
+    return !text_equals_loosely(json_path_text(tree, "spec.deadline"),
+                                json_path_text(old, "spec.deadline"));
 }
 
 /* The pods of a suspended Job end and are created again, so upstream's rules

@@ -10,6 +10,7 @@
 #include "lib/api/value/task_list.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/text.h"
 
 /* Arrays whose tasks are bound in turn. */
 #define LISTS_KEPT 4
@@ -51,17 +52,11 @@ barred_tasks_free(struct barred_tasks *b)
     free(b);
 }
 
-static bool
-is_empty(const char *list)
-{
-    return list == NULL || list[0] == '\0';
-}
-
 /* The API server has validated the lists. */
 static void
 parse(struct arena *arena, const char *text, struct task_list *list)
 {
-    if (is_empty(text) || task_list_parse(arena, text, list, NULL) < 0)
+    if (!text_is_set(text) || task_list_parse(arena, text, list, NULL) < 0)
         *list = (struct task_list){0};
 }
 
@@ -93,7 +88,7 @@ barred_tasks_find(struct barred_tasks *b, const struct object *job, int64_t task
     const struct job_array *array = job_of(job)->spec.array;
     const struct task_bars *bars;
 
-    if (is_empty(array->held) && is_empty(array->cancelled))
+    if (!text_is_set(array->held) && !text_is_set(array->cancelled))
         return NULL;
     bars = find_lists(b, job);
     if (task_list_index(&bars->cancelled, task) >= 0)

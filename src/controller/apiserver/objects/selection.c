@@ -16,6 +16,7 @@
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 
 #define MOST_HOURS   200  /* looked up one by one */
 #define LOOKUPS_MOST 4096 /* of nodes and hours */
@@ -56,12 +57,6 @@ is_too_old(const struct options *o, const struct object *object)
 }
 
 /* ---- Jobs of a node ---- */
-
-static bool
-is_text(const char *text, const char *value)
-{
-    return text != NULL && strcmp(text, value) == 0;
-}
 
 static int
 compare_name(const void *name, const void *at)
@@ -225,7 +220,7 @@ collect_owner(const struct object *pod, void *context)
                                                 pod->meta->namespace, owner->name)
                                    : NULL;
 
-    return job == NULL || !is_text(job->meta->uid, owner->uid) || collect(job, walk);
+    return job == NULL || !text_is(job->meta->uid, owner->uid) || collect(job, walk);
 }
 
 static const char *

@@ -26,7 +26,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/wildcard.h"
+#include "lib/base/text.h"
 #include "lib/http/http_request.h"
 #include "lib/json/json.h"
 
@@ -344,7 +344,7 @@ is_meant(const struct job_action *a, const struct object *object)
         return false;
     if (!has_state(a, object))
         return false;
-    return a->pattern == NULL || wildcard_matches(a->pattern, find_job_name(object));
+    return a->pattern == NULL || text_matches(a->pattern, find_job_name(object));
 }
 
 static bool

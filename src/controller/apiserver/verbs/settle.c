@@ -47,6 +47,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 struct settling {
@@ -112,25 +113,19 @@ remove_pod(struct settling *s, const struct object *pod)
     return true;
 }
 
-static bool
-is_word(const char *word, const char *wanted)
-{
-    return word != NULL && strcmp(word, wanted) == 0;
-}
-
 static enum element_state
 state_of(const char *word)
 {
-    return is_word(word, "Done")        ? ELEMENT_DONE
-           : is_word(word, "Failed")    ? ELEMENT_FAILED
-           : is_word(word, "Cancelled") ? ELEMENT_CANCELLED
+    return text_is(word, "Done")        ? ELEMENT_DONE
+           : text_is(word, "Failed")    ? ELEMENT_FAILED
+           : text_is(word, "Cancelled") ? ELEMENT_CANCELLED
                                         : ELEMENT_WAITING;
 }
 
 static bool
 is_to_hold(const struct json *item)
 {
-    return is_word(json_get_text(item, "as"), "Again") && json_is_true(json_get(item, "hold"));
+    return text_is(json_get_text(item, "as"), "Again") && json_is_true(json_get(item, "hold"));
 }
 
 static void
@@ -212,7 +207,7 @@ settle_one(struct settling *s, const struct json *item)
         note(s, index, item);
     else if (is_to_hold(item))
         hold_counted(s, index);
-    else if (!is_word(json_get_text(item, "as"), "Again"))
+    else if (!text_is(json_get_text(item, "as"), "Again"))
         json_append(s->q->arena, s->stale, json_int(s->q->arena, index));
     return pod == NULL || remove_pod(s, pod);
 }

@@ -23,6 +23,7 @@
 #include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
+#include "lib/base/text.h"
 #include "lib/base/time_zone.h"
 #include "lib/client/client.h"
 #include "lib/client/event_recorder.h"
@@ -338,12 +339,6 @@ work_on_cron_job(const char *key, void *context)
 
 /* ---- Events ---- */
 
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static void
 on_cron_job(const struct object *old_object, const struct object *new_object, void *context)
 {
@@ -360,8 +355,8 @@ on_cron_job(const struct object *old_object, const struct object *new_object, vo
     was = old_object != NULL ? cron_job_of(old_object) : is;
     /* Times of the new schedule that lie before its change are not made up for.
      */
-    if (!is_same_text(was->spec.schedule, is->spec.schedule)
-        || !is_same_text(was->spec.time_zone, is->spec.time_zone))
+    if (!text_equals(was->spec.schedule, is->spec.schedule)
+        || !text_equals(was->spec.time_zone, is->spec.time_zone))
         m->not_before_s = clock_real_us(c->clock) / SECOND_US;
     object_key(object, key);
     if (object_cache_has_synced(c->cache))

@@ -11,6 +11,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 
 #define SECOND_US    1000000
 #define LEAST_WINDOW 64
@@ -59,12 +60,6 @@ array_state_free(struct array_state *a)
 
 /* ---- Lists ---- */
 
-static bool
-is_same(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
 /* If the tasks of a range are neighbours in the array, so are their indexes,
  * whatever the step.
  */
@@ -111,8 +106,8 @@ array_state_follow(struct array_state *a, const struct job *job)
 {
     const struct job_array *array = job->spec.array;
 
-    if (!a->must_follow && is_same(a->held_text, array->held)
-        && is_same(a->cancelled_text, array->cancelled))
+    if (!a->must_follow && text_equals_loosely(a->held_text, array->held)
+        && text_equals_loosely(a->cancelled_text, array->cancelled))
         return;
     a->must_follow = false;
     replace_text(&a->held_text, array->held);

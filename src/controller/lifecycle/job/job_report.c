@@ -15,6 +15,7 @@
 #include "lib/api/job/job_wait.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 struct job_report
@@ -178,20 +179,16 @@ set_indexes(struct job_report *r, const char *name, const char *was, const struc
 }
 
 static bool
-is_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
-static bool
 is_same_run(const struct job_run *was, const struct job_last_run *is)
 {
     const struct pod_usage *usage = was != NULL ? was->usage : NULL;
 
-    return was != NULL && is_text(was->pod_name, is->pod_name) && is_text(was->reason, is->reason)
-           && is_text(was->message, is->message) && was->started_at_us == is->started_at_us
-           && was->finished_at_us == is->finished_at_us && was->frozen_us == is->frozen_us
-           && was->signal == is->signal && (usage != NULL) == is->has_usage;
+    return was != NULL && text_equals_loosely(was->pod_name, is->pod_name)
+           && text_equals_loosely(was->reason, is->reason)
+           && text_equals_loosely(was->message, is->message)
+           && was->started_at_us == is->started_at_us && was->finished_at_us == is->finished_at_us
+           && was->frozen_us == is->frozen_us && was->signal == is->signal
+           && (usage != NULL) == is->has_usage;
 }
 
 /* A merge patch keeps members that it does not name, so an empty one is set to
@@ -287,7 +284,7 @@ set_array(struct job_report *r, const struct job_pod_counts *t)
 
     if (!job_is_cancelled(r->job))
         array_state_format_waiting(t->array, &t->indexes.taken, &waiting);
-    if (is_text(was != NULL ? was->waiting : NULL, waiting.text)
+    if (text_equals_loosely(was != NULL ? was->waiting : NULL, waiting.text)
         && (was != NULL ? was->cancelled : 0) == cancelled)
         return;
     array = json_make_object(r->arena, r->status, "array");
@@ -416,7 +413,8 @@ job_report_refusal(struct job_report *r, const char *refusal)
         return;
     }
     code = job_reason_name(job_wait_format_refusal(refusal, &words));
-    if (was != NULL && is_text(was->code, code) && is_text(was->message, words.text))
+    if (was != NULL && text_equals_loosely(was->code, code)
+        && text_equals_loosely(was->message, words.text))
         return;
     cause = json_make_object(r->arena, r->status, "cause");
     json_set_string(r->arena, cause, "code", code);
@@ -433,11 +431,12 @@ report_vain_wait(struct job_report *r, const struct dependency_answer *answer)
     struct json *cause;
 
     if (answer == NULL || answer->verdict != DEPENDENCY_IS_NEVER_MET) {
-        if (was != NULL && is_text(was->code, job_reason_name(JOB_REASON_DEPENDENCY_NEVER)))
+        if (was != NULL
+            && text_equals_loosely(was->code, job_reason_name(JOB_REASON_DEPENDENCY_NEVER)))
             json_set(r->arena, r->status, "cause", json_null(r->arena));
         return;
     }
-    if (was != NULL && is_text(was->message, answer->message))
+    if (was != NULL && text_equals_loosely(was->message, answer->message))
         return;
     cause = json_make_object(r->arena, r->status, "cause");
     json_set_string(r->arena, cause, "code", job_reason_name(JOB_REASON_DEPENDENCY_NEVER));
@@ -471,7 +470,7 @@ job_report_state(struct job_report *r, enum job_state state, const char *yields_
     const char *was = r->job->status.state;
     const char *is = job_state_words(state)->name;
 
-    if (is_text(was, is)
+    if (text_equals_loosely(was, is)
         || (was == NULL && state == JOB_STATE_PENDING && json_count(r->status) == 0))
         return;
     json_set_string(r->arena, r->status, "state", is);
@@ -501,7 +500,8 @@ job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum)
                                      "%" PRId64 " time%s at most",
                                      interrupted, maximum, maximum == 1 ? "" : "s");
 
-    if (was != NULL && is_text(was->code, code) && is_text(was->message, words))
+    if (was != NULL && text_equals_loosely(was->code, code)
+        && text_equals_loosely(was->message, words))
         return;
     cause = json_object(r->arena);
     json_set_string(r->arena, cause, "code", code);

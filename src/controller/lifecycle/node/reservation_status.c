@@ -17,6 +17,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -194,12 +195,6 @@ begins(struct reservation_draft *m, const struct object *reservation)
 }
 
 static bool
-is_same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
-static bool
 are_same_nodes(const struct reservation_draft *m)
 {
     bool are_same = m->count == m->r->status.nodes.count;
@@ -236,7 +231,8 @@ make_body(const struct reservation_draft *m, struct arena *arena,
     const struct node_reservation_status *was = &m->r->status;
     struct json *body, *status, *nodes;
 
-    if (is_same_text(was->state, now->state) && is_same_text(was->message, now->message)
+    if (text_equals_loosely(was->state, now->state)
+        && text_equals_loosely(was->message, now->message)
         && whole(was->start_us) == whole(now->start_us) && whole(was->end_us) == whole(now->end_us)
         && whole(was->begun_us) == whole(now->begun_us) && are_same_nodes(m))
         return NULL;

@@ -385,7 +385,7 @@ shortage_format_amount(const struct shortage *s, unsigned amount, struct strbuf 
 
 /* The plugins' text names these already. */
 static bool
-is_told(const char *resource)
+is_named_by_plugin(const char *resource)
 {
     return strncmp(resource, "hugepages-", 10) == 0 || strncmp(resource, "kiln.hpc/", 9) == 0;
 }
@@ -416,7 +416,7 @@ shortage_format_needs(const struct shortage *s, struct strbuf *out)
         const struct amount *a = &pod->requests.scalars[i];
         const char *name = string_ids_text(s->resources, a->resource);
 
-        if (a->value == 0 || (is_told_by_plugin && is_told(name)))
+        if (a->value == 0 || (is_told_by_plugin && is_named_by_plugin(name)))
             continue;
         add_comma(out);
         strbuf_printf(out, "%" PRId64 " %s", a->value, name);

@@ -10,6 +10,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/quantity.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 const struct cluster_event event_node_add = {EVENT_NODE, ACTION_ADD, "NodeAdd"};
@@ -35,12 +36,6 @@ const struct cluster_event event_priority_class = {EVENT_PRIORITY_CLASS, ACTION_
 const struct cluster_event event_unschedulable_timeout = {EVENT_WILDCARD, ACTION_ALL,
                                                           "UnschedulableTimeout"};
 const struct cluster_event event_force_activate = {EVENT_WILDCARD, ACTION_ALL, "ForceActivate"};
-
-static bool
-same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
 
 static bool
 same_map(const struct string_map *a, const struct string_map *b)
@@ -92,8 +87,8 @@ same_conditions(const struct node_status *a, const struct node_status *b)
         bool is_same = false;
 
         for (unsigned j = 0; j < b->conditions.count && !is_same; j++)
-            is_same = same_text(ca->type, b->conditions.items[j].type)
-                      && same_text(ca->status, b->conditions.items[j].status);
+            is_same = text_equals_loosely(ca->type, b->conditions.items[j].type)
+                      && text_equals_loosely(ca->status, b->conditions.items[j].status);
         if (!is_same)
             return false;
     }
@@ -168,9 +163,11 @@ same_tolerations(const struct pod_spec *a, const struct pod_spec *b)
         const int64_t *sa = ta->toleration_seconds;
         const int64_t *sb = tb->toleration_seconds;
 
-        if (!same_text(ta->key, tb->key) || !same_text(ta->operator_, tb->operator_)
-            || !same_text(ta->value, tb->value) || !same_text(ta->effect, tb->effect)
-            || (sa != NULL) != (sb != NULL) || (sa != NULL && *sa != *sb))
+        if (!text_equals_loosely(ta->key, tb->key)
+            || !text_equals_loosely(ta->operator_, tb->operator_)
+            || !text_equals_loosely(ta->value, tb->value)
+            || !text_equals_loosely(ta->effect, tb->effect) || (sa != NULL) != (sb != NULL)
+            || (sa != NULL && *sa != *sb))
             return false;
     }
     return true;

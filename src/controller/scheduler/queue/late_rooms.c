@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/queue/late_rooms.h"
 
-#include <string.h>
-
 #include "lib/base/alloc.h"
+#include "lib/base/text.h"
 
 #define LATE_MOST 64u
 
@@ -31,18 +30,12 @@ late_rooms_free(struct late_rooms *l)
     free(l);
 }
 
-static bool
-is_same(const char *a, const char *b)
-{
-    return a != NULL && b != NULL ? strcmp(a, b) == 0 : a == b;
-}
-
 void
 late_rooms_add(struct late_rooms *l, const char *node)
 {
     char **place = &l->nodes[l->next++ % LATE_MOST];
 
-    if (is_same(*place, node))
+    if (text_equals(*place, node))
         return;
     free(*place);
     *place = node != NULL ? xstrdup(node) : NULL;
@@ -57,7 +50,7 @@ late_rooms_next(const struct late_rooms *l)
 static bool
 was_looked_at(const struct late_rooms *l, uint64_t from, uint64_t at)
 {
-    while (from < at && !is_same(l->nodes[from % LATE_MOST], l->nodes[at % LATE_MOST]))
+    while (from < at && !text_equals(l->nodes[from % LATE_MOST], l->nodes[at % LATE_MOST]))
         from++;
     return from < at;
 }

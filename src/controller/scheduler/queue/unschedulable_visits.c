@@ -166,7 +166,7 @@ visit_others(struct unschedulable_pods *s, struct class *c, unschedulable_pods_v
 }
 
 static bool
-is_told(const struct class *c, const struct cluster_event *event)
+wakes_class(const struct class *c, const struct cluster_event *event)
 {
     return (c->actions[event->resource] & event->actions) != 0;
 }
@@ -179,7 +179,7 @@ unschedulable_pods_offer(struct unschedulable_pods *s, const struct cluster_even
     {
         struct class *c = container_of(at, struct class, link);
 
-        if (!is_told(c, event))
+        if (!wakes_class(c, event))
             continue;
         offer_to_class(s, c, offer);
         visit_others(s, c, offer->visit, offer->context);
@@ -194,7 +194,7 @@ unschedulable_pods_visit(struct unschedulable_pods *s, const struct cluster_even
     {
         struct class *c = container_of(at, struct class, link);
 
-        if (!is_told(c, event))
+        if (!wakes_class(c, event))
             continue;
         visit_class(s, c, visit, context);
         visit_others(s, c, visit, context);

@@ -7,6 +7,7 @@
 #include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/arena.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 #include <ctype.h>
@@ -290,24 +291,18 @@ add_subobject(struct table_row *row)
     table_cell(row, event_of(row->object)->involved.field_path);
 }
 
-static bool
-is_said(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
 static void
 add_source(struct table_row *row)
 {
     const struct event *event = event_of(row->object);
     const struct event_summary *s = row->summary;
     const char *component =
-        is_said(event->component) ? event->component : event->reporting_component;
-    const char *host = is_said(event->host) ? event->host : s->instance;
+        text_is_set(event->component) ? event->component : event->reporting_component;
+    const char *host = text_is_set(event->host) ? event->host : s->instance;
 
-    table_cell(row, !is_said(host) ? component
-                                   : arena_printf(row->arena, "%s, %s",
-                                                  component != NULL ? component : "", host));
+    table_cell(row, !text_is_set(host) ? component
+                                       : arena_printf(row->arena, "%s, %s",
+                                                      component != NULL ? component : "", host));
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 #define MOST_MINUTES INT64_C(5256000) /* ten years */
@@ -439,12 +440,6 @@ job_dependencies_format(const struct job_dependencies *all, unsigned most_bytes,
 
 /* ---- Verdicts ---- */
 
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
 enum job_dependency_verdict
 job_dependency_judge_end(enum job_dependency_type type, enum job_state state)
 {
@@ -470,8 +465,8 @@ find_end(const struct job *job, const struct job_dependency *d)
     const struct job_dependency_status *s = job->status.dependencies;
 
     for (unsigned i = 0; s != NULL && d->uid != NULL && i < s->ended.count; i++)
-        if (is_same_text(s->ended.items[i].uid, d->uid)
-            && is_same_text(s->ended.items[i].tasks, d->tasks))
+        if (text_equals_loosely(s->ended.items[i].uid, d->uid)
+            && text_equals_loosely(s->ended.items[i].tasks, d->tasks))
             return &s->ended.items[i];
     return NULL;
 }

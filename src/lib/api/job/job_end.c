@@ -10,18 +10,7 @@
 #include "lib/api/value/quantity.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
-
-static bool
-is_text(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
-static bool
-is(const char *text, const char *value)
-{
-    return text != NULL && strcmp(text, value) == 0;
-}
+#include "lib/base/text.h"
 
 static const char *
 find_limit(const struct job_reason_facts *f, const char *resource)
@@ -95,7 +84,7 @@ void
 job_end_add_message(const struct job_reason_facts *f, const char *message, const char *otherwise,
                     struct strbuf *words)
 {
-    if (f->is_whole && is_text(message))
+    if (f->is_whole && text_is_set(message))
         strbuf_add(words, message, strcspn(message, ";\n"));
     else
         strbuf_add_text(words, otherwise);
@@ -104,65 +93,66 @@ job_end_add_message(const struct job_reason_facts *f, const char *message, const
 static const char *
 node_or_its(const char *node)
 {
-    return is_text(node) ? node : "its node";
+    return text_is_set(node) ? node : "its node";
 }
 
 enum job_reason
 job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct strbuf *words)
 {
     const char *reason = end->reason;
-    const char *of = is_text(end->node) ? "node " : "";
+    const char *of = text_is_set(end->node) ? "node " : "";
 
-    if (is(reason, "OOMKilled"))
+    if (text_is(reason, "OOMKilled"))
         return tell_out_of_memory(f, words);
-    if (is(reason, "DeadlineExceeded"))
+    if (text_is(reason, "DeadlineExceeded"))
         return tell_late(f, words);
-    if (is(reason, "NodeLost") || is(reason, "NodeRebooted") || is(reason, "NodeShutdown")) {
+    if (text_is(reason, "NodeLost") || text_is(reason, "NodeRebooted")
+        || text_is(reason, "NodeShutdown")) {
         strbuf_printf(words, "%s%s was %s", of, node_or_its(end->node),
-                      is(reason, "NodeLost")       ? "lost"
-                      : is(reason, "NodeRebooted") ? "restarted"
-                                                   : "shut down");
+                      text_is(reason, "NodeLost")       ? "lost"
+                      : text_is(reason, "NodeRebooted") ? "restarted"
+                                                        : "shut down");
         return JOB_REASON_NODE_DOWN;
     }
-    if (is(reason, "PrologFailed")) {
+    if (text_is(reason, "PrologFailed")) {
         strbuf_printf(words, "the prolog of %s%s failed", of, node_or_its(end->node));
         return JOB_REASON_PROLOG;
     }
-    if (is(reason, job_reason_name(JOB_REASON_PREEMPTED))) {
+    if (text_is(reason, job_reason_name(JOB_REASON_PREEMPTED))) {
         job_end_add_message(f, end->message, "preempted by another job", words);
         return JOB_REASON_PREEMPTED;
     }
-    if (is(reason, job_reason_name(JOB_REASON_EVICTED))) {
+    if (text_is(reason, job_reason_name(JOB_REASON_EVICTED))) {
         job_end_add_message(f, end->message, "evicted from its node", words);
         return JOB_REASON_EVICTED;
     }
-    if (is(reason, "StartError")) {
+    if (text_is(reason, "StartError")) {
         job_end_add_message(f, end->message, "it could not be started", words);
         return JOB_REASON_LAUNCH_FAILURE;
     }
-    if (is(reason, REASON_POD_DELETED)) {
+    if (text_is(reason, REASON_POD_DELETED)) {
         strbuf_add_text(words, "its pod was deleted");
         return JOB_REASON_POD_DELETED;
     }
-    if (is(reason, REASON_MEMBER_ENDED)) {
+    if (text_is(reason, REASON_MEMBER_ENDED)) {
         job_end_add_message(f, end->message, "the pod of another node ended first", words);
         return JOB_REASON_OTHER;
     }
-    if (is(reason, REASON_CALLED_OFF)) {
+    if (text_is(reason, REASON_CALLED_OFF)) {
         strbuf_add_text(words, "ended on request before it had started");
         return JOB_REASON_POD_DELETED;
     }
-    if (is(reason, REASON_TERMINATED) && end->exit_code == 0 && end->signal == 0) {
+    if (text_is(reason, REASON_TERMINATED) && end->exit_code == 0 && end->signal == 0) {
         strbuf_add_text(words, "ended on request, with exit code 0");
         return JOB_REASON_POD_DELETED;
     }
-    if (is(reason, "ShepherdLost") || is(reason, "NodeBroken") || is(reason, "AllocationOverlap")
-        || is(reason, "AllocationNotHere")) {
+    if (text_is(reason, "ShepherdLost") || text_is(reason, "NodeBroken")
+        || text_is(reason, "AllocationOverlap") || text_is(reason, "AllocationNotHere")) {
         job_end_add_message(f, end->message, reason, words);
         return JOB_REASON_SYSTEM_FAILURE;
     }
-    if (!is_text(reason) || is(reason, "Error") || is(reason, "Completed")
-        || is(reason, REASON_TERMINATED))
+    if (!text_is_set(reason) || text_is(reason, "Error") || text_is(reason, "Completed")
+        || text_is(reason, REASON_TERMINATED))
         return tell_exit(end, words);
     strbuf_add_text(words, reason);
     return JOB_REASON_OTHER;
@@ -182,7 +172,7 @@ job_end_of_pod(const struct pod *pod)
     struct job_end end = {.node = pod->spec.node_name};
 
     (void)pod_main_state(pod, &state);
-    end.reason = is_text(pod->status.reason) ? pod->status.reason : state.reason;
+    end.reason = text_is_set(pod->status.reason) ? pod->status.reason : state.reason;
     end.message = pod->status.message;
     end.exit_code = state.exit_code;
     end.signal = state.signal;
@@ -225,5 +215,5 @@ job_end_find(const struct job_reason_facts *f, struct job_end *ret_end)
 bool
 job_end_is_success(const struct job_end *end)
 {
-    return end->exit_code == 0 && end->signal == 0 && is(end->reason, "Completed");
+    return end->exit_code == 0 && end->signal == 0 && text_is(end->reason, "Completed");
 }

@@ -13,6 +13,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 
 #define SECOND_US INT64_C(1000000)
 
@@ -65,23 +66,11 @@ job_reason_name(enum job_reason reason)
     return names[reason];
 }
 
-static bool
-is_text(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
-static bool
-is(const char *text, const char *value)
-{
-    return text != NULL && strcmp(text, value) == 0;
-}
-
 /* A name that a later release wrote becomes JOB_REASON_OTHER. */
 static enum job_reason
 find_reason(const char *name)
 {
-    if (!is_text(name))
+    if (!text_is_set(name))
         return JOB_REASON_NONE;
     for (unsigned i = 0; i < JOB_REASON_COUNT; i++)
         if (strcmp(names[i], name) == 0)
@@ -158,8 +147,8 @@ add_from(const struct job_reason_facts *f, int64_t from_us, struct strbuf *out)
 static bool
 counts_failures(const char *reason)
 {
-    return is(reason, "BackoffLimitExceeded") || is(reason, "FailedIndexes")
-           || is(reason, "MaxFailedIndexesExceeded");
+    return text_is(reason, "BackoffLimitExceeded") || text_is(reason, "FailedIndexes")
+           || text_is(reason, "MaxFailedIndexesExceeded");
 }
 
 /* The message of the job, or that of the pod if the job's message only counts
@@ -171,20 +160,21 @@ tell_failure(const struct job_reason_facts *f, const struct job_condition *faile
 {
     struct job_end end;
 
-    if (is(failed->reason, "Cancelled")) {
-        strbuf_add_text(words, is_text(failed->message) ? failed->message : "Cancelled");
+    if (text_is(failed->reason, "Cancelled")) {
+        strbuf_add_text(words, text_is_set(failed->message) ? failed->message : "Cancelled");
         if (words->length > 0 && words->text[0] == 'C')
             words->text[0] = 'c';
         return JOB_REASON_CANCELLED;
     }
-    if (is(failed->message, JOB_AT_DEADLINE) || is(failed->message, JOB_BEFORE_DEADLINE)) {
-        strbuf_add_text(words, is(failed->message, JOB_AT_DEADLINE)
+    if (text_is(failed->message, JOB_AT_DEADLINE)
+        || text_is(failed->message, JOB_BEFORE_DEADLINE)) {
+        strbuf_add_text(words, text_is(failed->message, JOB_AT_DEADLINE)
                                    ? "not done by its deadline"
                                    : "its time limit no longer fits before its "
                                      "deadline");
         return JOB_REASON_DEADLINE;
     }
-    if (is(failed->reason, "DeadlineExceeded")) {
+    if (text_is(failed->reason, "DeadlineExceeded")) {
         strbuf_add_text(words, "not done within ");
         if (f->job->spec.active_deadline_seconds != NULL)
             job_reason_add_duration(*f->job->spec.active_deadline_seconds, words);
@@ -192,15 +182,15 @@ tell_failure(const struct job_reason_facts *f, const struct job_condition *faile
             strbuf_add_text(words, "its deadline");
         return JOB_REASON_DEADLINE;
     }
-    if (is(failed->reason, names[JOB_REASON_DEPENDENCY_NEVER])) {
-        strbuf_add_text(words, is_text(failed->message) ? failed->message : "of other jobs");
+    if (text_is(failed->reason, names[JOB_REASON_DEPENDENCY_NEVER])) {
+        strbuf_add_text(words, text_is_set(failed->message) ? failed->message : "of other jobs");
         return JOB_REASON_DEPENDENCY_NEVER;
     }
     if (counts_failures(failed->reason) && job_end_find(f, &end) && !job_end_is_success(&end))
         return job_end_tell(f, &end, words);
-    strbuf_add_text(words, is_text(failed->message)  ? failed->message
-                           : is_text(failed->reason) ? failed->reason
-                                                     : "it failed");
+    strbuf_add_text(words, text_is_set(failed->message)  ? failed->message
+                           : text_is_set(failed->reason) ? failed->reason
+                                                         : "it failed");
     return JOB_REASON_OTHER;
 }
 
@@ -209,7 +199,7 @@ tell_failure(const struct job_reason_facts *f, const struct job_condition *faile
 static enum job_reason
 tell_cause(const struct job_reason_facts *f, const struct pod_cause *cause, struct strbuf *words)
 {
-    strbuf_add_text(words, is_text(cause->message) ? cause->message : "");
+    strbuf_add_text(words, text_is_set(cause->message) ? cause->message : "");
     add_from(f, cause->from_us, words);
     return find_reason(cause->code);
 }
@@ -238,7 +228,7 @@ tell_hold(const struct job_reason_facts *f, struct strbuf *words)
     if (!job_is_held_on_request(f->job))
         return tell_cause(f, f->job->status.cause, words);
 
-    if (f->is_whole && is_text(by))
+    if (f->is_whole && text_is_set(by))
         strbuf_printf(words, "held by %s %.60s", is_admin ? "operator" : "user", by);
     else
         strbuf_add_text(words, is_admin ? "held by an operator" : "held by its user");
@@ -263,7 +253,7 @@ tell_dependency(const struct job_reason_facts *f, struct strbuf *words)
 {
     const struct pod_cause *cause = f->job->status.cause;
 
-    if (cause != NULL && is(cause->code, names[JOB_REASON_DEPENDENCY_NEVER]))
+    if (cause != NULL && text_is(cause->code, names[JOB_REASON_DEPENDENCY_NEVER]))
         return tell_cause(f, cause, words);
     strbuf_add_text(words, "waits for ");
     job_dependencies_format(f->job->spec.dependencies, 60, words);
@@ -301,7 +291,7 @@ tell_disruption(const struct job_reason_facts *f, struct strbuf *words)
 static bool
 is_placed(const struct pod *pod)
 {
-    return is_text(pod->spec.node_name);
+    return text_is_set(pod->spec.node_name);
 }
 
 /* For a pod that a former release of the scheduler, which wrote no causes,
@@ -312,9 +302,9 @@ tell_condition(const struct pod *pod, struct strbuf *words)
 {
     const struct pod_condition *c = pod_find_condition(pod, "PodScheduled");
 
-    if (c == NULL || !is(c->status, "False"))
+    if (c == NULL || !text_is(c->status, "False"))
         return JOB_REASON_NONE;
-    if (is(c->reason, "SchedulingGated")) {
+    if (text_is(c->reason, "SchedulingGated")) {
         strbuf_add_text(words, "waits for its scheduling gates");
         return JOB_REASON_GATED;
     }
@@ -360,12 +350,12 @@ static int
 rank_of(const struct pod *pod)
 {
     if (pod_is_finished(pod))
-        return is(pod->status.phase, "Failed") ? 1 : 0;
+        return text_is(pod->status.phase, "Failed") ? 1 : 0;
     if (pod->meta.deleted_at_us != 0)
         return 2;
     if (!is_placed(pod))
         return 3;
-    if (!is(pod->status.phase, "Running"))
+    if (!text_is(pod->status.phase, "Running"))
         return is_waited_for(pod) ? 5 : 4;
     if (pod_is_ending(pod))
         return 6;
@@ -413,22 +403,22 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
     struct job_end end;
 
     if (job_end_has_pod(f->pod)) {
-        if (is(f->pod->status.phase, "Succeeded"))
+        if (text_is(f->pod->status.phase, "Succeeded"))
             return JOB_REASON_NONE;
         end = job_end_of_pod(f->pod);
         return job_end_tell(f, &end, words);
     }
-    if (is(f->pod->status.phase, "Unknown")) {
+    if (text_is(f->pod->status.phase, "Unknown")) {
         strbuf_printf(words, "node %s is silent", f->pod->spec.node_name);
         return JOB_REASON_NODE_DOWN;
     }
-    if (is(f->pod->status.phase, "Running"))
+    if (text_is(f->pod->status.phase, "Running"))
         return tell_running(f, words);
     if (is_waited_for(f->pod) && f->pod->meta.deleted_at_us == 0) {
         strbuf_printf(words, "waits for node %s to be prepared", f->pod->spec.node_name);
         return JOB_REASON_START;
     }
-    if (pod_main_state(f->pod, &state) && state.waiting && is_text(state.message)) {
+    if (pod_main_state(f->pod, &state) && state.waiting && text_is_set(state.message)) {
         job_end_add_message(f, state.message, "its node waits for it", words);
         return JOB_REASON_START;
     }

@@ -68,7 +68,7 @@ job_gang_runs_first(const struct job *job)
 }
 
 static bool
-is_text(const struct json *spec, const char *path, const char *wanted)
+member_is(const struct json *spec, const char *path, const char *wanted)
 {
     const char *text = json_path_text(spec, path);
 
@@ -94,15 +94,15 @@ check_runs(struct causes *c, const struct json *spec)
         causes_add(c, CAUSE_INVALID, field, runs,
                    "needs scheduling.schedulingPolicy.gang of all pods and "
                    "scheduling.disruptionMode.all: the pods start and end together");
-    if (!is_text(spec, "completionMode", "Indexed")
+    if (!member_is(spec, "completionMode", "Indexed")
         || json_get_int(spec, "completions", -1) != pods)
         causes_add(c, CAUSE_INVALID, field, runs,
                    "needs completionMode Indexed and as many completions as parallelism");
     if (json_get(spec, "backoffLimitPerIndex") != NULL)
         causes_add(c, CAUSE_INVALID, field, runs,
                    "is not for backoffLimitPerIndex: no pod is started again without the others");
-    if (is_text(spec, "template.spec.execution.runs", EXECUTION_RUNS_FIRST)
-        && !is_text(rule, "succeededIndexes", "0"))
+    if (member_is(spec, "template.spec.execution.runs", EXECUTION_RUNS_FIRST)
+        && !member_is(rule, "succeededIndexes", "0"))
         causes_add(c, CAUSE_INVALID, field, runs,
                    "First needs successPolicy.rules[0].succeededIndexes \"0\": the Job ends when "
                    "its first pod does");

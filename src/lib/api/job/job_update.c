@@ -11,6 +11,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 #define LIMIT "activeDeadlineSeconds"
@@ -136,16 +137,10 @@ number_of(const struct json *object)
     return json_get_text(json_get_path(object, "metadata.annotations"), ANNOTATION_UPDATE);
 }
 
-static bool
-is_same_number(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 void
 job_update_keep_number(struct arena *arena, struct json *job, const struct json *old)
 {
-    if (!is_same_number(number_of(job), number_of(old)))
+    if (!text_equals(number_of(job), number_of(old)))
         take_annotation(arena, job, old, ANNOTATION_UPDATE);
 }
 
@@ -163,8 +158,8 @@ job_update_count(struct arena *arena, struct json *job, const struct json *old)
 bool
 job_update_is_current(const struct meta *pod, const struct meta *job)
 {
-    return is_same_number(string_map_find(&pod->annotations, ANNOTATION_UPDATE),
-                          string_map_find(&job->annotations, ANNOTATION_UPDATE));
+    return text_equals(string_map_find(&pod->annotations, ANNOTATION_UPDATE),
+                       string_map_find(&job->annotations, ANNOTATION_UPDATE));
 }
 
 /* ---- Pods ---- */

@@ -10,6 +10,7 @@
 #include "lib/api/value/quantity.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 /* Reads the exclusive PUs, used and withheld. */
@@ -48,29 +49,23 @@ allocation_check(const struct allocation *a, const struct json *tree, struct cau
     check_list(a->memory_nodes, "memoryNodes", tree, causes);
 }
 
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 bool
 allocation_equals(const struct allocation *a, const struct allocation *b)
 {
-    if (!is_same_text(a->cpus, b->cpus) || !is_same_text(a->withheld, b->withheld)
-        || !is_same_text(a->memory_nodes, b->memory_nodes)
-        || !is_same_text(a->shared_cpu, b->shared_cpu) || a->devices.count != b->devices.count
+    if (!text_equals(a->cpus, b->cpus) || !text_equals(a->withheld, b->withheld)
+        || !text_equals(a->memory_nodes, b->memory_nodes)
+        || !text_equals(a->shared_cpu, b->shared_cpu) || a->devices.count != b->devices.count
         || a->memory.count != b->memory.count)
         return false;
     for (unsigned i = 0; i < a->devices.count; i++)
-        if (!is_same_text(a->devices.items[i], b->devices.items[i]))
+        if (!text_equals(a->devices.items[i], b->devices.items[i]))
             return false;
     for (unsigned i = 0; i < a->memory.count; i++) {
         const struct allocation_memory *m = &a->memory.items[i];
         const struct allocation_memory *n = &b->memory.items[i];
 
-        if (m->node != n->node || !is_same_text(m->bytes, n->bytes)
-            || !is_same_text(m->page_size, n->page_size))
+        if (m->node != n->node || !text_equals(m->bytes, n->bytes)
+            || !text_equals(m->page_size, n->page_size))
             return false;
     }
     return true;

@@ -9,7 +9,7 @@
 #include "lib/json/json.h"
 
 static bool
-is_text(const struct json *object, const char *name, const char *text)
+member_is(const struct json *object, const char *name, const char *text)
 {
     return strcmp(check_text(object, name), text) == 0;
 }
@@ -19,16 +19,16 @@ check_requirement(struct causes *c, const struct json *r)
 {
     uint32_t count = json_count(json_get(r, "values"));
 
-    if (is_text(r, "operator", "In") || is_text(r, "operator", "NotIn")) {
+    if (member_is(r, "operator", "In") || member_is(r, "operator", "NotIn")) {
         if (count == 0)
             causes_add(c, CAUSE_REQUIRED, "values", NULL,
                        "must be specified when `operator` is 'In' or 'NotIn'");
-    } else if (is_text(r, "operator", "Exists") || is_text(r, "operator", "DoesNotExist")) {
+    } else if (member_is(r, "operator", "Exists") || member_is(r, "operator", "DoesNotExist")) {
         if (count > 0)
             causes_add(c, CAUSE_FORBIDDEN, "values", NULL,
                        "may not be specified when `operator` is 'Exists' or "
                        "'DoesNotExist'");
-    } else if (is_text(r, "operator", "Gt") || is_text(r, "operator", "Lt")) {
+    } else if (member_is(r, "operator", "Gt") || member_is(r, "operator", "Lt")) {
         if (count != 1)
             causes_add(c, CAUSE_REQUIRED, "values", NULL,
                        "must be specified single value when `operator` is "
@@ -45,14 +45,14 @@ check_field_requirement(struct causes *c, const struct json *r)
 {
     const struct json *values = json_get(r, "values");
 
-    if (!is_text(r, "operator", "In") && !is_text(r, "operator", "NotIn"))
+    if (!member_is(r, "operator", "In") && !member_is(r, "operator", "NotIn"))
         causes_add(c, CAUSE_INVALID, "operator", json_get(r, "operator"),
                    "not a valid selector operator");
     else if (json_count(values) != 1)
         causes_add(c, CAUSE_REQUIRED, "values", NULL,
                    "must be only one value when `operator` is 'In' or 'NotIn' "
                    "for node field selector");
-    if (!is_text(r, "key", "metadata.name")) {
+    if (!member_is(r, "key", "metadata.name")) {
         causes_add(c, CAUSE_INVALID, "key", json_get(r, "key"), "not a valid field selector key");
         return;
     }

@@ -6,6 +6,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/text.h"
 
 /* clang-format off */
 static const struct field preferred_node_term_fields[] = {
@@ -161,27 +162,14 @@ RECORD(topology_spread, topology_spread,
        HELP("How evenly pods are spread over topology domains."));
 /* clang-format on */
 
-/* An absent text equals an empty one, as in the API. */
-static bool
-same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
-static bool
-is_empty(const char *text)
-{
-    return text == NULL || *text == '\0';
-}
-
 bool
 toleration_tolerates(const struct toleration *toleration, const struct taint *taint)
 {
-    if (!is_empty(toleration->effect) && !same_text(toleration->effect, taint->effect))
+    if (text_is_set(toleration->effect) && !text_equals_loosely(toleration->effect, taint->effect))
         return false;
-    if (!is_empty(toleration->key) && !same_text(toleration->key, taint->key))
+    if (text_is_set(toleration->key) && !text_equals_loosely(toleration->key, taint->key))
         return false;
-    if (is_empty(toleration->operator_) || strcmp(toleration->operator_, "Equal") == 0)
-        return same_text(toleration->value, taint->value);
+    if (!text_is_set(toleration->operator_) || strcmp(toleration->operator_, "Equal") == 0)
+        return text_equals_loosely(toleration->value, taint->value);
     return strcmp(toleration->operator_, "Exists") == 0;
 }

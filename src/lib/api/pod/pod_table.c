@@ -12,6 +12,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -27,17 +28,11 @@ struct container_summary {
 };
 
 static bool
-is_text(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
-static bool
 is_condition_true(const struct pod *pod, const char *type)
 {
     const struct pod_condition *c = pod_find_condition(pod, type);
 
-    return c != NULL && is_text(c->status) && strcmp(c->status, "True") == 0;
+    return c != NULL && text_is_set(c->status) && strcmp(c->status, "True") == 0;
 }
 
 static void
@@ -58,7 +53,7 @@ ended_reason(struct container_summary *s, const struct json *ended)
     const char *reason = json_get_text(ended, "reason");
     int64_t signal = json_get_int(ended, "signal", 0);
 
-    if (is_text(reason))
+    if (text_is_set(reason))
         return reason;
     if (signal != 0)
         return arena_printf(s->arena, "Signal:%" PRId64, signal);
@@ -72,7 +67,7 @@ is_sidecar(const struct pod *pod, const char *name)
         const struct container *c = &pod->spec.init_containers.items[i];
 
         if (name != NULL && c->name != NULL && strcmp(c->name, name) == 0)
-            return is_text(c->restart_policy) && strcmp(c->restart_policy, "Always") == 0;
+            return text_is_set(c->restart_policy) && strcmp(c->restart_policy, "Always") == 0;
     }
     return false;
 }
@@ -97,7 +92,7 @@ add_init_status(struct container_summary *s, const struct pod *pod, const struct
     }
     if (ended != NULL)
         s->reason = arena_printf(s->arena, "Init:%s", ended_reason(s, ended));
-    else if (is_text(waiting) && strcmp(waiting, "PodInitializing") != 0)
+    else if (text_is_set(waiting) && strcmp(waiting, "PodInitializing") != 0)
         s->reason = arena_printf(s->arena, "Init:%s", waiting);
     else
         s->reason =
@@ -139,7 +134,7 @@ add_statuses(struct container_summary *s, const struct pod *pod, const struct js
         const char *waiting = json_get_text(json_get(state, "waiting"), "reason");
 
         note_restart(s, status);
-        if (is_text(waiting))
+        if (text_is_set(waiting))
             s->reason = waiting;
         else if (ended != NULL)
             s->reason = ended_reason(s, ended);
@@ -172,18 +167,18 @@ summarize(struct table_row *row)
     struct container_summary *s = arena_alloc(row->arena, sizeof(*s));
     const struct pod *pod = pod_of(row->object);
     const struct pod_condition *scheduled = pod_find_condition(pod, "PodScheduled");
-    const char *phase = is_text(pod->status.phase) ? pod->status.phase : "";
+    const char *phase = text_is_set(pod->status.phase) ? pod->status.phase : "";
 
     s->arena = row->arena;
     s->total = pod->spec.containers.count;
-    s->reason = is_text(pod->status.reason) ? pod->status.reason : phase;
-    if (scheduled != NULL && is_text(scheduled->reason)
+    s->reason = text_is_set(pod->status.reason) ? pod->status.reason : phase;
+    if (scheduled != NULL && text_is_set(scheduled->reason)
         && strcmp(scheduled->reason, "SchedulingGated") == 0)
         s->reason = "SchedulingGated";
     add_all_statuses(s, row->object);
     if (pod->meta.deleted_at_us == 0)
         return s;
-    if (is_text(pod->status.reason) && strcmp(pod->status.reason, "NodeLost") == 0)
+    if (text_is_set(pod->status.reason) && strcmp(pod->status.reason, "NodeLost") == 0)
         s->reason = "Unknown";
     else if (!pod_is_finished(pod))
         s->reason = "Terminating";
@@ -223,7 +218,7 @@ add_restarts(struct table_row *row)
 static const char *
 or_none(const char *text)
 {
-    return is_text(text) ? text : "<none>";
+    return text_is_set(text) ? text : "<none>";
 }
 
 static void
@@ -331,7 +326,7 @@ add_cpus(struct table_row *row)
 {
     const struct allocation *a = pod_of(row->object)->status.allocation;
 
-    table_cell(row, a != NULL && is_text(a->cpus) ? a->cpus : a != NULL ? "shared" : "");
+    table_cell(row, a != NULL && text_is_set(a->cpus) ? a->cpus : a != NULL ? "shared" : "");
 }
 
 static void
@@ -379,12 +374,12 @@ add_wait_reason(struct table_row *row)
 
     if (is_ended_by_agent(pod_of(row->object)))
         table_cell(row, POD_OVER_LIMIT);
-    else if (cause != NULL && is_text(cause->message))
+    else if (cause != NULL && text_is_set(cause->message))
         table_cell(row, cause->message);
-    else if (scheduled == NULL || !is_text(scheduled->status)
+    else if (scheduled == NULL || !text_is_set(scheduled->status)
              || strcmp(scheduled->status, "False") != 0)
         table_cell(row, "");
-    else if (!is_text(scheduled->message))
+    else if (!text_is_set(scheduled->message))
         table_cell(row, scheduled->reason);
     else {
         refusals_format_brief(scheduled->message, &text);

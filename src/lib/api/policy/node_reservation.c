@@ -14,6 +14,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/duration.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/base/time_zone.h"
 #include "lib/json/json.h"
 
@@ -113,12 +114,6 @@ node_reservation_of(const struct object *object)
     return object->view;
 }
 
-static bool
-is_text(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
 unsigned
 node_reservation_nodes(const struct node_reservation *r, const char *const **ret_names)
 {
@@ -155,7 +150,7 @@ period_s(const struct node_reservation *r)
 {
     const char *word = r->spec.recurrence;
 
-    return !is_text(word) ? 0 : strcmp(word, "Weekly") == 0 ? 7 * DAY_S : DAY_S;
+    return !text_is_set(word) ? 0 : strcmp(word, "Weekly") == 0 ? 7 * DAY_S : DAY_S;
 }
 
 /* Counts days in the reservation's time zone, so that the local hour stays the
@@ -247,7 +242,7 @@ check_names(struct causes *c, const struct json *spec, const char *field)
         const char *text = json_text(json_at(list, i));
         unsigned at = causes_enter_index(c, field, i);
 
-        if (!is_text(text) || strpbrk(text, ", @\t\n") != NULL)
+        if (!text_is_set(text) || strpbrk(text, ", @\t\n") != NULL)
             causes_add(c, CAUSE_INVALID, "", json_at(list, i),
                        "must be a name, without @, commas and spaces");
         else if (!check_texts_add(&seen, text))
@@ -458,7 +453,7 @@ add_message(struct table_row *row)
 {
     const struct node_reservation *r = node_reservation_of(row->object);
 
-    table_cell(row, is_text(r->status.message) ? r->status.message : r->spec.reason);
+    table_cell(row, text_is_set(r->status.message) ? r->status.message : r->spec.reason);
 }
 
 /* clang-format off */

@@ -10,6 +10,7 @@
 #include "lib/api/value/rows.h"
 #include "lib/base/duration.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/base/timespan.h"
 #include "lib/json/json.h"
 
@@ -96,40 +97,28 @@ partition_of(const struct object *object)
     return object->view;
 }
 
-static bool
-is_text(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
-static bool
-is(const char *text, const char *word)
-{
-    return text != NULL && strcmp(text, word) == 0;
-}
-
 /* ---- Look ---- */
 
 bool
 partition_takes_jobs(const struct partition *p)
 {
-    return !is(p->spec.state, "Drain") && !is(p->spec.state, "Inactive");
+    return !text_is(p->spec.state, "Drain") && !text_is(p->spec.state, "Inactive");
 }
 
 bool
 partition_starts_jobs(const struct partition *p)
 {
-    return !is(p->spec.state, "Down") && !is(p->spec.state, "Inactive");
+    return !text_is(p->spec.state, "Down") && !text_is(p->spec.state, "Inactive");
 }
 
 enum partition_preemption
 partition_preemption_mode(const char *word)
 {
-    if (is(word, "Off"))
+    if (text_is(word, "Off"))
         return PREEMPTION_IS_OFF;
-    if (is(word, "Suspend"))
+    if (text_is(word, "Suspend"))
         return PREEMPTION_SUSPENDS;
-    return is(word, "Cancel") ? PREEMPTION_CANCELS : PREEMPTION_REQUEUES;
+    return text_is(word, "Cancel") ? PREEMPTION_CANCELS : PREEMPTION_REQUEUES;
 }
 
 enum partition_preemption
@@ -141,7 +130,7 @@ partition_preemption(const struct partition *p)
 bool
 partition_is_of_one_user(const struct partition *p)
 {
-    return is(p->spec.exclusive, "User");
+    return text_is(p->spec.exclusive, "User");
 }
 
 int64_t
@@ -202,7 +191,7 @@ partition_names_are_of_one_user(const char *names, partition_find_fn *find, void
 bool
 partition_is_of_one_pod(const struct partition *p)
 {
-    return is(p->spec.exclusive, "Node");
+    return text_is(p->spec.exclusive, "Node");
 }
 
 bool
@@ -277,11 +266,11 @@ void
 partition_format_state(const struct partition *p, struct strbuf *out)
 {
     strbuf_printf(out, "is %s",
-                  is(p->spec.state, "Drain")      ? "draining"
-                  : is(p->spec.state, "Down")     ? "down"
-                  : is(p->spec.state, "Inactive") ? "inactive"
-                                                  : "up");
-    if (is_text(p->spec.reason))
+                  text_is(p->spec.state, "Drain")      ? "draining"
+                  : text_is(p->spec.state, "Down")     ? "down"
+                  : text_is(p->spec.state, "Inactive") ? "inactive"
+                                                       : "up");
+    if (text_is_set(p->spec.reason))
         strbuf_printf(out, " (%.100s)", p->spec.reason);
 }
 
@@ -304,7 +293,7 @@ partition_time_s(const char *text)
 {
     int64_t us = 0, seconds = 0;
 
-    if (!is_text(text) || is(text, "none"))
+    if (!text_is_set(text) || text_is(text, "none"))
         return 0;
     if (timespan_parse(text, &us) == 0)
         return (us + SECOND_US - 1) / SECOND_US;
@@ -392,7 +381,7 @@ check_names(struct causes *c, const struct json *spec, const char *field)
         const char *text = json_text(json_at(list, i));
         unsigned at = causes_enter_index(c, field, i);
 
-        if (!is_text(text) || strpbrk(text, ", @\t\n") != NULL)
+        if (!text_is_set(text) || strpbrk(text, ", @\t\n") != NULL)
             causes_add(c, CAUSE_INVALID, "", json_at(list, i),
                        "must be a name, without @, commas and spaces");
         causes_leave(c, at);

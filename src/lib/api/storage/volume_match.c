@@ -5,21 +5,17 @@
 
 #include "lib/api/storage/persistent_volume.h"
 #include "lib/api/storage/persistent_volume_claim.h"
-
-static bool
-same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
+#include "lib/base/text.h"
 
 bool
 volume_is_for(const struct persistent_volume *v, const struct persistent_volume_claim *c)
 {
     const struct object_reference *claim = v->spec.claim;
 
-    return claim != NULL && same_text(claim->name, c->meta.name)
-           && same_text(claim->namespace, c->meta.namespace)
-           && (claim->uid == NULL || claim->uid[0] == '\0' || same_text(claim->uid, c->meta.uid));
+    return claim != NULL && text_equals_loosely(claim->name, c->meta.name)
+           && text_equals_loosely(claim->namespace, c->meta.namespace)
+           && (claim->uid == NULL || claim->uid[0] == '\0'
+               || text_equals_loosely(claim->uid, c->meta.uid));
 }
 
 static const char *

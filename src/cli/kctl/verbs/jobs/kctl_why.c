@@ -274,7 +274,7 @@ find_pod(struct kctl *kctl, const struct subject *s, const struct why_answer *a,
 
 /* Whether the event occurs for every job, or repeats the lines above it. */
 static bool
-is_told(const struct subject *s, const struct json *event)
+adds_nothing(const struct subject *s, const struct json *event)
 {
     static const char *const usual[] = {
         "BackoffLimitExceeded",
@@ -309,7 +309,7 @@ add_events(struct kctl *kctl, const struct subject *s, struct arena *arena, stru
     if (r < 0)
         return r;
     for (uint32_t i = json_count(events); i-- > 0;)
-        if (is_told(s, json_at(events, i)))
+        if (adds_nothing(s, json_at(events, i)))
             json_remove_at(events, i);
     object_events_add_brief(events, s->target->name, EVENTS, out);
     return 0;

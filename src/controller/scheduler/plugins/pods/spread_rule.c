@@ -14,13 +14,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
-
-static bool
-is_text(const char *text, const char *word)
-{
-    return text != NULL && strcmp(text, word) == 0;
-}
 
 static void
 add_same(struct string_map *map, const char *key, const char *value)
@@ -49,9 +44,9 @@ read_rule(struct spread_rule *rule, const struct topology_spread *s, const struc
         .topology_key = s->topology_key,
         .max_skew = s->max_skew,
         .min_domains = s->min_domains != NULL ? *s->min_domains : 1,
-        .honors_affinity = !is_text(s->node_affinity_policy, "Ignore"),
-        .honors_taints = is_text(s->node_taints_policy, "Honor"),
-        .is_hostname = is_text(s->topology_key, LABEL_HOSTNAME),
+        .honors_affinity = !text_is(s->node_affinity_policy, "Ignore"),
+        .honors_taints = text_is(s->node_taints_policy, "Honor"),
+        .is_hostname = text_is(s->topology_key, LABEL_HOSTNAME),
         .selector = s->label_selector,
     };
     for (unsigned i = 0; i < s->match_label_keys.count; i++) {
@@ -68,7 +63,7 @@ read_rules(struct spread_rules *rules, const struct topology_spread *items, unsi
            const struct pod_view *pod, const char *when_unsatisfiable)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (!is_text(items[i].when_unsatisfiable, when_unsatisfiable))
+        if (!text_is(items[i].when_unsatisfiable, when_unsatisfiable))
             continue;
         rules->is_cut = rules->count == SPREAD_RULES;
         if (rules->is_cut)
@@ -120,10 +115,10 @@ visit_service(const struct object *object, void *context)
 static bool
 is_known_owner(const struct owner_reference *owner)
 {
-    if (is_text(owner->kind, "ReplicationController"))
-        return is_text(owner->api_version, "v1");
-    return is_text(owner->api_version, "apps/v1")
-           && (is_text(owner->kind, "ReplicaSet") || is_text(owner->kind, "StatefulSet"));
+    if (text_is(owner->kind, "ReplicationController"))
+        return text_is(owner->api_version, "v1");
+    return text_is(owner->api_version, "apps/v1")
+           && (text_is(owner->kind, "ReplicaSet") || text_is(owner->kind, "StatefulSet"));
 }
 
 static bool
@@ -149,7 +144,7 @@ owner_selector(const struct handle *handle, const struct pod_view *pod, struct a
     object = handle->find(handle->owner, owner->kind, key);
     if (object == NULL)
         return NULL;
-    *ret_is_plain = is_text(owner->kind, "ReplicationController");
+    *ret_is_plain = text_is(owner->kind, "ReplicationController");
     return json_get_path(object_tree(object, arena), "spec.selector");
 }
 

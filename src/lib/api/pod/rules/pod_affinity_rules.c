@@ -13,7 +13,7 @@
 #define PREFERRED_TERMS "preferredDuringSchedulingIgnoredDuringExecution"
 
 static bool
-is_text(const struct json *object, const char *name, const char *text)
+member_is(const struct json *object, const char *name, const char *text)
 {
     return strcmp(check_text(object, name), text) == 0;
 }
@@ -172,19 +172,19 @@ check_toleration(struct causes *c, const struct json *t)
 
     if (*check_text(t, "key") != '\0')
         check_name(c, t, "key", NAME_QUALIFIED);
-    else if (!is_text(t, "operator", "Exists"))
+    else if (!member_is(t, "operator", "Exists"))
         causes_add(c, CAUSE_INVALID, "operator", json_get(t, "operator"),
                    "operator must be Exists when `key` is empty, which means "
                    "\"match all values and all keys\"");
-    if (check_is_set(t, "tolerationSeconds") && !is_text(t, "effect", "NoExecute"))
+    if (check_is_set(t, "tolerationSeconds") && !member_is(t, "effect", "NoExecute"))
         causes_add(c, CAUSE_INVALID, "effect", json_get(t, "effect"),
                    "effect must be 'NoExecute' when `tolerationSeconds` is "
                    "set");
-    if (is_text(t, "operator", "") || is_text(t, "operator", "Equal")) {
+    if (member_is(t, "operator", "") || member_is(t, "operator", "Equal")) {
         why = name_refuse_all(c->arena, NAME_LABEL_VALUE, value, ";");
         if (why != NULL)
             causes_add(c, CAUSE_INVALID, "operator", json_get(t, "value"), "%s", why);
-    } else if (is_text(t, "operator", "Exists")) {
+    } else if (member_is(t, "operator", "Exists")) {
         if (*value != '\0')
             causes_add(c, CAUSE_INVALID, "operator", json_get(t, "value"),
                        "value must be empty when `operator` is 'Exists'");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/base/wildcard.h"
+#include "lib/base/text.h"
 
 #include <check.h>
 #include <string.h>
@@ -35,7 +35,7 @@ START_TEST(stars_and_question_marks_match)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_int_eq(wildcard_matches(cases[i].pattern, cases[i].text), cases[i].matches);
+        ck_assert_int_eq(text_matches(cases[i].pattern, cases[i].text), cases[i].matches);
 }
 END_TEST
 
@@ -51,10 +51,38 @@ START_TEST(no_pattern_takes_long)
     memset(text, 'a', 253);
     text[253] = '\0';
     for (unsigned i = 0; i < 100; i++)
-        ck_assert(!wildcard_matches(pattern, text));
+        ck_assert(!text_matches(pattern, text));
 
     ck_assert_int_lt(clock_monotonic_us(&clock_system) - begin_us, 2000000);
 }
 END_TEST
 
-SUITE("wildcard", stars_and_question_marks_match, no_pattern_takes_long)
+START_TEST(an_absent_text_is_no_word_and_not_set)
+{
+    ck_assert(text_is_set("a"));
+    ck_assert(!text_is_set(""));
+    ck_assert(!text_is_set(NULL));
+    ck_assert(text_is("a", "a"));
+    ck_assert(!text_is("a", "b"));
+    ck_assert(!text_is(NULL, "a"));
+    ck_assert(!text_is(NULL, ""));
+}
+END_TEST
+
+START_TEST(an_absent_text_equals_the_empty_one_loosely_only)
+{
+    ck_assert(text_equals(NULL, NULL));
+    ck_assert(!text_equals(NULL, ""));
+    ck_assert(!text_equals("", NULL));
+    ck_assert(text_equals("a", (const char[]){'a', 0}));
+    ck_assert(!text_equals("a", "b"));
+    ck_assert(text_equals_loosely(NULL, NULL));
+    ck_assert(text_equals_loosely(NULL, ""));
+    ck_assert(text_equals_loosely("", NULL));
+    ck_assert(!text_equals_loosely(NULL, "a"));
+    ck_assert(!text_equals_loosely("a", "b"));
+}
+END_TEST
+
+SUITE("text", stars_and_question_marks_match, no_pattern_takes_long,
+      an_absent_text_is_no_word_and_not_set, an_absent_text_equals_the_empty_one_loosely_only)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/base/wildcard.h"
+#include "lib/base/text.h"
 
 #include <stddef.h>
 
@@ -16,7 +16,7 @@ skip_character(const char *text)
 }
 
 bool
-wildcard_matches(const char *pattern, const char *text)
+text_matches(const char *pattern, const char *text)
 {
     const char *star = NULL;
     const char *retry = NULL; /* where the text of the last star may end next */
