@@ -170,7 +170,7 @@ is "... also without its Job" "$(a -n -P -j "$holds" -o jobid | tr '\n' ' ')" "$
 
 # Numbered steps, which agents tell about some seconds later.
 steps=$(as kilntest1 sbatch --parsable -n 4 -t 10 --requeue -o steps.out --wrap \
-    'srun -n 4 -J four true; srun -n 1 sh -c "kill -9 \$\$"; srun -n 2 false; srun -n 1 -J long sh -c "trap \"echo usr1\" USR1; while :; do sleep 0.1; done"; echo "step $?"; srun -n 1 sleep 300; srun -n 1 sleep 301')
+    'srun -n 4 -J four true; srun -n 1 sh -c "kill -9 \$\$"; srun -n 2 false; srun -n 1 -t 8 -m block -J long sh -c "trap \"echo usr1\" USR1; while :; do sleep 0.1; done"; echo "step $?"; srun -n 1 sleep 300; srun -n 1 sleep 301')
 tasks=$(as kilntest1 sbatch --parsable -a 3,5 -n 1 -t 10 -o steps.out --wrap 'srun true')
 has_steps() { [ "$(a -n -P -j "$steps" -o jobid | tail -n 1)" = "$steps.3" ]; }
 ok "numbered steps have rows" wait_for 40 has_steps
@@ -204,14 +204,20 @@ is "squeue -s has those that run, before the script" \
 $steps.batch batch 1 kilntest1 n1
 $steps.extern extern 1 kilntest1 n1"
 is "... or the one that was named" "$(as kilntest1 squeue -h -s "$steps.3" -o %i)" "$steps.3"
-is "scontrol show step" "$(as kilntest1 scontrol show step "$steps.3" | sed 's/StartTime=[^ ]*/StartTime=T/')" \
-    "StepId=$steps.3 UserId=1001 StartTime=T TimeLimit=UNLIMITED
+is "scontrol show step" "$(as kilntest1 scontrol show step "$steps.3" |
+    sed 's/StartTime=[^ ]*/StartTime=T/; s/Pid=\(.*\):[1-9][0-9]*$/Pid=\1:PID/')" \
+    "StepId=$steps.3 UserId=1001 StartTime=T TimeLimit=00:08:00
    State=RUNNING Partition=all NodeList=n1
    Nodes=1 CPUs=1 Tasks=1 Name=long Network=(null)
    TRES=cpu=1,node=1
    ResvPorts=(null)
-   CPUFreqReq=Default
-   SrunHost:Pid=(null):0"
+   CPUFreqReq=Default Dist=Block
+   SrunHost:Pid=n1:PID"
+is "what srun was asked for" "$(a -n -P -j "$steps" -o jobid,layout,submitline | tail -n 3)" \
+    "$steps.1|Cyclic|srun -n 1 sh -c kill -9 \$\$
+$steps.2|Block|srun -n 2 false
+$steps.3|Block|srun -n 1 -t 8 -m block -J long sh -c trap \"echo usr1\" USR1; while :; do sleep 0.1; done"
+is "... in squeue" "$(as kilntest1 squeue -h -s "$steps.3" -o %l)" 8:00
 is "one that has ended" "$(as kilntest1 scontrol show step "$steps.0" 2>&1)" "Job step $steps.0 not found"
 is "sstat shows the numbered step that runs" "$(st -n -P -j "$steps" -o jobid,ntasks)" "$steps.3|1"
 is "... and with -a the script, too" "$(st -n -P -a -j "$steps" -o jobid | sort | tr '\n' ' ')" \
@@ -244,12 +250,14 @@ ok "... and its script goes on" wait_for 20 has_line '^step 143$'
 was_cancelled() {
     [ "$(a -n -P -j "$steps" -o jobid,state,exitcode | tail -n 2 | tr '\n' ' ')" = "$1" ]
 }
-ok "... and its record says so" wait_for 60 was_cancelled "$steps.3|CANCELLED|0:15 $steps.4|RUNNING|0:0 "
+ok "... and its record says so" wait_for 60 was_cancelled "$steps.3|CANCELLED by 1001|0:9 $steps.4|RUNNING|0:0 "
 is "... and does not know one that has ended" "$(as kilntest1 scancel "$steps.0" 2>&1)" \
     "scancel: error: Kill job error on job step id $steps.0: Invalid job id specified"
 is "... and what is named" "$(st -n -P -j "$steps.batch" -o jobid)" "$steps.batch"
 is "an operator ends a step" "$(by_operator scancel "$steps.4" 2>&1; echo "$?")" 0
 ok "... as its srun tells" wait_for 20 has_line "^srun: error: \*\*\* STEP $steps.4 CANCELLED AT "
+has_ender() { [ "$(a -n -P -j "$1" -o state)" = "CANCELLED by $2" ]; }
+ok "... and its record says who it was" wait_for 60 has_ender "$steps.4" 0
 has_last_step() { [ "$(a -n -P -j "$steps" -o jobid | tail -n 1)" = "$steps.5" ]; }
 wait_for 40 has_last_step
 as kilntest1 scancel "$steps"

@@ -133,7 +133,8 @@ true
 EOF
 id=$(submit_job --wrap 'rm -f trap*
     krun -n 1 sh -c "trap \"touch trapped; exit 9\" USR1; touch trap; while :; do sleep 0.1; done"
-    krun -n 1 sh big; echo "$?" >trap3; sleep 600')
+    krun -n 1 sh big; echo "$?" >trap3
+    krun -n 1 sh -c "trap \"\" TERM; touch trap4; while :; do sleep 0.1; done"; sleep 600')
 wait_for 30 test -e "$home/trap"
 is "kctl signal tells the tasks of a step" "$(as kilntest1 kctl signal -S USR1 "$id.0" 2>&1; echo "$?")" \
     "step/$id.0: signal USR1 sent
@@ -151,6 +152,12 @@ kctl: step $id.7: no step 7 of the job runs
 kctl: cancel: job 9998 not found; 'kctl history 9998' shows whether it ended and was deleted
 1"
 ok "... whose job goes on" wait_for 40 grep -q '^143$' "$home/trap3"
+is_by() { has_steps "$id" ".items[1] | .state == \"Cancelled\" and .endedBy == 1001"; }
+ok "... and the record has who ended it" wait_for 40 is_by || note "$(steps_of "$id" | jq -c '.items')"
+wait_for 30 test -e "$home/trap4"
+as kilntest1 kctl cancel "$id.2" >/dev/null
+is_ending() { as kilntest1 kctl steps --no-headers "$id" | grep -q "^$id\.2  *[^ ]*  *Ending "; }
+ok "one that does not end by SIGTERM is Ending" wait_for 20 is_ending || note "$(as kilntest1 kctl steps "$id" 2>&1)"
 is "--full is for jobs" "$(as kilntest1 kctl signal --full "$id.1" 2>&1)" \
     "kctl: signal: $id.1 is a step, whose tasks get the signal; --script and --full are for jobs"
 as kilntest1 kctl cancel "$id" >/dev/null

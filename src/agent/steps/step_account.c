@@ -102,6 +102,8 @@ step_account_take_request(struct agent_step *e, const struct step_request *r)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf command = STRBUF_INIT;
+    const char *line = step_request_variable(r, STEP_SUBMIT_LINE);
+    CLEANUP_STRBUF struct strbuf submit_line = STRBUF_INIT;
     const char *first = r->arguments.count > 0 ? r->arguments.items[0] : "";
 
     add_printable(&name, arena,
@@ -116,6 +118,10 @@ step_account_take_request(struct agent_step *e, const struct step_request *r)
             break;
     e->name = arena_strdup(e->arena, name.text);
     e->command = arena_strdup(e->arena, command.text);
+    if (line != NULL)
+        add_printable(&submit_line, arena, line);
+    e->submit_line = arena_strdup(e->arena, submit_line.text);
+    e->time_limit_s = r->time_limit_s;
 }
 
 /* ---- The beginning ---- */
@@ -155,6 +161,11 @@ step_account_begin(const struct agent_step *e, const struct running_pod *running
                            .cpus = count_cpus(layout),
                            .start_at_us = now_us,
                            .observed_at_us = now_us,
+                           .time_limit_s = e->time_limit_s,
+                           .distribution = e->request.distribution,
+                           .host = e->krun_pid > 0 ? s->s.agent->node : NULL,
+                           .host_pid = e->krun_pid,
+                           .submit_line = e->submit_line[0] != '\0' ? e->submit_line : NULL,
                            .state = job_state_words(JOB_STATE_RUNNING)->name,
                        });
     note(s, false);
@@ -249,8 +260,17 @@ is_ending(const struct step_job *job)
                       >= *pod->spec.active_deadline_seconds * INT64_C(1000000));
 }
 
+void
+step_account_cancel(const struct agent_step *e, int64_t uid)
+{
+    struct steps *s = e->job->steps;
+
+    step_records_cancel(s->records, e->job->uid, e->id, uid, clock_real_us(s->s.agent->clock));
+    note(s, true);
+}
+
 static enum job_state
-find_state(const struct agent_step *e, const struct step_figures *o)
+find_state(const struct agent_step *e, const struct step_figures *o, bool is_cancelled)
 {
     struct step_job *job = e->job;
     const bool is_over = o->flags & STEP_FIGURES_OVER;
@@ -260,7 +280,7 @@ find_state(const struct agent_step *e, const struct step_figures *o)
         return JOB_STATE_TIMED_OUT;
     if (is_over && o->exit_code == 0)
         return JOB_STATE_COMPLETED;
-    if (o->flags & STEP_FIGURES_CANCELLED)
+    if (is_cancelled || (o->flags & STEP_FIGURES_CANCELLED))
         return JOB_STATE_CANCELLED;
     if (e->is_out_of_memory || ((!is_over || o->signal == SIGKILL) && had_oom(job)))
         return JOB_STATE_OUT_OF_MEMORY;
@@ -285,12 +305,16 @@ end_record(const struct agent_step *e, const struct step_figures *o, bool is_tol
     const int64_t peak = clamp(o->peak_memory_bytes);
     const int64_t code = o->exit_code < CODE_MOST ? (int64_t)o->exit_code : CODE_MOST;
     struct step_record r;
+    enum job_state state;
 
     if (begun == NULL)
         return;
     r = *begun;
     r.end_at_us = r.observed_at_us = clock_real_us(s->s.agent->clock);
-    r.state = job_state_words(find_state(e, o))->name;
+    state = find_state(e, o, begun->ended_by != NULL);
+    r.state = job_state_words(state)->name;
+    if (state != JOB_STATE_CANCELLED)
+        r.ended_by = NULL;
     if (is_told && ((o->flags & STEP_FIGURES_OVER) || o->exit_code > 0)) {
         r.exit_code = &code;
         r.signal = o->signal < CODE_MOST ? o->signal : 0;
@@ -302,7 +326,7 @@ end_record(const struct agent_step *e, const struct step_figures *o, bool is_tol
             r.peak_memory_bytes = &peak;
     }
     step_records_end(s->records, e->job->uid, &r);
-    note(s, false);
+    note(s, r.ended_by != NULL); /* somebody waits for it */
 }
 
 /* The cgroup has seen processes, too, that were not waited for. */

@@ -311,7 +311,7 @@ keep_layout(struct agent_step *e, const struct step_layout *layout)
     free(e->text);
     e->text = NULL;
     e->request = (struct step_request){0};
-    e->name = e->command = NULL;
+    e->name = e->command = e->submit_line = NULL;
     if (e->overlaps)
         return;
     e->layout = arena_memdup(e->arena, layout, sizeof(*layout));

@@ -99,7 +99,8 @@ static size_t
 memory_of(const struct step_record *r)
 {
     return length_of(r->name) + length_of(r->command) + length_of(r->nodes) + length_of(r->state)
-           + 4 * NUMBER_BYTES;
+           + length_of(r->distribution) + length_of(r->host) + length_of(r->submit_line)
+           + 5 * NUMBER_BYTES;
 }
 
 static void
@@ -112,6 +113,10 @@ set_record(struct kept_step *to, const struct step_record *from)
     to->r.command = copy_text(arena, from->command);
     to->r.nodes = copy_text(arena, from->nodes);
     to->r.state = copy_text(arena, from->state);
+    to->r.distribution = copy_text(arena, from->distribution);
+    to->r.host = copy_text(arena, from->host);
+    to->r.submit_line = copy_text(arena, from->submit_line);
+    to->r.ended_by = copy_number(arena, from->ended_by);
     to->r.exit_code = copy_number(arena, from->exit_code);
     to->r.cpu_user_us = copy_number(arena, from->cpu_user_us);
     to->r.cpu_system_us = copy_number(arena, from->cpu_system_us);
@@ -425,6 +430,24 @@ step_records_observe(struct step_records *s, const char *pod_uid, const struct s
 
     if (r != NULL && r->r.end_at_us == 0)
         set_record(r, record);
+}
+
+/* Written down, for an agent that sees its end. */
+void
+step_records_cancel(struct step_records *s, const char *pod_uid, int64_t id, int64_t uid,
+                    int64_t now_us)
+{
+    struct kept_pod *p = map_find(s->pods, pod_uid);
+    struct kept_step *known = find_record(p, id);
+    struct step_record r;
+
+    if (known == NULL || known->r.end_at_us > 0 || known->r.ended_by != NULL)
+        return;
+    r = known->r;
+    r.ended_by = &uid;
+    r.observed_at_us = now_us;
+    set_record(known, &r);
+    append_record(s, p, &known->r);
 }
 
 void

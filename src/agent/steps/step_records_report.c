@@ -10,8 +10,8 @@
 
 /* Of a report; the controller takes 3 MiB. */
 #define REPORT_BYTES    (2u << 20)
-#define STEP_BYTES      600u /* of a step, without its texts */
-#define STEP_BYTES_MOST (STEP_BYTES + 6 * STEP_TEXT_MOST)
+#define STEP_BYTES      800u /* of a step, without its texts */
+#define STEP_BYTES_MOST (STEP_BYTES + 12 * STEP_TEXT_MOST)
 
 static bool
 is_news(const struct kept_step *r)
@@ -51,7 +51,10 @@ static size_t
 printed_bytes(const struct step_record *r)
 {
     return STEP_BYTES
-           + 2 * (text_length(r->name) + text_length(r->command) + text_length(r->nodes));
+           + 2
+                 * (text_length(r->name) + text_length(r->command) + text_length(r->nodes)
+                    + text_length(r->distribution) + text_length(r->host)
+                    + text_length(r->submit_line));
 }
 
 /* How much more a report may have. */

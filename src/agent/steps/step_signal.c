@@ -29,7 +29,8 @@
 struct signal_call {
     char *pod; /* the text, which ends there */
     int64_t id;
-    int number; /* 0: the step is to end */
+    int number;     /* 0: the step is to end */
+    int64_t sender; /* a uid; -1: not known */
 };
 
 static int
@@ -92,6 +93,8 @@ pass_on(struct step_job *job, const struct signal_call *c, const char **ret_word
         held->is_cancelled = true;
     if (running != NULL && ends_step(c->number))
         running->is_cancelled = true;
+    if ((c->number == 0 || c->number == SIGKILL) && c->sender >= 0)
+        step_account_cancel(held != NULL ? held : running, c->sender);
     return STEP_FRAME_ACCEPT;
 }
 
@@ -106,6 +109,7 @@ answer(struct steps *s, const struct step_asked *asked, const char **ret_words, 
     *ret_words = "this is not the request of a scancel of this release";
     if (parse_call(text, &c) < 0)
         return STEP_FRAME_REFUSE;
+    c.sender = asked->peer.uid;
     name = asked->peer.pod != NULL ? asked->peer.pod : c.pod;
     *ret_words = err->text;
     if (steps_check_caller(s, name, asked->peer.uid, err) < 0)
@@ -131,7 +135,11 @@ steps_signal(const char *uid, const struct pod_signal *signal, void *context)
 {
     struct steps *s = context;
     struct step_job *job = s != NULL ? map_find(s->jobs, uid) : NULL;
-    const struct signal_call c = {.id = signal->step, .number = signal->number};
+    const struct signal_call c = {
+        .id = signal->step,
+        .number = signal->number,
+        .sender = signal->has_sender ? signal->sender : -1,
+    };
     const char *words;
 
     /* The agent before this one sent it, or the step has begun since then. */

@@ -270,6 +270,7 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
     e->connection = connection;
     e->arena = arena_new(0);
     e->owner = asked->peer.uid;
+    e->krun_pid = asked->peer.pid;
     if (take_request(s, e, asked, &err) < 0) {
         agent_step_refuse(e, err.text);
         return;

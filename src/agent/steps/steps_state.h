@@ -105,9 +105,11 @@ struct agent_step {
     struct step_request request;
     char *text; /* the request as krun sent it */
     size_t length;
-    size_t weight;              /* bytes that it takes while it waits */
-    const char *name, *command; /* for its record, in the arena */
-    char *words;                /* why it waits, which krun is told after a moment */
+    size_t weight;                            /* bytes that it takes while it waits */
+    const char *name, *command, *submit_line; /* for its record, in the arena */
+    int64_t time_limit_s;
+    pid_t krun_pid; /* of a krun on this node; else 0 */
+    char *words;    /* why it waits, which krun is told after a moment */
 
     /* In a job of several nodes: what krun has got from the step manager; and, at the
      * manager, what it has given (phase HELD).
@@ -183,7 +185,8 @@ void step_nodes_fini(struct step_job *job);
 
 /* step_account.c: the records of steps. Open_figures: the file for kiln-step; -1: none. End:
  * nothing of the step is left on this node; fail: it could not be started; end_held:
- * krun has given back what the manager gave. Has_begun: kiln-step has started its tasks. Close: the pod is over; close_unknown: pods
+ * krun has given back what the manager gave. Cancel: that user is about to end it.
+ * Has_begun: kiln-step has started its tasks. Close: the pod is over; close_unknown: pods
  * that an earlier agent had.
  */
 int step_account_open(struct steps *s, struct error *err);
@@ -196,6 +199,7 @@ int step_account_open_figures(const struct agent_step *e);
 void step_account_end(struct agent_step *e);
 void step_account_fail(const struct agent_step *e);
 void step_account_end_held(struct agent_step *e);
+void step_account_cancel(const struct agent_step *e, int64_t uid);
 bool step_account_has_begun(const struct agent_step *e);
 void step_account_close(const struct steps *s, const char *pod_uid);
 void step_account_close_unknown(struct steps *s);

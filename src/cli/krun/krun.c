@@ -180,6 +180,19 @@ take_lost(void)
     return fd;
 }
 
+#define LINE_MOST 1000
+
+/* As Slurm records it: without quotes. */
+static const char *
+join_words(struct arena *arena, int argc, char **argv)
+{
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
+
+    for (int i = 0; i < argc && line.length < LINE_MOST; i++)
+        strbuf_printf(&line, "%s%.*s", i > 0 ? " " : "", LINE_MOST, argv[i]);
+    return arena_strdup(arena, line.text != NULL ? line.text : "");
+}
+
 int
 krun_run(const char *name, int argc, char **argv)
 {
@@ -196,6 +209,7 @@ krun_run(const char *name, int argc, char **argv)
     int operands = argc, status, r;
 
     program_open_descriptors();
+    s.submit_line = join_words(arena, argc, argv);
     r = krun_options_read(&s, argc, argv, &operands, &err);
     if (needs_job(name, &s, r)) {
         (void)become_kalloc(argv, &err);

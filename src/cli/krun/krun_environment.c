@@ -155,6 +155,8 @@ krun_environment_set(struct arena *arena, struct krun_settings *s, struct error 
     if (s->has_no_gpus)
         hide_gpus(&c);
     add_terminal(&c, &s->request);
+    if (s->submit_line != NULL)
+        add(&c, arena_printf(arena, STEP_SUBMIT_LINE "=%s", s->submit_line));
     s->request.environment.items = c.items;
     s->request.environment.count = c.count;
     return 0;

@@ -20,6 +20,7 @@ struct error;
 struct krun_settings {
     const char *program; /* "krun", or "srun", as it was started */
     struct step_request request;
+    const char *submit_line; /* the words of its command line */
 
     /* Options that become something else of the request. */
     const char *job; /* --jobid */

@@ -16,6 +16,7 @@
 #include "cli/slurm_control/scontrol.h"
 #include "cli/slurm_tables/queue_fetch.h"
 #include "cli/slurm_tables/slurm_time.h"
+#include "cli/slurm_tables/slurm_words.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -32,12 +33,17 @@ print_step(struct scontrol *c, const struct queue_row *step)
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT, start = STRBUF_INIT;
     struct record_text t = {.out = &out, .is_oneline = c->is_oneline};
     const bool is_numbered = step->steps[0] >= '0' && step->steps[0] <= '9';
+    const char *host;
 
     slurm_time_add(step->start_us, &start);
     record_text_add(&t, "StepId=");
     queue_row_add_id(step, &out);
-    record_text_add(&t, " UserId=%" PRId64 " StartTime=%s TimeLimit=UNLIMITED", queue_row_uid(step),
+    record_text_add(&t, " UserId=%" PRId64 " StartTime=%s TimeLimit=", queue_row_uid(step),
                     start.text);
+    if (step->limit_s > 0)
+        slurm_time_add_elapsed(queue_row_limit_s(step), &out);
+    else
+        strbuf_add_text(&out, "UNLIMITED");
     record_text_line(&t);
     record_text_add(&t, "State=RUNNING Partition=%s NodeList=%s", step->partition, step->node);
     record_text_line(&t);
@@ -54,8 +60,15 @@ print_step(struct scontrol *c, const struct queue_row *step)
     record_text_add(&t, "ResvPorts=(null)");
     record_text_line(&t);
     record_text_add(&t, "CPUFreqReq=Default");
+    if (is_numbered) {
+        strbuf_add_text(&out, " Dist=");
+        slurm_words_add_layout(json_get_text(step->record, "distribution"), step->step_tasks,
+                               step->nodes, &out);
+    }
     record_text_line(&t);
-    record_text_add(&t, "SrunHost:Pid=(null):0");
+    host = json_get_text(step->record, "host");
+    record_text_add(&t, "SrunHost:Pid=%s:%" PRId64, host != NULL ? host : "(null)",
+                    json_get_int(step->record, "hostPid", 0));
     record_text_end(&t);
     fwrite(out.text, 1, out.length, stdout);
 }

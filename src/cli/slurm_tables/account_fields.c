@@ -184,8 +184,11 @@ FIELD(work_dir)
 static int64_t
 find_ender(const struct account_row *row)
 {
-    const struct passwd *user = row->ender != NULL ? getpwnam(row->ender) : NULL;
+    const struct passwd *user =
+        row->step == NULL && row->ender != NULL ? getpwnam(row->ender) : NULL;
 
+    if (row->ended_by >= 0)
+        return row->ended_by;
     return user != NULL ? (int64_t)user->pw_uid : -1;
 }
 
@@ -198,7 +201,7 @@ FIELD(state)
         strbuf_add_text(out, "REQUEUED");
     else
         strbuf_add_text(out, slurm_words_state(row->state, false));
-    if (row->state == JOB_STATE_CANCELLED && row->step == NULL && find_ender(row) >= 0)
+    if (row->state == JOB_STATE_CANCELLED && find_ender(row) >= 0)
         strbuf_printf(out, " by %" PRId64, find_ender(row));
 }
 
@@ -448,8 +451,18 @@ FIELD(layout)
 {
     ROW;
 
-    if (row->step != NULL)
+    if (row->tasks_count > 0)
+        slurm_words_add_layout(row->distribution, row->tasks_count, row->nodes, out);
+    else if (row->step != NULL)
         strbuf_add_text(out, "Unknown");
+}
+
+FIELD(submit_line)
+{
+    ROW;
+
+    if (row->submit_line != NULL)
+        strbuf_add_text(out, row->submit_line);
 }
 
 FIELD(frequency)
@@ -557,7 +570,7 @@ static const struct output_column columns[] = {
     {0, "Start", NULL, add_start, 19},
     {0, "State", NULL, add_state, 10},
     {0, "Submit", NULL, add_submit, 19},
-    {0, "SubmitLine", NULL, add_nothing, 20},
+    {0, "SubmitLine", NULL, add_submit_line, 20},
     {0, "Suspended", NULL, add_suspended, 10},
     {0, "SystemComment", NULL, add_nothing, 15},
     {0, "SystemCPU", NULL, add_cpu_of_system, 10},

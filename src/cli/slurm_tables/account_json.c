@@ -11,6 +11,8 @@
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -109,7 +111,17 @@ add_unmeasured(struct json *step, struct arena *arena)
     json_set(arena, step, "pid", json_null(arena));
     json_set_int(arena, part(arena, statistics, "CPU"), "actual_frequency", 0);
     json_set_int(arena, part(arena, statistics, "energy"), "consumed", 0);
-    json_set_string(arena, part(arena, step, "task"), "distribution", "Unknown");
+}
+
+static void
+set_layout(const struct account_row *row, struct json *step, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    if (row->tasks_count > 0)
+        slurm_words_add_layout(row->distribution, row->tasks_count, row->nodes, &words);
+    json_set_string(arena, part(arena, step, "task"), "distribution",
+                    row->tasks_count > 0 ? words.text : "Unknown");
 }
 
 static struct json *
@@ -132,9 +144,11 @@ make_step(const struct account_row *row, struct arena *arena)
     set_exit_code(row, arena, out);
     json_set_int(arena, part(arena, out, "tasks"), "count",
                  row->tasks_count > 0 ? row->tasks_count : 1);
-    json_set(arena, out, "kill_request_user", json_null(arena));
+    json_set(arena, out, "kill_request_user",
+             row->ended_by >= 0 ? json_string(arena, row->ender) : json_null(arena));
     json_set_string(arena, out, "state", slurm_words_state(row->state, false));
     add_unmeasured(out, arena);
+    set_layout(row, out, arena);
     json_set_int(arena, step, "job_id", row->id);
     json_set(arena, part(arena, step, "het"), "component", json_null(arena));
     if (row->step[strspn(row->step, "0123456789")] == '\0')

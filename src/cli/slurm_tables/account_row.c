@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <pwd.h>
+#include <signal.h>
 
 #include "cli/slurm_tables/queue_row.h"
 #include "cli/slurm_tables/slurm_words.h"
@@ -57,6 +58,7 @@ account_row_of_history(const struct json *row, struct arena *arena)
         .partition = text_of(row, "partition"),
         .node = text_of(row, "node"),
         .ender = json_get_text(row, "endedBy"),
+        .ended_by = -1,
         .reason = slurm_words_reason(json_get_text(row, "reason")),
         .state = job_state_of_name(json_get_text(row, "state")),
         .uid = json_get_int(row, "uid", -1),
@@ -124,6 +126,7 @@ account_row_of_queue(const struct queue_row *row, int64_t now_us)
         .written = -1,
         .user_us = -1,
         .system_us = -1,
+        .ended_by = -1,
         .live = row,
         .is_allocation = queue_row_is_allocation(row),
     };
@@ -197,6 +200,33 @@ take_step_end(struct account_row *a, const struct account_row *job, const struct
     a->state = job->state == JOB_STATE_COMPLETED ? JOB_STATE_COMPLETED : JOB_STATE_CANCELLED;
 }
 
+/* Slurm ends a step by SIGKILL. Here its tasks get SIGTERM before, and most end by that: who ended
+ * it is what the status says in Slurm.
+ */
+static void
+take_step_status(struct account_row *a, const struct json *record, struct arena *arena)
+{
+    const struct passwd *user;
+
+    a->exit_code = json_get_int(record, "exitCode", 0);
+    a->signal = json_get_int(record, "signal", 0);
+    if (a->signal != 0) {
+        a->exit_code = 0;
+        if (a->state == JOB_STATE_FAILED)
+            a->state = JOB_STATE_CANCELLED;
+    }
+    a->ender = NULL;
+    a->ended_by =
+        a->state == JOB_STATE_CANCELLED ? json_get_int(record, "endedBy", -1) : INT64_C(-1);
+    if (a->ended_by < 0)
+        return;
+    if (a->signal == SIGTERM)
+        a->signal = SIGKILL;
+    user = getpwuid((uid_t)a->ended_by);
+    a->ender = user != NULL ? arena_strdup(arena, user->pw_name)
+                            : arena_printf(arena, "%" PRId64, a->ended_by);
+}
+
 struct account_row
 account_row_of_step(const struct account_row *job, const struct json *record, struct arena *arena)
 {
@@ -212,13 +242,9 @@ account_row_of_step(const struct account_row *job, const struct json *record, st
     a.suspended_us = 0;
     a.start_us = time_of(record, "startTime");
     take_step_end(&a, job, record);
-    a.exit_code = json_get_int(record, "exitCode", 0);
-    a.signal = json_get_int(record, "signal", 0);
-    if (a.signal != 0) {
-        a.exit_code = 0;
-        if (a.state == JOB_STATE_FAILED)
-            a.state = JOB_STATE_CANCELLED;
-    }
+    take_step_status(&a, record, arena);
+    a.distribution = json_get_text(record, "distribution");
+    a.submit_line = json_get_text(record, "submitLine");
     a.user_us = json_get_int(record, "cpuUserMicros", -1);
     a.system_us = json_get_int(record, "cpuSystemMicros", -1);
     a.cpu_us = a.user_us >= 0 && a.system_us >= 0 ? a.user_us + a.system_us : -1;

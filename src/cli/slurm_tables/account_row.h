@@ -24,8 +24,10 @@ struct account_row {
     const char *step;    /* "batch", "extern", "0"; NULL: the job itself */
     int64_t tasks_count; /* of a numbered step; or 0 */
     const char *name, *user, *account, *partition, *node;
-    const char *ender;  /* who cancelled it; or NULL */
-    const char *reason; /* Slurm's code */
+    const char *ender; /* who cancelled it; or NULL */
+    int64_t ended_by;  /* the uid of who ended this numbered step; -1: nobody, or not known */
+    const char *distribution, *submit_line; /* of a numbered step; or NULL */
+    const char *reason;                     /* Slurm's code */
     enum job_state state;
     int64_t uid;                       /* -1: unknown */
     int64_t cpus, nodes, gpus, memory; /* of all nodes together */

@@ -159,7 +159,8 @@ queue_row_numbered_step(const struct queue_row *job, const struct json *record, 
     const char *start = json_get_text(record, "startTime");
 
     step.steps = arena_printf(arena, "%" PRId64, json_get_int(record, "step", 0));
-    step.limit_s = 0; /* its own is not in the record */
+    step.record = record;
+    step.limit_s = json_get_int(record, "timeLimitSeconds", 0);
     step.name = name != NULL ? name : "";
     step.node = nodes != NULL ? nodes : "";
     step.nodes = json_get_int(record, "nodeCount", 1);

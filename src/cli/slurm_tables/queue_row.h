@@ -36,6 +36,7 @@ struct queue_row {
     const struct json *object; /* of the Job, as far as it was asked for; or NULL */
     const char *steps;         /* of squeue -s: "batch", "0"; or NULL */
     int64_t step_tasks;        /* of such a step */
+    const struct json *record; /* of a numbered step; or NULL */
     const char *line;          /* what squeue prints of it, without the Job; or NULL */
 };
 

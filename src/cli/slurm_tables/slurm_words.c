@@ -185,3 +185,51 @@ slurm_words_add_tres(const struct slurm_tres *tres, struct strbuf *out)
     if (tres->gpus > 0)
         strbuf_printf(out, ",gres/gpu=%" PRId64, tres->gpus);
 }
+
+/* ---- Steps ---- */
+
+/* A level of "block:cyclic,Pack", or 0: it is not there, or "*". */
+static char
+take_level(const char **text)
+{
+    const size_t length = strcspn(*text, ":,=");
+    const char letter = (char)((*text)[0] & ~0x20);
+
+    if (length == 0 || (*text)[0] == '*')
+        return '\0';
+    *text += length;
+    *text += **text == ':';
+    return letter;
+}
+
+static const char *
+level_word(char letter)
+{
+    return letter == 'C' ? "Cyclic" : letter == 'F' ? "FCyclic" : "Block";
+}
+
+/* Over nodes alone it is a word, else a letter before those of the levels below. */
+void
+slurm_words_add_layout(const char *distribution, int64_t tasks, int64_t nodes, struct strbuf *out)
+{
+    const char *rest = distribution != NULL ? distribution : "";
+    char level = take_level(&rest);
+    bool is_first = true;
+
+    if (level == 'P') {
+        strbuf_add_text(out, "Plane");
+        return;
+    }
+    if (level == '\0') {
+        level = tasks <= nodes ? 'C' : 'B';
+        rest += *rest == '*';
+        rest += *rest == ':';
+    }
+    for (char below; (below = take_level(&rest)) != '\0'; is_first = false) {
+        if (is_first)
+            strbuf_add_char(out, level);
+        strbuf_add_text(out, level_word(below));
+    }
+    if (is_first)
+        strbuf_add_text(out, level_word(level));
+}

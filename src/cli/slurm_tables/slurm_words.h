@@ -40,5 +40,9 @@ struct slurm_tres {
 };
 void slurm_words_add_tres(const struct slurm_tres *tres, struct strbuf *out);
 
+/* "Block", "CCyclic": how the tasks of a step are distributed; NULL: as Slurm does by itself. */
+void slurm_words_add_layout(const char *distribution, int64_t tasks, int64_t nodes,
+                            struct strbuf *out);
+
 void slurm_words_add_memory(int64_t bytes, char unit, struct strbuf *out);
 void slurm_words_add_usage(int64_t bytes, char unit, struct strbuf *out);

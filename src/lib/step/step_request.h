@@ -122,5 +122,10 @@ int step_request_check(const struct step_request *request, struct error *err);
 void step_request_keep_place(struct arena *arena, const struct step_request *from,
                              struct step_request *ret_request);
 
+/* Krun's command line, which krun tells as a variable: an agent of the release before refuses
+ * members that it does not know.
+ */
+#define STEP_SUBMIT_LINE "KILN_STEP_SUBMIT_LINE"
+
 /* The value of a variable of the request's environment, or NULL. */
 const char *step_request_variable(const struct step_request *request, const char *name);

@@ -136,6 +136,17 @@ peak_text(struct arena *arena, const struct json *step)
     return arena_strdup(arena, text);
 }
 
+/* Its tasks have got a signal, and may need some time. */
+static const char *
+state_text(struct arena *arena, const struct json *step)
+{
+    const char *state = json_get_text(step, "state");
+
+    return json_get(step, "endedBy") != NULL && json_get(step, "endTime") == NULL
+               ? "Ending"
+               : clean_text(arena, state);
+}
+
 static void
 add_row(struct grid *grid, struct arena *arena, const struct json *step, bool is_wide,
         int64_t now_us)
@@ -146,7 +157,7 @@ add_row(struct grid *grid, struct arena *arena, const struct json *step, bool is
     const char *cells[N_COLUMNS] = {
         [STEP] = step_table_name(arena, step),
         [NAME] = clean_text(arena, json_get_text(step, "name")),
-        [STATE] = clean_text(arena, json_get_text(step, "state")),
+        [STATE] = state_text(arena, step),
         [EXIT] = exit_text(arena, step),
         [TASKS] = number_text(arena, step, "tasks"),
         [CPUS] = number_text(arena, step, "cpus"),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/element_requeue.h"
 #include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/objects/write.h"
@@ -117,10 +118,12 @@ job_signal_find(const struct apiserver *server, const struct object *job,
 
 /* kiln-pause ends by SIGTERM, and its end is that of the whole job. */
 static struct pod_signal
-signal_for(const struct job_signal *signal, const struct object *pod)
+signal_for(const struct request *q, const struct job_signal *signal, const struct object *pod)
 {
     struct pod_signal s = signal->signal;
 
+    s.has_sender = principal_is_person(q->principal);
+    s.sender = q->principal->uid;
     if (pod_only_holds(pod_of(pod)))
         s.target = POD_SIGNAL_CHILDREN;
     return s;
@@ -131,7 +134,7 @@ mark(struct request *q, struct store_txn *txn, const struct object *pod,
      const struct job_signal *signal)
 {
     struct arena *arena = q->arena;
-    const struct pod_signal s = signal_for(signal, pod);
+    const struct pod_signal s = signal_for(q, signal, pod);
     const char *list =
         pod_signals_add(string_map_find(&pod->meta->annotations, ANNOTATION_SIGNALS), &s, arena);
     struct json *patch = json_object(arena), *meta = json_make_object(arena, patch, "metadata");

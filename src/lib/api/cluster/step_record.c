@@ -33,6 +33,14 @@ static const struct field step_record_fields[] = {
         HELP("CPU time of its processes, in the kernel.")),
     INT64("peakMemoryBytes", step_record, peak_memory_bytes, OPTIONAL,
         HELP("The most memory that one of its processes had at a time.")),
+    INT("endedBy", step_record, ended_by, OPTIONAL,
+        HELP("The uid of who ended it, or is about to, beside the job.")),
+    INT64("timeLimitSeconds", step_record, time_limit_s, 0, HELP("Its own time limit.")),
+    STRING("distribution", step_record, distribution, 0,
+        HELP("How its tasks were to be distributed.")),
+    STRING("host", step_record, host, 0, HELP("The node on which its krun runs.")),
+    INT64("hostPid", step_record, host_pid, 0, HELP("The process id of krun there.")),
+    STRING("submitLine", step_record, submit_line, 0, HELP("The beginning of krun's command line.")),
     MICRO_TIME("observedTime", step_record, observed_at_us, 0,
         HELP("When this was true.")),
 };
@@ -111,6 +119,12 @@ find_fault(const struct step_record *s)
         return "name";
     if (!is_short(s->command))
         return "command";
+    if (!is_short(s->distribution) || !is_short(s->host) || !is_short(s->submit_line))
+        return "distribution, host or submitLine";
+    if (!is_number(s->time_limit_s) || !is_number(s->host_pid))
+        return "timeLimitSeconds or hostPid";
+    if (s->ended_by != NULL && (*s->ended_by < 0 || *s->ended_by > UINT32_MAX))
+        return "endedBy";
     if (!is_short(s->nodes) || !is_number(s->node_count))
         return "nodes";
     if (!is_number(s->tasks) || !is_number(s->cpus))

@@ -39,6 +39,12 @@ struct step_record {
     int64_t signal;           /* that has ended the task with the highest */
     const int64_t *cpu_user_us, *cpu_system_us;
     const int64_t *peak_memory_bytes; /* of one process */
+    const int64_t *ended_by;  /* a uid; also while it still runs. NULL: nobody, or not known */
+    int64_t time_limit_s;     /* its own; 0: none */
+    const char *distribution; /* as it was asked for; NULL: not at all */
+    const char *host;         /* of its krun; NULL: another node */
+    int64_t host_pid;
+    const char *submit_line;
     int64_t observed_at_us;
 };
 extern const struct record step_record_record;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,6 +23,7 @@ static const char *const targets[] = {
     [POD_SIGNAL_STEP] = "Step",
 };
 static const char end_of_step[] = "END"; /* in place of a signal */
+static const char by[] = "By";           /* the same, of the word that names the sender */
 
 int
 pod_signal_number(const char *text)
@@ -107,6 +109,26 @@ read_signal(const char *text, size_t length, struct pod_signal *ret_signal)
                || (ret_signal->target == POD_SIGNAL_STEP && strcmp(name, end_of_step) == 0));
 }
 
+/* "5:By:1001", directly behind the signal of that number. */
+static void
+take_sender(const char **list, struct pod_signal *s)
+{
+    const char *word = *list + strspn(*list, " ");
+    char name[sizeof(by)];
+    int64_t sequence, uid;
+    int length = 0;
+
+    s->has_sender = false;
+    if (s->target != POD_SIGNAL_STEP
+        || sscanf(word, "%8" SCNd64 ":%2[By]:%10" SCNd64 "%n", &sequence, name, &uid, &length) != 3
+        || strcmp(name, by) != 0 || (word[length] != ' ' && word[length] != '\0')
+        || sequence != s->sequence || uid < 0 || uid > UINT32_MAX)
+        return;
+    s->has_sender = true;
+    s->sender = uid;
+    *list = word + length;
+}
+
 bool
 pod_signals_next(const char **list, struct pod_signal *ret_signal)
 {
@@ -115,8 +137,10 @@ pod_signals_next(const char **list, struct pod_signal *ret_signal)
         const size_t length = strcspn(word, " ");
 
         *list = word + length;
-        if (read_signal(word, length, ret_signal))
+        if (read_signal(word, length, ret_signal)) {
+            take_sender(list, ret_signal);
             return true;
+        }
     }
     return false;
 }
@@ -144,6 +168,8 @@ pod_signals_add(const char *list, const struct pod_signal *signal, struct arena 
                       s->number > 0 ? pod_signal_name(s->number) : end_of_step, targets[s->target]);
         if (s->target == POD_SIGNAL_STEP)
             strbuf_printf(&text, ":%" PRId64 ":%" PRId64, s->step, s->at_s);
+        if (s->target == POD_SIGNAL_STEP && s->has_sender)
+            strbuf_printf(&text, " %" PRId64 ":%s:%" PRId64, s->sequence, by, s->sender);
     }
     return arena_strdup(arena, text.text);
 }

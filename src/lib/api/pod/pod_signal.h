@@ -6,7 +6,8 @@
  * that each is delivered at most once however often it is read; the signal; and
  * the processes that get it. The last few are kept, for an agent that could not
  * be reached. "5:USR1:Step:3:1764468000": to the tasks of a step; with the time, so that an
- * agent that was started again does not send it twice. "END": the step is to end.
+ * agent that was started again does not send it twice. "END": the step is to end. A word
+ * "5:By:1001" behind it has the uid of who sent it; earlier releases skip it.
  *
  * Thread: any; pure functions.
  */
@@ -29,6 +30,8 @@ struct pod_signal {
     int number;
     enum pod_signal_target target;
     int64_t step, at_s; /* of POD_SIGNAL_STEP, whose number is 0 for its end */
+    bool has_sender;    /* of the same */
+    int64_t sender;     /* a uid */
 };
 
 /* "USR1", "SIGUSR1" or "10"; 0: there is no such signal. Real-time signals have

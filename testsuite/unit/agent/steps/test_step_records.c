@@ -149,6 +149,30 @@ START_TEST(a_change_after_the_report_is_not_acknowledged_with_it)
 }
 END_TEST
 
+START_TEST(who_ends_a_step_is_known_to_the_next_agent_and_stays_the_first)
+{
+    struct place p;
+    const struct step_record *known;
+
+    place_init(&p);
+    begin(&p, 0);
+    step_records_acknowledge(p.records, POD);
+    step_records_cancel(p.records, POD, 0, 1001, 1500000);
+    step_records_cancel(p.records, POD, 0, 0, 1600000);
+    step_records_cancel(p.records, POD, 7, 0, 1600000);
+    ck_assert(step_records_have_news(p.records));
+    reopen(&p);
+    known = step_records_find(p.records, POD, 0);
+    ck_assert_ptr_nonnull(known);
+    ck_assert_str_eq(known->state, "Running");
+    ck_assert_int_eq(*known->ended_by, 1001);
+    end(&p, 0, "Cancelled");
+    step_records_cancel(p.records, POD, 0, 0, 3000000);
+    ck_assert_ptr_null(collect(&p)->steps.items[0].ended_by);
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(a_step_ends_once)
 {
     struct place p;
@@ -299,7 +323,8 @@ START_TEST(a_torn_line_is_ignored)
 END_TEST
 
 SUITE("step_records", what_is_not_acknowledged_is_sent_again_also_by_the_next_agent,
-      a_change_after_the_report_is_not_acknowledged_with_it, a_step_ends_once,
+      a_change_after_the_report_is_not_acknowledged_with_it,
+      who_ends_a_step_is_known_to_the_next_agent_and_stays_the_first, a_step_ends_once,
       a_pod_that_is_over_is_forgotten_when_all_is_known,
       steps_of_a_pod_that_the_next_agent_does_not_have_have_ended,
       a_report_and_a_pod_are_bounded_and_the_rest_is_counted, a_file_of_many_steps_stays_small,

@@ -114,6 +114,37 @@ START_TEST(resources_leave_out_what_is_none)
 }
 END_TEST
 
+START_TEST(a_layout_is_the_order_over_nodes_and_below)
+{
+    const struct {
+        const char *distribution;
+        int64_t tasks, nodes;
+        const char *words;
+    } cases[] = {
+        {NULL, 1, 1, "Cyclic"},
+        {NULL, 2, 1, "Block"},
+        {"", 4, 4, "Cyclic"},
+        {"block", 1, 1, "Block"},
+        {"Cyclic", 9, 3, "Cyclic"},
+        {"plane=4", 9, 3, "Plane"},
+        {"block:cyclic", 9, 3, "BCyclic"},
+        {"cyclic:fcyclic", 9, 3, "CFCyclic"},
+        {"cyclic:block:fcyclic,Pack", 9, 3, "CBlockFCyclic"},
+        {"block,NoPack", 9, 3, "Block"},
+        {"*:cyclic", 9, 3, "BCyclic"},
+        {"*", 3, 3, "Cyclic"},
+        {"block:*", 3, 3, "Block"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+        slurm_words_add_layout(cases[i].distribution, cases[i].tasks, cases[i].nodes, &out);
+        ck_assert_str_eq(out.text, cases[i].words);
+    }
+}
+END_TEST
+
 SUITE("slurm_words", states_have_slurms_words, reasons_are_codes_that_slurm_has,
       states_are_selected_by_either_word, memory_is_in_the_largest_unit_that_needs_no_decimals,
-      resources_leave_out_what_is_none)
+      resources_leave_out_what_is_none, a_layout_is_the_order_over_nodes_and_below)

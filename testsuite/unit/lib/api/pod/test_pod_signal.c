@@ -64,6 +64,36 @@ START_TEST(a_step_gets_signals_or_is_ended)
 }
 END_TEST
 
+START_TEST(a_signal_to_a_step_names_its_sender)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct pod_signal end = {.target = POD_SIGNAL_STEP,
+                                   .step = 3,
+                                   .at_s = 7,
+                                   .has_sender = true,
+                                   .sender = 1001},
+                            usr1 = {.number = SIGUSR1, .target = POD_SIGNAL_ALL};
+    const char *list = pod_signals_add(pod_signals_add(NULL, &end, arena), &usr1, arena);
+    struct pod_signal one;
+
+    ck_assert_str_eq(list, "1:END:Step:3:7 1:By:1001 2:USR1:All");
+    ck_assert(pod_signals_next(&list, &one));
+    ck_assert(one.has_sender);
+    ck_assert_int_eq(one.sender, 1001);
+    ck_assert(pod_signals_next(&list, &one));
+    ck_assert_int_eq(one.number, SIGUSR1);
+    ck_assert(!one.has_sender);
+    ck_assert(!pod_signals_next(&list, &one));
+    list =
+        "1:END:Step:3:7 2:By:8 3:END:Step:3:7 3:By:-8 4:END:Step:1:7 4:By:8x 5:END:Step:1:7 5:By:99999999999 6:INT:All 6:By:7";
+    for (int i = 0; i < 5; i++) {
+        ck_assert(pod_signals_next(&list, &one));
+        ck_assert(!one.has_sender);
+    }
+    ck_assert(!pod_signals_next(&list, &one));
+}
+END_TEST
+
 START_TEST(what_cannot_be_read_is_skipped)
 {
     const char *list =
@@ -80,4 +110,4 @@ END_TEST
 
 SUITE("pod_signal", a_signal_has_names_and_a_number,
       each_signal_has_the_next_number_and_the_last_ones_are_kept, a_step_gets_signals_or_is_ended,
-      what_cannot_be_read_is_skipped)
+      a_signal_to_a_step_names_its_sender, what_cannot_be_read_is_skipped)
