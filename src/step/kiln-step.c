@@ -25,6 +25,7 @@
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/backoff.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/version/version.h"
@@ -434,11 +435,11 @@ run_step(struct step *s)
 static void
 wait_until_received(struct step *s)
 {
-    int wait_ms = 1;
+    int64_t wait_ms = 1;
 
     while (!s->link.is_lost && !step_channel_is_received(&s->link.channel)) {
-        take_events(s, look_at_link(s, wait_ms));
-        wait_ms = wait_ms < RECEIVED_MS ? 2 * wait_ms : RECEIVED_MS;
+        take_events(s, look_at_link(s, (int)wait_ms));
+        wait_ms = backoff_next(wait_ms, 1, RECEIVED_MS);
     }
 }
 

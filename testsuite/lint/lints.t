@@ -290,6 +290,11 @@ write src/lib/high/tower.c '/* SPDX-License-Identifier: Apache-2.0 */' \
 finds "another predicate for texts is found" check-names \
     'tower.c:5: lib/base/text.h has this'
 
+fresh
+write src/lib/high/tower.c '/* SPDX-License-Identifier: Apache-2.0 */' \
+    '    t->again_ms = t->again_ms == 0 ? FIRST_MS : t->again_ms * 2;'
+finds "a delay that doubles by hand is found" check-names 'tower.c:2'
+
 # decisions INDEXED ARCHIVED REFERENCE: writes the two pages of decisions and a
 # source that refers to one.
 decisions() {

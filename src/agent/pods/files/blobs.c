@@ -7,6 +7,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/auth/digest.h"
 #include "lib/base/alloc.h"
+#include "lib/base/backoff.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
 #include "lib/base/log.h"
@@ -185,9 +186,7 @@ ask_later(struct fetch *f, const struct client_reply *reply)
         log_info("cannot fetch the %s of job '%s/%s' yet: %s; asking until "
                  "the controller answers",
                  f->what, f->namespace, f->job, err.text);
-    f->again_ms = f->again_ms == 0 ? AGAIN_FIRST_MS : f->again_ms * 2;
-    if (f->again_ms > AGAIN_MOST_MS)
-        f->again_ms = AGAIN_MOST_MS;
+    f->again_ms = backoff_next(f->again_ms, AGAIN_FIRST_MS, AGAIN_MOST_MS);
     timer_start(f->again, f->again_ms);
 }
 

@@ -12,6 +12,7 @@
 #include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/backoff.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
 #include "lib/base/log.h"
@@ -84,9 +85,7 @@ ask_later(struct nodes_request *r)
     if (r->again_ms == LATE_MS)
         log_info("the nodes of the group '%s/%s' are not known yet; asking until they are",
                  r->namespace, r->group);
-    r->again_ms = r->again_ms == 0 ? AGAIN_FIRST_MS : r->again_ms * 2;
-    if (r->again_ms > AGAIN_MOST_MS)
-        r->again_ms = AGAIN_MOST_MS;
+    r->again_ms = backoff_next(r->again_ms, AGAIN_FIRST_MS, AGAIN_MOST_MS);
     timer_start(r->again, r->again_ms);
 }
 
