@@ -126,8 +126,8 @@ asked_to_stop(int signal_number, void *arg)
     readiness_stopping();
     if (c->api != NULL)
         apiserver_close(c->api);
-    if (c->store != NULL)
-        stopping_begin(&c->stopping, c->store);
+    if (c->store != NULL && c->api != NULL)
+        stopping_begin(&c->stopping, c->store, c->api);
     else
         loop_stop(c->loop);
 }
@@ -299,6 +299,7 @@ store_failed(const struct error *err, void *context)
     if (c->failure.code == 0)
         c->failure.code = -EIO;
     log_error("the store failed, stopping: %s", err->text);
+    stopping_bound(&c->stopping);
     loop_stop(c->loop);
 }
 

@@ -3,13 +3,14 @@
  * written and answered, but not waited for longer than a setting says
  *
  * Called by:  controller.c.
- * Thread:     the main one.
+ * Thread:     the main one, and one that ends the process when the time is over.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct apiserver;
 struct loop;
 struct store;
 struct timer;
@@ -17,14 +18,20 @@ struct timer;
 struct stopping {
     struct loop *loop;
     struct timer *timer;
+    struct store *store;
+    struct apiserver *api;
     int64_t timeout_us;
+    bool is_bounded;
     bool is_written;
 };
 
 void stopping_init(struct stopping *stopping, struct loop *loop, int64_t timeout_us);
 void stopping_fini(struct stopping *stopping);
 
-/* Stops the loop when the store has written all and its answers are sent. A store that
- * has not after that time ends the process, as a kill does.
+/* From now on this process ends within that time, if need be as one that is killed. */
+void stopping_bound(struct stopping *stopping);
+
+/* Bounds the end, and stops the loop when the store has written all, has given the lead
+ * back, and its answers are sent.
  */
-void stopping_begin(struct stopping *stopping, struct store *store);
+void stopping_begin(struct stopping *stopping, struct store *store, struct apiserver *api);

@@ -189,6 +189,12 @@ apiserver_listen_unix(struct apiserver *server, const char *path, mode_t mode, s
 }
 
 void
+apiserver_end_watches(struct apiserver *server)
+{
+    watch_end_all(server);
+}
+
+void
 apiserver_close(struct apiserver *server)
 {
     server->is_closing = true;

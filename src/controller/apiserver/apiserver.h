@@ -96,8 +96,8 @@ struct apiserver *apiserver_new(const struct apiserver_settings *settings) OWNED
 void apiserver_stop(struct apiserver *server);
 
 /* Change. Several addresses may be open. apiserver_close accepts no new
- * connections and makes /readyz fail. apiserver_check_address returns -EINVAL
- * for an invalid address.
+ * connections and makes /readyz fail; apiserver_end_watches has the clients of watches
+ * connect anew. apiserver_check_address returns -EINVAL for an invalid address.
  */
 int apiserver_check_address(const char *address, struct error *err);
 bool apiserver_is_loopback(const char *address);
@@ -108,6 +108,7 @@ int apiserver_listen_tls(struct apiserver *server, const char *address,
                          const struct http_layer *layer, struct error *err);
 void apiserver_set_preface(struct apiserver *server, const struct http_preface *preface);
 void apiserver_close(struct apiserver *server);
+void apiserver_end_watches(struct apiserver *server);
 
 /* For the scheduler, which asks before it starts a pod. */
 struct start_rights *apiserver_start_rights(const struct apiserver *server);

@@ -118,12 +118,11 @@ needs_disk(const struct store *s)
 }
 
 static void
-submit_as(struct store *s, struct batch *batch, const struct engine_counters *after)
+note_under_way(struct store *s, struct batch *batch)
 {
     s->under_way = batch;
     s->under_way_end = s->committed_end;
     s->under_way_since_us = clock_monotonic_us(s->settings.clock);
-    writer_submit(s->writer, batch, after);
 }
 
 static void
@@ -135,7 +134,8 @@ submit(struct store *s, struct batch *batch)
     after.reserved = reserved;
     if (after.revision + REVISIONS_RESERVED / 2 > reserved)
         after.reserved = after.revision + REVISIONS_RESERVED;
-    submit_as(s, batch, &after);
+    note_under_way(s, batch);
+    writer_submit(s->writer, batch, &after);
 }
 
 static struct batch *
@@ -147,6 +147,47 @@ take_gathered(struct store *s)
     return batch;
 }
 
+/* Writes the present state of objects that change too often to be written each
+ * time.
+ */
+static void
+add_volatile(struct batch *batch, const struct section *section)
+{
+    for (struct entry *e = object_index_first(section->objects); e; e = e->next[0]) {
+        const struct object *object = e->heads[STORE_PUBLISHED];
+
+        if (object != NULL)
+            batch_add(batch,
+                      &(struct engine_op){
+                          .verb = ENGINE_UPDATE,
+                          .row = e->row,
+                          .revision = object->revision,
+                          .bytes = batch_text(batch, object),
+                          .length = object->length,
+                      },
+                      object);
+    }
+}
+
+/* An orderly stop leaves no gap in the revisions, so that watches can resume
+ * where they were. The gathered changes are in this batch, too.
+ */
+static void
+submit_last(struct store *s)
+{
+    struct engine_counters after = s->committed;
+    struct batch *batch = take_gathered(s);
+
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (store_kind_is(kinds[i], KIND_VOLATILE))
+            add_volatile(batch, &s->sections[i]);
+    after.reserved = after.revision;
+    s->wants_last = false;
+    s->is_draining = true;
+    note_under_way(s, batch);
+    writer_submit_last(s->writer, batch, &after);
+}
+
 void
 store_submit_batch(void *store)
 {
@@ -154,7 +195,8 @@ store_submit_batch(void *store)
 
     s->is_flushing = false;
     store_notify_refused(s);
-    if (s->has_failed || writer_is_busy(s->writer) || batch_is_empty(s->gathering))
+    if (s->has_failed || s->is_draining || writer_is_busy(s->writer)
+        || batch_is_empty(s->gathering))
         return;
     if (needs_disk(s))
         submit(s, take_gathered(s));
@@ -175,13 +217,25 @@ store_flush_soon(struct store *s)
 }
 
 static void
+end_last(struct store *s, int outcome)
+{
+    store_done_fn *finished = s->finished;
+
+    s->finished = NULL;
+    if (finished != NULL)
+        finished(outcome, s->finished_context);
+}
+
+static void
 fail(struct store *s, const struct error *err)
 {
     s->has_failed = true;
-    if (s->is_draining) /* all acknowledged changes are durable */
-        log_warning("Stopping leaves a gap in the revisions: %s", err->text);
-    else
+    if (!s->is_draining) {
         s->settings.failed(err, s->settings.context);
+        return;
+    } /* all acknowledged changes are durable */
+    log_warning("Stopping leaves a gap in the revisions: %s", err->text);
+    end_last(s, err->code);
 }
 
 /* A process that another one has replaced must end although nobody writes. */
@@ -190,7 +244,7 @@ store_check_engine(void *store)
 {
     struct store *s = store;
     struct error why = {0};
-    int r = s->has_failed ? 0 : s->engine->ops->check(s->engine, &why);
+    int r = s->has_failed || s->is_draining ? 0 : s->engine->ops->check(s->engine, &why);
 
     if (r == -ESTALE)
         fail(s, &why);
@@ -210,8 +264,10 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
     uint64_t end = s->under_way_end;
 
     s->under_way = NULL;
-    if (outcome == ENGINE_REFUSED && !s->is_draining) {
+    if (outcome == ENGINE_REFUSED) {
         store_refuse(s, batch, err);
+        if (s->is_draining)
+            fail(s, err);
         return;
     }
     if (outcome != ENGINE_COMMITTED) {
@@ -222,10 +278,14 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
     store_note_space(s);
     store_metrics_commit(s->metrics, end - change_log_published(s->change_log),
                          clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
-    if (needs_disk(s) && !batch_is_empty(s->gathering))
+    if (s->wants_last)
+        submit_last(s);
+    else if (!s->is_draining && needs_disk(s) && !batch_is_empty(s->gathering))
         submit(s, take_gathered(s));
     publish(s, batch, end);
-    if (!batch_is_empty(s->gathering))
+    if (s->is_draining && !writer_is_busy(s->writer))
+        end_last(s, 0);
+    else if (!batch_is_empty(s->gathering))
         store_flush_soon(s);
 }
 
@@ -283,64 +343,39 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
         batch_wait(s->gathering, done, context);
 }
 
+/* False if there is none any more. A failed store has written its last batch. */
+static bool
+begin_last(struct store *s)
+{
+    if (s->has_failed || s->is_draining)
+        return false;
+    if (writer_is_busy(s->writer))
+        s->wants_last = true;
+    else
+        submit_last(s);
+    return true;
+}
+
 void
 store_finish(struct store *s, store_done_fn *done, void *context)
 {
     s->engine->ops->stop(s->engine);
-    store_when_durable(s, done, context);
+    s->finished = done;
+    s->finished_context = context;
+    if (!begin_last(s))
+        end_last(s, 0);
 }
 
 static void
 drain_batches(struct store *s)
 {
-    while (!s->has_failed && (writer_is_busy(s->writer) || !batch_is_empty(s->gathering))) {
-        store_submit_batch(s);
+    (void)begin_last(s);
+    while (!s->has_failed && writer_is_busy(s->writer))
         writer_drain(s->writer);
-    }
     while (writer_is_busy(s->events) || !batch_is_empty(s->gathering_events)) {
         hand_over_events(s);
         writer_drain(s->events);
     }
-}
-
-/* Writes the present state of objects that change too often to be written each
- * time.
- */
-static void
-add_volatile(struct batch *batch, const struct section *section)
-{
-    for (struct entry *e = object_index_first(section->objects); e; e = e->next[0]) {
-        const struct object *object = e->heads[STORE_PUBLISHED];
-
-        if (object != NULL)
-            batch_add(batch,
-                      &(struct engine_op){
-                          .verb = ENGINE_UPDATE,
-                          .row = e->row,
-                          .revision = object->revision,
-                          .bytes = batch_text(batch, object),
-                          .length = object->length,
-                      },
-                      object);
-    }
-}
-
-/* An orderly stop leaves no gap in the revisions, so that watches can resume
- * where they were.
- */
-static void
-write_last(struct store *s)
-{
-    struct engine_counters after = s->committed;
-    struct batch *batch = batch_new();
-
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (store_kind_is(kinds[i], KIND_VOLATILE))
-            add_volatile(batch, &s->sections[i]);
-    after.reserved = after.revision;
-    s->is_draining = true;
-    submit_as(s, batch, &after);
-    writer_drain(s->writer);
 }
 
 /* The outcome will never be known; the waiters are called so that they can free
@@ -360,7 +395,5 @@ store_drain(struct store *s)
 {
     s->engine->ops->stop(s->engine);
     drain_batches(s);
-    if (!s->has_failed)
-        write_last(s);
     give_up_waiters(s);
 }

@@ -198,8 +198,9 @@ void store_commit(struct store_txn *txn TAKES, store_done_fn *done, void *contex
  */
 void store_when_durable(struct store *store, store_done_fn *done, void *context);
 
-/* The daemon is about to stop: as store_when_durable, but writes no longer wait
- * for a database that is away.
+/* The daemon is about to stop: writes no longer wait for a database that is away. A last
+ * batch has all that is pending, and gives the lead back where another controller waits
+ * for it; what comes later is never written. `done` runs when that batch has an outcome.
  */
 void store_finish(struct store *store, store_done_fn *done, void *context);
 

@@ -97,7 +97,10 @@ struct store {
     struct disk_reserve *reserve;
     struct scrub *scrub;
     struct timer *try_reserve; /* NULL until the disk was full once */
-    bool is_draining;
+    bool is_draining;          /* the last batch is written, or was; nothing comes after it */
+    bool wants_last;           /* it is written after the one that is under way */
+    store_done_fn *finished;   /* when the last batch is written; or NULL */
+    void *finished_context;
     bool has_dropped_events;
     bool events_are_off; /* their database has failed */
     struct store_metrics *metrics;

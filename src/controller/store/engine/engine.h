@@ -66,12 +66,15 @@ struct engine_counters {
     int64_t job_id;
 };
 
-/* Applied only if the database is at the engine's epoch and that revision. */
+/* Applied only if the database is at the engine's epoch and that revision. The last
+ * one gives the lead back as soon as it is committed, where others wait for it.
+ */
 struct engine_batch {
     int64_t expected_revision;
     struct engine_counters after;
     const struct engine_op *ops;
     size_t n_ops;
+    bool is_last;
 };
 
 enum engine_outcome {
@@ -224,8 +227,8 @@ struct engine_ops {
     int (*copies)(struct engine *engine);
 
     /* Visit: the controllers of the database, as they were some seconds ago. Name:
-     * the controller of that place takes over when this engine is closed. Both are
-     * NULL where there is but one controller. The store's thread.
+     * the controller of that place takes over after the last batch, or when this
+     * engine is closed. Both are NULL where there is but one controller. The store's thread.
      */
     void (*visit_controllers)(struct engine *engine, engine_controller_fn *visit, void *context);
     void (*name_successor)(struct engine *engine, const char *place);

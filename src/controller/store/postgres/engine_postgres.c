@@ -158,15 +158,20 @@ take_counters(struct engine_postgres *e, struct engine_counters *ret_counters, s
 /* The next controller need not wait until this one counts as silent. A successor
  * has the row at once; the others wait a little for it.
  */
-static void
-release_lead(struct engine_postgres *e)
+void
+engine_postgres_release(struct engine_postgres *e)
 {
     struct postgres_values v = {0};
+    CLEANUP_FREE char *successor = NULL;
 
+    if (!e->leads || e->writer == NULL || atomic_load(&e->is_fenced))
+        return;
+    e->leads = false;
+    atomic_store(&e->is_released, true);
+    successor = engine_postgres_choose_successor(e);
     postgres_add_text(&v, e->holder);
-    engine_postgres_choose_successor(e);
-    postgres_add_text(&v, e->successor != NULL ? ENGINE_POSTGRES_HANDOVER : "");
-    postgres_add_text(&v, e->successor != NULL ? e->successor : e->place);
+    postgres_add_text(&v, successor != NULL ? ENGINE_POSTGRES_HANDOVER : "");
+    postgres_add_text(&v, successor != NULL ? successor : e->place);
     (void)postgres_query(e->writer,
                          "WITH done AS (UPDATE kiln.leader SET holder = $2::text,"
                          " place = $3::text, beat = beat + 1"
@@ -182,9 +187,8 @@ engine_postgres_close(struct engine *engine)
     struct engine_postgres *e = engine_postgres_of(engine);
 
     engine_postgres_stop_beat(e);
-    if (e->leads && e->writer != NULL && !atomic_load(&e->is_fenced))
-        release_lead(e);
-    if (e->writer != NULL && (!e->leads || engine->ops->check(engine, NULL) == 0))
+    engine_postgres_release(e);
+    if (e->writer != NULL && !e->leads && !e->writer->is_late)
         engine_postgres_remove_row(e, e->writer);
     engine_postgres_forget_controllers(e);
     postgres_close(e->writer);
@@ -206,6 +210,8 @@ engine_postgres_check(struct engine *engine, struct error *err)
     struct engine_postgres *e = engine_postgres_of(engine);
     int64_t silent_us = clock_boottime_us() - atomic_load(&e->confirmed_us);
 
+    if (atomic_load(&e->is_released))
+        return error_set(err, -EAGAIN, "this controller has given the lead back");
     if (atomic_load(&e->is_fenced))
         return error_set(err, -ESTALE,
                          "database '%s' was taken over by another controller: only one may serve "

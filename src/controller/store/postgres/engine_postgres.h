@@ -43,6 +43,7 @@ struct engine_postgres {
     bool only_reads;   /* attached: it does not lead */
     bool has_snapshot; /* likewise, and its transaction is open */
     bool leads;
+    atomic_bool is_released; /* it has led, and gave the lead back */
     bool has_looked;         /* it has seen the row of the leader, and waits */
     bool is_refused;         /* and cannot see it now, which was said */
     struct postgres *writer; /* NULL while it is lost */
@@ -56,7 +57,7 @@ struct engine_postgres {
     atomic_int copies;            /* 1: no synchronous standby has the commits; 0: not known */
     bool has_thread;
     pthread_t thread;
-    pthread_mutex_t lock; /* of `wakes` and `controllers` */
+    pthread_mutex_t lock; /* of `wakes`, `controllers` and `successor` */
     pthread_cond_t wakes;
 
     int64_t noted_us; /* boot time: when the row of this controller was written */
@@ -69,6 +70,9 @@ struct engine_postgres *engine_postgres_of(struct engine *engine);
 
 /* engine_postgres.c. Take: -ESTALE, another controller leads. */
 int engine_postgres_retake(struct engine_postgres *e, struct error *err);
+
+/* Gives the lead back, if this engine has it. The writer's thread, or at the end. */
+void engine_postgres_release(struct engine_postgres *e);
 
 /* engine_postgres_leader.c: waits until no other controller leads; and the
  * thread that tells that this one does.
@@ -97,7 +101,7 @@ void engine_postgres_remove_row(struct engine_postgres *e, struct postgres *p);
 void engine_postgres_forget_controllers(struct engine_postgres *e);
 void engine_postgres_visit_controllers(struct engine *engine, engine_controller_fn *visit,
                                        void *context);
-void engine_postgres_choose_successor(struct engine_postgres *e);
+char *engine_postgres_choose_successor(struct engine_postgres *e) MUST_USE;
 void engine_postgres_name_successor(struct engine *engine, const char *place);
 
 /* Waits so long, or until the engine is told to stop. */

@@ -373,6 +373,8 @@ engine_postgres_apply(struct engine *engine, const struct engine_batch *batch, s
     if (r == 0)
         r = apply(e, batch, &fold, &why);
     batch_fold_fini(&fold);
+    if (r == 0 && batch->is_last)
+        engine_postgres_release(e);
     if (r < 0 && err != NULL)
         *err = why;
     if (r < 0 && r != -ESTALE)

@@ -229,24 +229,44 @@ engine_postgres_name_successor(struct engine *engine, const char *place)
 {
     struct engine_postgres *e = engine_postgres_of(engine);
 
+    pthread_mutex_lock(&e->lock);
     free(e->successor);
     e->successor = xstrdup(place);
+    pthread_mutex_unlock(&e->lock);
 }
 
-/* A standby that spoke lately, if the administrator has named none. One that is
- * silent may be gone, and the others would wait for it in vain.
+/* One that is silent may be gone, and the others would wait for it in vain. One that
+ * has the objects in memory leads sooner than one that is to read them.
  */
-void
-engine_postgres_choose_successor(struct engine_postgres *e)
+static const struct engine_controller *
+best_successor(const struct controller_rows *list)
 {
-    const struct controller_rows *list = e->controllers;
     int64_t age_ms = list != NULL ? (clock_boottime_us() - list->read_us) / 1000 : 0;
     int64_t least_ms = 2 * NOTE_EVERY_US / 1000;
+    const struct engine_controller *best = NULL;
 
-    for (size_t i = 0; e->successor == NULL && list != NULL && i < list->n; i++) {
+    for (size_t i = 0; list != NULL && i < list->n; i++) {
         const struct engine_controller *c = &list->rows[i].controller;
 
-        if (!c->leads && c->silent_ms + age_ms < least_ms)
-            e->successor = xstrdup(c->place);
+        if (!c->leads && c->silent_ms + age_ms < least_ms
+            && (best == NULL || c->revision > best->revision))
+            best = c;
     }
+    return best;
+}
+
+char *
+engine_postgres_choose_successor(struct engine_postgres *e)
+{
+    const struct engine_controller *best;
+    char *place = NULL;
+
+    pthread_mutex_lock(&e->lock);
+    best = best_successor(e->controllers);
+    if (e->successor != NULL)
+        place = xstrdup(e->successor);
+    else if (best != NULL)
+        place = xstrdup(best->place);
+    pthread_mutex_unlock(&e->lock);
+    return place;
 }

@@ -314,7 +314,7 @@ beat_once(struct engine_postgres *e, struct postgres **p, unsigned count)
         }
         return;
     }
-    if (r == 0)
+    if (r == 0 && !atomic_load(&e->is_released))
         atomic_store(&e->is_fenced, true);
     postgres_close(*p);
     *p = NULL;

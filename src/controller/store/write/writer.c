@@ -183,8 +183,8 @@ writer_free(struct writer *w)
     free(w);
 }
 
-void
-writer_submit(struct writer *w, struct batch *batch, const struct engine_counters *after)
+static void
+submit(struct writer *w, struct batch *batch, const struct engine_counters *after, bool is_last)
 {
     struct commit *c = &w->commit;
 
@@ -196,8 +196,21 @@ writer_submit(struct writer *w, struct batch *batch, const struct engine_counter
     c->batch = batch;
     c->order.expected_revision = w->durable.revision;
     c->order.after = *after;
+    c->order.is_last = is_last;
     c->order.ops = batch_ops(batch, &c->order.n_ops);
     serial_worker_submit(w->worker, &c->task);
+}
+
+void
+writer_submit(struct writer *w, struct batch *batch, const struct engine_counters *after)
+{
+    submit(w, batch, after, false);
+}
+
+void
+writer_submit_last(struct writer *w, struct batch *batch, const struct engine_counters *after)
+{
+    submit(w, batch, after, true);
 }
 
 void

@@ -44,11 +44,13 @@ struct writer_settings {
 void writer_free(struct writer *w);
 struct writer *writer_new(const struct writer_settings *settings) OWNED_BY(writer_free);
 
-/* Change. Submit may be called only while the writer is not busy. Drain waits,
- * and runs callbacks meanwhile.
+/* Change. Submit may be called only while the writer is not busy. After the last batch
+ * another process may lead. Drain waits, and runs callbacks meanwhile.
  */
 void writer_submit(struct writer *w, struct batch *batch TAKES,
                    const struct engine_counters *after);
+void writer_submit_last(struct writer *w, struct batch *batch TAKES,
+                        const struct engine_counters *after);
 void writer_drain(struct writer *w);
 
 /* Spare: while the disk is full, the log is copied back early and its space

@@ -452,5 +452,93 @@ START_TEST(old_changes_go_unless_a_standby_needs_them)
 }
 END_TEST
 
+/* --- the end of a lead ---------------------------------------------------------------- */
+
+static bool
+holds(const char *condition)
+{
+    CLEANUP_FREE char *command =
+        xasprintf("psql -qAtX '%s' -c 'SELECT %s' | grep -q t", database(), condition);
+
+    return system(command) == 0; /* NOLINT: a test's own text */
+}
+
+/* Before anything is freed, which takes seconds with many objects. */
+START_TEST(a_store_that_has_finished_has_given_the_lead_back)
+{
+    struct place next;
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    next = (struct place){
+        .directory = scratch_new(),
+        .database = database(),
+        .loop = loop_new(),
+        .clock = {place_now, place_now},
+        .now_us = 1,
+    };
+    begin(&s, 5);
+    place_put(&s.leader, "last", "n1");
+    store_finish(s.leader.store, place_stop, s.leader.loop);
+    loop_run(s.leader.loop);
+    ck_assert_ptr_nonnull(place_find(&s.leader, "last"));
+    ck_assert(holds("holder = $$$$ FROM kiln.leader"));
+    ck_assert(store_waits(s.leader.store));
+
+    place_put(&s.leader, "late", "n1");
+    place_open(&next);
+    ck_assert_ptr_nonnull(place_find(&next, "last"));
+    ck_assert_int_eq(next.store->opened_at, next.store->begun_at);
+    place_fini(&s.leader);
+    place_reopen(&next);
+    ck_assert_ptr_null(place_find(&next, "late"));
+    place_fini(&next);
+}
+END_TEST
+
+static void
+count_controller(const struct engine_controller *controller, void *context)
+{
+    (void)controller;
+    ++*(size_t *)context;
+}
+
+/* The leader reads the rows every few seconds. */
+static bool
+knows_controllers(const struct store *store, size_t n)
+{
+    size_t listed = 0;
+
+    for (int i = 0; i < 300 && listed != n; i++) {
+        listed = 0;
+        store_visit_controllers(store, count_controller, &listed);
+        usleep(100000);
+    }
+    return listed == n;
+}
+
+/* One that has the objects in memory leads sooner than one that is to read them. */
+START_TEST(the_lead_is_given_to_a_standby_that_follows)
+{
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    begin(&s, 6);
+    lead_again(&s);
+    ck_assert(comes_true("count(*) = 1 FROM kiln.controllers"));
+    psql("INSERT INTO kiln.controllers VALUES"
+         " ('a', '', 'a', 'cold', '', '', 0, -1, now(), now() + interval '1 minute'),"
+         " ('b', '', 'b', 'warm', '', '', 0, 5, now(), now() + interval '1 minute'),"
+         " ('c', '', 'c', 'silent', '', '', 0, 9, now(), now() - interval '1 minute')");
+    ck_assert(knows_controllers(s.leader.store, 4));
+    place_fini(&s.leader);
+    ck_assert(holds("holder = $$handover$$ AND place = $$warm$$ FROM kiln.leader"));
+}
+END_TEST
+
 SUITE("follow", what_was_followed_is_what_a_cold_start_reads,
-      a_list_that_does_not_fit_has_everything_read, old_changes_go_unless_a_standby_needs_them)
+      a_list_that_does_not_fit_has_everything_read, old_changes_go_unless_a_standby_needs_them,
+      a_store_that_has_finished_has_given_the_lead_back,
+      the_lead_is_given_to_a_standby_that_follows)
