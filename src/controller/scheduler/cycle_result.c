@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of an attempt: the pod is bound or goes back to the queue. */
+#include <string.h>
+
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/explain/wait_cause.h"
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/framework/assignment.h"
@@ -13,6 +16,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
@@ -247,7 +251,7 @@ fail_members(struct scheduler *s, const struct assignment_group *g)
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf for_others = STRBUF_INIT;
     bool is_short = lacks_node(g);
-    const struct reservation *r = scheduler_find_reservation(s, g->members[0]->queued);
+    const struct reservation *r = planner_find(s->planner, g->members[0]->queued);
     struct group_words full, brief;
 
     format_failure(s, g, &words);
@@ -526,6 +530,30 @@ scheduler_note_rejectors(const struct scheduler *s, struct assignment *a, const 
     a->queued->pending = d->pending;
 }
 
+void
+scheduler_end_nomination(struct scheduler *s, const struct pod_view *pod, const char *taken)
+{
+    const char *node = nominator_node(s->handle.nominator, pod);
+    struct node_view *left;
+
+    if (node == NULL)
+        return;
+    s->has_nomination_gone |= taken == NULL || strcmp(node, taken) != 0;
+    left = nominator_remove(s->handle.nominator, pod);
+    yields_wake(s->yields, left); /* before the cache may free it */
+    cache_leave_node(s->cache, left);
+}
+
+void
+scheduler_tell_nominations(struct scheduler *s)
+{
+    bool has_gone = s->has_nomination_gone && !s->settings.without_sharing;
+
+    s->has_nomination_gone = false;
+    if (has_gone)
+        queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+}
+
 /* "" ends the nomination. */
 static void
 nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
@@ -564,7 +592,7 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
     if (nominated != NULL && *nominated != '\0')
         scheduler_report_room(s, a->cycle.pod, nominated);
     if (!is_error)
-        scheduler_reserve(s, a->queued, &a->cycle.pod, 1, d);
+        planner_reserve(s->planner, a->queued, &a->cycle.pod, 1, d);
     recorder_failed(s->recorder, a->cycle.pod, is_error ? "SchedulerError" : "Unschedulable",
                     message.text);
     if (!is_error && (nominated == NULL || *nominated == '\0'))

@@ -18,6 +18,7 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/order/pod_ranks.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
@@ -25,10 +26,10 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/retained_allocations.h"
-#include "controller/scheduler/state/topology_levels.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -118,7 +119,7 @@ waiting_changed(struct scheduler *s, struct pod_view *pod, const struct object *
         queue_update(s->queue, old_object, pod, profile);
     else
         queue_add(s->queue, pod, profile);
-    scheduler_wait_changed(s, pod);
+    planner_wait_changed(s->planner, pod);
     record_gated(s, pod);
 }
 
@@ -169,6 +170,15 @@ activate_nominated(const struct scheduler *s, const char *node_name)
 
         queue_activate(s->queue, pod->namespace, pod->name);
     }
+}
+
+/* Room became free or was taken on the node, or on any if NULL. */
+void
+scheduler_room_changed(struct scheduler *s, const struct node_view *node)
+{
+    if (node != NULL)
+        yields_wake(s->yields, node);
+    planner_room_changed(s->planner, node);
 }
 
 static void
@@ -274,7 +284,7 @@ static void
 topology_changed(struct scheduler *s)
 {
     queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
-    scheduler_nodes_changed(s);
+    planner_nodes_changed(s->planner);
     scheduler_room_changed(s, NULL);
     scheduler_forecast_changed(s);
 }
@@ -282,14 +292,8 @@ topology_changed(struct scheduler *s)
 void
 scheduler_tell_topology(struct scheduler *s)
 {
-    struct node_domains *now;
-
-    if (s->domains_version == topology_levels_version(s->settings.topology))
-        return;
-    now = topology_levels_make_domains(s->settings.topology, &s->domains_version);
-    node_domains_free(s->domains);
-    s->domains = now;
-    topology_changed(s);
+    if (group_domains_renew(s->domains))
+        topology_changed(s);
 }
 
 /* And new levels of the topology. Not at each event: the members of a group are bound in one transaction, which
@@ -371,7 +375,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
     count_owned_nodes(s, old_object, new_object);
     if (new_object == NULL) {
         retained_allocations_sync(&s->retained_allocations, old_object, NULL);
-        scheduler_node_leaves(s, cache_find_node(s->cache, old_object->meta->name));
+        planner_node_leaves(s->planner, cache_find_node(s->cache, old_object->meta->name));
         node_reservations_node_leaves(s->handle.node_reservations,
                                       cache_find_node(s->cache, old_object->meta->name));
         cache_remove_node(s->cache, old_object->meta->name);
@@ -387,12 +391,12 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
         unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
         scheduler_forecast_changed(s);
-        scheduler_nodes_changed(s);
+        planner_nodes_changed(s->planner);
         return;
     }
     n = events_of_node_update(old_object, new_object, events);
     cache_set_node(s->cache, new_object);
-    if (node_domains_differ(s->domains, old_object, new_object))
+    if (node_domains_differ(group_domains_last(s->domains), old_object, new_object))
         topology_changed(s);
     retained_allocations_sync(&s->retained_allocations, old_object, new_object);
     for (unsigned i = 0; i < n; i++) {
@@ -403,7 +407,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
     }
     if (has_changed) {
         scheduler_forecast_changed(s);
-        scheduler_nodes_changed(s);
+        planner_nodes_changed(s->planner);
     }
 }
 

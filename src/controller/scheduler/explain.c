@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/order/pod_ranks.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
@@ -190,7 +191,7 @@ explain_now(struct explanation *e)
     scheduler_close_nodes(s, e->pod);
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&e->cycle, e->pod, &s->snapshot);
-    scheduler_bind_reservations(s, e->queued);
+    planner_bind(s->planner, e->queued);
     scheduler_limit_to_domain(s, &e->cycle);
     node = node_finder_find(s->node_finder, e->profile, &e->cycle, NULL);
     node_finder_set_place(s->node_finder, place);
@@ -303,7 +304,7 @@ explain_group(struct explanation *e)
                       "all",
                       g->count - 1, g->count == 2 ? "" : "s", g->name);
     set_cause_n(e, "Group", words.text, words.length);
-    place = scheduler_find_place(e->s, e->queued, e->pod);
+    place = planner_find_place(e->s->planner, e->queued, e->pod);
     e->estimate.chance = START_LATER;
     if (place != NULL) {
         e->estimate.from_us = place->reservation->from_us;

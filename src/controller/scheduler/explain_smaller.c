@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "lib/api/job/job_reason.h"
@@ -283,9 +284,10 @@ bind_reservations(const struct explanation *e)
 {
     struct scheduler *s = e->s;
 
-    scheduler_bind_reservations(
-        s,
-        e->queued != NULL && scheduler_find_place(s, e->queued, e->pod) != NULL ? e->queued : NULL);
+    planner_bind(s->planner,
+                 e->queued != NULL && planner_find_place(s->planner, e->queued, e->pod) != NULL
+                     ? e->queued
+                     : NULL);
 }
 
 void

@@ -11,6 +11,8 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/taints.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/planning/planner.h"
+#include "controller/scheduler/planning/reservation_plan.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
@@ -425,15 +427,16 @@ plan_gang(const struct explanation *e, struct reservation *r, struct start_answe
     struct cycle cycle;
 
     cache_update_snapshot(s->cache, &s->snapshot);
-    scheduler_bind_reservations(s, NULL);
+    planner_bind(s->planner, NULL);
     answers = xnew_array(struct answer, s->snapshot.n_slots + 1);
     cycle_init(&cycle, e->pod, &s->snapshot);
     filter_all(e, &cycle, answers);
     cycle_fini(&cycle);
     d.answers = answers;
-    scheduler_find_domains(
-        s, r, string_map_find(&e->pod->object->meta->annotations, ANNOTATION_GANG_TOPOLOGY));
-    scheduler_find_open_nodes(s, &d, r);
+    reservation_plan_set_domains(
+        planner_parts(s->planner), r,
+        string_map_find(&e->pod->object->meta->annotations, ANNOTATION_GANG_TOPOLOGY));
+    reservation_plan_set_nodes(planner_parts(s->planner), &d, r);
     timeline_init_cycle(&cycle, e->profile, e->pod, &s->snapshot);
     earliest_start_find(
         &(struct start_question){.what_if = {.timeline = t,

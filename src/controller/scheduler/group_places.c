@@ -17,6 +17,7 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "lib/api/job/job_reason.h"
@@ -32,40 +33,6 @@
 
 /* ---- The domains ---- */
 
-/* As of now. */
-static struct node_domains *
-domains_of(struct scheduler *s)
-{
-    cache_update_snapshot(s->cache, &s->snapshot);
-    node_domains_update(s->domains, &s->snapshot);
-    return s->domains;
-}
-
-struct taken_domain {
-    const struct domain_level *level;
-    const struct node_domain *domain;
-};
-
-static void
-take_domain(struct pod_view *pod, const struct node_view *node, void *context)
-{
-    struct taken_domain *t = context;
-
-    (void)pod;
-    if (t->domain == NULL)
-        t->domain = domain_level_of(t->level, node);
-}
-
-/* The domain where other pods of the group are, or NULL. */
-static const struct node_domain *
-find_taken(const struct scheduler *s, const struct domain_level *level, const struct pod_view *pod)
-{
-    struct taken_domain t = {.level = level};
-
-    cache_visit_group(s->cache, pod, take_domain, &t);
-    return t.domain;
-}
-
 /* All nodes that have the label. */
 static void
 limit_to_level(struct scheduler *s, struct cycle *c, const struct domain_level *level)
@@ -79,25 +46,12 @@ limit_to_level(struct scheduler *s, struct cycle *c, const struct domain_level *
     c->among = s->domain_nodes;
 }
 
-const struct domain_level *
-scheduler_find_domain(struct scheduler *s, const struct pod_view *pod, const char *key,
-                      const struct node_domain **ret_taken)
-{
-    const struct domain_level *level;
-
-    if (key == NULL)
-        return NULL;
-    level = node_domains_find(domains_of(s), &s->snapshot, key);
-    *ret_taken = find_taken(s, level, pod);
-    return level;
-}
-
 void
 scheduler_limit_to_domain(struct scheduler *s, struct cycle *c)
 {
     const struct node_domain *domain;
-    const struct domain_level *level = scheduler_find_domain(
-        s, c->pod, pod_groups_topology_key(s->pod_groups, c->pod->object), &domain);
+    const struct domain_level *level = group_domains_find(
+        s->domains, c->pod, pod_groups_topology_key(s->pod_groups, c->pod->object), &domain);
 
     if (level == NULL)
         return;
@@ -298,7 +252,7 @@ static bool
 try_domain(struct domain_search *d, const struct domain_level *level,
            const struct node_domain *domain)
 {
-    const struct domain_level *leaf = leaf_level(d->s->domains);
+    const struct domain_level *leaf = leaf_level(group_domains_last(d->s->domains));
     struct leaf_choices leaves = {0};
 
     d->refusal = ANSWER_OK;
@@ -453,9 +407,10 @@ refuse(struct domain_search *d, const struct domain_level *level)
 static void
 place_in_one(struct domain_search *d, const char *key)
 {
-    struct node_domains *domains = d->s->domains;
+    struct node_domains *domains = group_domains_last(d->s->domains);
     const struct domain_level *level = node_domains_find(domains, &d->s->snapshot, key);
-    const struct node_domain *taken = find_taken(d->s, level, d->g->members[0]->cycle.pod);
+    const struct node_domain *taken =
+        group_domains_taken(d->s->domains, level, d->g->members[0]->cycle.pod);
     const int index = node_domains_index(domains, key);
     bool is_placed = false;
 
@@ -481,7 +436,7 @@ place_in_one(struct domain_search *d, const char *key)
 static bool
 place_near(struct domain_search *d)
 {
-    const struct node_domains *domains = d->s->domains;
+    const struct node_domains *domains = group_domains_last(d->s->domains);
     const struct domain_level *leaf = leaf_level(domains);
     struct leaf_choices leaves = {0};
 
@@ -525,7 +480,7 @@ place_within_limit(struct domain_search *d)
 static bool
 may_hold(const struct domain_search *d)
 {
-    const struct domain_level *level = leaf_level(d->s->domains);
+    const struct domain_level *level = leaf_level(group_domains_last(d->s->domains));
     uint64_t room = 0;
 
     for (unsigned i = 0; level != NULL && i < level->n_domains && room < d->g->wanted; i++)
@@ -551,9 +506,9 @@ scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, stru
     const char *key = pod_groups_topology_key(s->pod_groups, first->cycle.pod->object);
     struct domain_search d = {.s = s, .g = g, .mark = mark, .refusal = ANSWER_OK};
 
-    if (key == NULL && node_domains_count(s->domains) == 0)
+    if (key == NULL && node_domains_count(group_domains_last(s->domains)) == 0)
         return false;
-    domains_of(s);
+    group_domains_now(s->domains);
     d.need = need_of(g->members, g->count, g->is_one_per_node);
     if (key != NULL) {
         if (scheduler_find_node(s, first) == NULL) /* its cause is another one */
@@ -576,7 +531,7 @@ scheduler_may_find_domain(struct scheduler *s, const struct pod_view *pod,
 
     if (key == NULL)
         return true;
-    level = node_domains_find(domains_of(s), &s->snapshot, key);
+    level = node_domains_find(group_domains_now(s->domains), &s->snapshot, key);
     for (unsigned i = 0; i < level->n_domains; i++)
         if (node_domain_most(level->domains[i], need) >= wanted)
             return true;

@@ -15,7 +15,6 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/plugins/preemption/preemption.h"
 #include "controller/scheduler/plugins/preemption/victim_terms.h"
 #include "controller/scheduler/plugins/preemption/victims.h"
@@ -24,6 +23,7 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "lib/api/pod/pod.h"
@@ -316,8 +316,8 @@ list_domains(struct scheduler *s, const struct assignment_group *g,
 {
     const struct node_domain *taken;
     const struct pod_view *pod = g->members[0]->cycle.pod;
-    const struct domain_level *level =
-        scheduler_find_domain(s, pod, pod_groups_topology_key(s->pod_groups, pod->object), &taken);
+    const struct domain_level *level = group_domains_find(
+        s->domains, pod, pod_groups_topology_key(s->pod_groups, pod->object), &taken);
     uint64_t rooms[MAX_DOMAINS];
     unsigned count = 0;
 

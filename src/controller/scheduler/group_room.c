@@ -18,21 +18,17 @@
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/node_view.h"
-#include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
-#include "controller/scheduler/framework/timeline.h"
-#include "controller/scheduler/plugins/preemption/preemption.h"
-#include "controller/scheduler/plugins/preemption/victim_terms.h"
-#include "controller/scheduler/plugins/preemption/victims.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
-#include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/topology_levels.h"
@@ -48,20 +44,9 @@
 #include "lib/json/record.h"
 
 bool
-scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod)
-{
-    struct group_terms terms;
-
-    if (pod->pod->spec.scheduling_group == NULL)
-        return false;
-    pod_groups_terms(s->pod_groups, pod->object, &terms);
-    return terms.is_one_per_node;
-}
-
-bool
 scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod)
 {
-    bool is_one_per_node = scheduler_goes_one_per_node(s, pod);
+    bool is_one_per_node = pod_groups_goes_one_per_node(s->pod_groups, pod->object);
 
     if (is_one_per_node)
         cache_close_nodes_of_group(s->cache, pod);
@@ -146,7 +131,7 @@ scheduler_check_group_room(struct scheduler *s, struct assignment_group *g)
 {
     struct assignment *first = g->members[0];
 
-    if (first->asks_nodes || scheduler_may_reserve(s, first->queued)
+    if (first->asks_nodes || planner_may_reserve(s->planner, first->queued)
         || has_room(s, g, g->wanted - 1))
         return ANSWER_OK;
     first->queued->unschedulable = first->profile->rooms | first->profile->timed;
@@ -166,18 +151,18 @@ scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
 {
     struct scheduler *s = context;
     const struct queued_group *g = queued->queued_group;
-    bool has_reservation = scheduler_find_reservation(s, queued) != NULL;
+    bool has_reservation = planner_find(s->planner, queued) != NULL;
     struct room_count count = {.profile = queued->profile, .mcpu = INT64_MAX};
     struct cycle cycle;
     bool is_enough;
 
     for (unsigned i = 0; i < g->count; i++)
         take_least(&count.mcpu, g->members[i]->pod);
-    if (count.mcpu <= 0 || (has_reservation && scheduler_reservation_moves(s, queued)))
+    if (count.mcpu <= 0 || (has_reservation && planner_moves(s->planner, queued)))
         return false;
     count.is_one_per_node = scheduler_close_nodes(s, queued->pod);
     cache_update_snapshot(s->cache, &s->snapshot);
-    scheduler_bind_reservations(s, queued);
+    planner_bind(s->planner, queued);
     cycle_init(&cycle, queued->pod, &s->snapshot);
     count.cycle = &cycle;
     is_enough = scheduler_may_find_domain(s, queued->pod,
@@ -221,7 +206,7 @@ wait_of(const struct scheduler *s, const struct pod_view *pod, struct group_swit
 {
     const int64_t most_us = topology_levels_wait_us(s->settings.topology);
 
-    if (s->settings.is_simulation || node_domains_count(s->domains) == 0
+    if (s->settings.is_simulation || node_domains_count(group_domains_last(s->domains)) == 0
         || !pod_groups_switches(s->pod_groups, pod->object, terms))
         return 0;
     return terms->since_us
@@ -242,14 +227,14 @@ scheduler_most_switches(const struct scheduler *s, const struct pod_view *pod)
 unsigned
 scheduler_count_switches(const struct scheduler *s, const struct assignment_group *g)
 {
-    const unsigned n_levels = node_domains_count(s->domains);
+    const unsigned n_levels = node_domains_count(group_domains_last(s->domains));
     CLEANUP_FREE bool *is_taken = NULL;
     const struct domain_level *level;
     unsigned count = 0;
 
     if (n_levels == 0)
         return 0;
-    level = node_domains_level(s->domains, n_levels - 1);
+    level = node_domains_level(group_domains_last(s->domains), n_levels - 1);
     is_taken = xnew_array(bool, level->n_domains + 1);
     for (unsigned i = 0; i < g->count; i++) {
         const char *name = g->members[i]->node_name;
@@ -367,14 +352,16 @@ scheduler_find_domains_told(struct scheduler *s, struct assignment *a)
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const struct node_view *node;
 
-    if (variables == NULL || strcmp(variables, "slurm") != 0 || node_domains_count(s->domains) == 0)
+    if (variables == NULL || strcmp(variables, "slurm") != 0
+        || node_domains_count(group_domains_last(s->domains)) == 0)
         return;
     node = cache_find_node(s->cache, a->node_name);
     if (node == NULL || node->object == NULL)
         return;
-    for (unsigned i = 0; i < node_domains_count(s->domains); i++) {
+    for (unsigned i = 0; i < node_domains_count(group_domains_last(s->domains)); i++) {
         const char *value =
-            string_map_find(&node->object->meta->labels, node_domains_level(s->domains, i)->key);
+            string_map_find(&node->object->meta->labels,
+                            node_domains_level(group_domains_last(s->domains), i)->key);
 
         if (value != NULL && *value != '\0')
             strbuf_printf(&out, "%s%s", out.length > 0 ? "/" : "", value);
@@ -483,9 +470,9 @@ sort_nodes(const struct scheduler *s, char **names, unsigned count)
         const struct node_view *node = cache_find_node(s->cache, names[i]);
 
         nodes[i].name = names[i];
-        for (unsigned l = 0; l < node_domains_count(s->domains); l++) {
+        for (unsigned l = 0; l < node_domains_count(group_domains_last(s->domains)); l++) {
             const struct node_domain *domain =
-                domain_level_of(node_domains_level(s->domains, l), node);
+                domain_level_of(node_domains_level(group_domains_last(s->domains), l), node);
 
             nodes[i].values[l] = domain != NULL ? domain->value : NULL;
         }

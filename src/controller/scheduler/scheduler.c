@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/scheduler.h"
+#include "controller/scheduler/planning/free_room.h"
+#include "controller/scheduler/planning/planner.h"
+#include "controller/scheduler/planning/reservation_plan.h"
 
 #include <string.h>
 
@@ -60,6 +63,15 @@
  * place of one cycle.
  */
 #define LATE_MOST 32
+
+/* All unschedulable pods are ranked again once in this time. */
+#define RANK_EVERY_US (INT64_C(5) * 1000000)
+
+/* How many groups are ranked in the time of a cycle, and how many are few
+ * enough to rank all at once.
+ */
+#define RANKED_AT_ONCE 16u
+#define FEW_GROUPS     256u
 
 #define ANSWER_ERROR ((struct answer){VERDICT_ERROR, PLUGIN_NONE, STRING_ID_NONE})
 
@@ -213,7 +225,7 @@ run_cycle(struct scheduler *s, struct assignment *a)
 
         cache_open_nodes(s->cache);
         if (answer.verdict == VERDICT_OK) {
-            scheduler_note_placed(s, &a, 1);
+            planner_note_placed(s->planner, &a, 1);
             binding_cycle_start(s->binding_cycle, a, node);
         } else
             end_attempt(s, a, answer);
@@ -301,13 +313,13 @@ reserve_group(struct scheduler *s, const struct assignment_group *g)
     if (g->answer.verdict != VERDICT_REJECT
         || g->failed->queued->unschedulable == 0) /* a node was found */
         return;
-    if (g->lacks_domain && scheduler_may_reserve(s, g->members[0]->queued))
+    if (g->lacks_domain && planner_may_reserve(s->planner, g->members[0]->queued))
         node_finder_diagnose(s->node_finder, g->members[0]->profile, &g->members[0]->cycle);
     members = xnew_array(struct pod_view *, g->wanted);
     for (unsigned i = 0; i < g->wanted; i++)
         members[i] = g->members[i]->cycle.pod;
-    scheduler_reserve(s, g->members[0]->queued, members, g->wanted,
-                      node_finder_diagnosis(s->node_finder));
+    planner_reserve(s->planner, g->members[0]->queued, members, g->wanted,
+                    node_finder_diagnosis(s->node_finder));
 }
 
 static void
@@ -348,7 +360,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     if (g->answer.verdict == VERDICT_OK) {
         scheduler_return_left_out(s, g);
         cache_keep(s->cache, mark);
-        scheduler_note_placed(s, g->members, g->count);
+        planner_note_placed(s->planner, g->members, g->count);
         binding_cycle_start_group(s->binding_cycle, g);
         return;
     }
@@ -356,7 +368,8 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     scheduler_displace_all(s, g);
     cache_roll_back(s->cache, mark);
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
-    scheduler_judge_group_room(s, g);
+    reservation_plan_judge_group(planner_parts(s->planner), g,
+                                 node_finder_diagnosis(s->node_finder));
     reserve_group(s, g);
     cache_open_nodes(s->cache);
     scheduler_preempt_for_group(s, g);
@@ -418,7 +431,7 @@ schedule_group(struct scheduler *s, const struct queued_group *group)
 static void
 schedule_one(struct scheduler *s, struct queued_pod *queued)
 {
-    scheduler_bind_reservations(s, queued);
+    planner_bind(s->planner, queued);
     if (queued->queued_group != NULL) {
         schedule_group(s, queued->queued_group);
         return;
@@ -450,9 +463,41 @@ resume(struct scheduler *s, struct assignment *a)
         cycle_trace_begin(&s->trace, s->settings.clock);
         cycle_fini(&a->cycle);
         cycle_init(&a->cycle, queued->pod, &s->snapshot);
-        scheduler_bind_reservations(s, queued);
+        planner_bind(s->planner, queued);
         run_cycle(s, a);
     }
+}
+
+/* Few groups are ranked all at once, so that no rank is older than the pod's
+ * end that is handled; of many, some are ranked in each turn of the loop.
+ */
+void
+scheduler_tick_ranks(struct scheduler *s)
+{
+    int64_t now_us = clock_monotonic_us(s->settings.clock);
+
+    if (s->pod_ranks == NULL || now_us < s->next_ranking_us)
+        return;
+    s->next_ranking_us = now_us + RANK_EVERY_US;
+    s->n_to_rank = (unsigned)queue_count(s->queue).groups;
+    if (s->n_to_rank > FEW_GROUPS) {
+        if (s->settings.ready != NULL)
+            s->settings.ready(s->settings.context);
+        return;
+    }
+    queue_rank_asleep(s->queue, s->n_to_rank);
+    s->n_to_rank = 0;
+}
+
+static void
+rank_asleep(struct scheduler *s)
+{
+    unsigned count = s->n_to_rank < RANKED_AT_ONCE ? s->n_to_rank : RANKED_AT_ONCE;
+
+    if (count == 0)
+        return;
+    s->n_to_rank -= count;
+    queue_rank_asleep(s->queue, count);
 }
 
 static bool
@@ -491,8 +536,8 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         if (s->pod_ranks != NULL && pod_ranks_take_stale(s->pod_ranks))
             queue_rerank(s->queue);
         scheduler_tell_nominations(s);
-        scheduler_settle_reservations(s);
-        s->room_turn++;
+        planner_settle(s->planner);
+        free_room_begin_turn(s->free_room);
         queue_hand_out_room(s->queue);
         if (queue_skip_late(s->queue, LATE_MOST))
             continue;
@@ -501,7 +546,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
             schedule_one(s, queued);
         is_late = s->trace.began_us >= until_us;
         if (queued == NULL || cycles % RANK_TURNS == 0 || is_late)
-            scheduler_rank_asleep(s);
+            rank_asleep(s);
         if (cycles > 0 && (is_late || !has_work(s)))
             return has_work(s);
     }
@@ -553,7 +598,7 @@ scheduler_tick(struct scheduler *s)
     yields_settle(s->yields);
     scheduler_tell_nominations(s);
     scheduler_tick_ranks(s);
-    scheduler_tick_reservations(s);
+    planner_tick(s->planner);
     scheduler_tick_forecast(s);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);

@@ -31,10 +31,8 @@ struct cache;
 struct cache_mark;
 struct node_finder;
 struct pod_groups;
-struct domain_level;
 struct domain_need;
-struct node_domain;
-struct node_domains;
+struct planner;
 struct pod_ranks;
 struct extender_rounds;
 struct debugger;
@@ -43,27 +41,17 @@ struct diagnosis_counts;
 struct dispatch_kind;
 struct dispatcher;
 struct evictions;
+struct free_room;
+struct group_domains;
 struct map;
 struct string_ids;
 struct queue;
 struct queued_pod;
 struct recorder;
-struct reservation;
-struct reserved_place;
-struct room_answer;
-struct start_answer;
 struct start_forecast;
 struct strbuf;
 struct volume_calls;
 struct yields;
-
-/* Names of nodes on which reservations have left room to other pods. */
-#define FREED_PLACES_MOST 16u
-struct freed_places {
-    char *nodes[FREED_PLACES_MOST];
-    unsigned count;
-    bool is_overfull; /* more nodes than fit here */
-};
 
 /* Copies of the settings of profiles, for simulations: one may run on another
  * thread when its scheduler ends.
@@ -109,8 +97,9 @@ struct scheduler {
     struct debugger *debugger;
     struct cycle_trace trace; /* of the current cycle */
     struct pod_groups *pod_groups;
-    struct node_domains *domains;    /* of the levels of the settings */
-    unsigned domains_version;        /* of these levels */
+    struct group_domains *domains;
+    struct planner *planner;
+    struct free_room *free_room;
     struct node_view **domain_nodes; /* for group_places.c */
     struct map *switch_waits;        /* key of a pod to its struct switch_wait */
     int64_t next_switch_us;          /* when the first of them is over */
@@ -125,16 +114,10 @@ struct scheduler {
     bool has_mode_changed;            /* preemption's, of a partition or class */
     struct map *changed_reservations; /* by name, since the last tick */
     struct start_forecast *forecast;
-    struct time_share report_share;   /* of the thread, for reports of waits */
-    bool may_lack_reservation;        /* an unschedulable pod may get one */
-    bool has_room_come;               /* since fill() looked for a pod */
-    struct freed_places freed;        /* by reservations; not reported yet */
-    bool has_nomination_gone;         /* and that was not reported yet */
-    int64_t next_ranking_us;          /* when to rank unschedulable pods again */
-    unsigned n_to_rank;               /* groups still to be ranked now */
-    uint64_t room_turn;               /* while it lasts, no node changes */
-    struct room_answer *room_answers; /* for free_room.c; NULL: none yet */
-    int64_t clock_offset_us;          /* real clock less monotonic clock */
+    struct time_share report_share; /* of the thread, for reports of waits */
+    bool has_nomination_gone;       /* and that was not reported yet */
+    int64_t next_ranking_us;        /* when to rank unschedulable pods again */
+    unsigned n_to_rank;             /* groups still to be ranked now */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* victims that were asked to leave */
@@ -149,80 +132,11 @@ bool scheduler_is_paused(const struct scheduler *s);
 struct profile *scheduler_profile(const struct scheduler *s, const struct object *pod);
 struct profile *scheduler_profile_named(const struct scheduler *s, const char *name);
 
-/* Reservations (reservations.c). Bind: reservations before this pod and its
- * group in the order bind it; NULL: all do. May reserve: the pod is one of the
- * first, so its cycle must learn which nodes lack room. Find place: the pod's
- * reserved place, or NULL. Find reservation: that of its group or its own, or
- * NULL. Moves: puts the reservation where the pod is in the order now; true:
- * that is another place. Lacks: the pod may reserve and has no reservation yet.
- * Reserve: no cycle found room for the members: all pods of the group, or the
- * pod itself. Note placed: the pods have nodes. Room changed: room became free
- * or was taken on the node, or on any if NULL. Nodes changed: nodes were added
- * or changed. Wait changed: a waiting pod was changed. Settle: to be called
- * before the next cycle.
- */
-void scheduler_bind_reservations(struct scheduler *s, const struct queued_pod *queued);
-bool scheduler_may_reserve(const struct scheduler *s, const struct queued_pod *queued);
-const struct reserved_place *scheduler_find_place(const struct scheduler *s,
-                                                  const struct queued_pod *queued,
-                                                  const struct pod_view *pod);
-const struct reservation *scheduler_find_reservation(const struct scheduler *s,
-                                                     const struct queued_pod *queued);
-bool scheduler_reservation_moves(struct scheduler *s, const struct queued_pod *queued);
-bool scheduler_lacks_reservation(const struct scheduler *s, const struct queued_pod *queued);
-void scheduler_reserve(struct scheduler *s, struct queued_pod *queued,
-                       struct pod_view *const *members, unsigned count, const struct diagnosis *d);
-void scheduler_note_placed(struct scheduler *s, struct assignment *const *members, unsigned count);
-void scheduler_room_changed(struct scheduler *s, const struct node_view *node);
-void scheduler_nodes_changed(struct scheduler *s);
-void scheduler_node_leaves(struct scheduler *s, const struct node_view *node);
-void scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod);
-void scheduler_settle_reservations(struct scheduler *s);
-void scheduler_tick_reservations(struct scheduler *s);
-
-/* Plans of reservations (reservation_plan.c). Plan: when and where the pods
- * would start; false: that is not known, or too late for their deadline. Moved:
- * later or elsewhere than the reservation is now. The caller ends the start in
- * any case (start_answer_fini).
- */
-bool scheduler_plan_reservation(struct scheduler *s, const struct reservation *r,
-                                struct start_answer *ret_start, bool *ret_is_moved);
-
-/* Nodes of reservations (reservation_plan.c). Note, tell: others may have again what
- * was reserved on the node. Find open nodes: sets on which nodes the pods may
- * run once there is room; false: on none.
- */
-void scheduler_note_freed(struct scheduler *s, const struct node_view *node);
-void scheduler_tell_freed(struct scheduler *s);
-void scheduler_forget_freed(struct scheduler *s);
-bool scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
-                               struct reservation *r);
-
-/* A group that lacks room gets another cause if all nodes together, when they are empty,
- * have too little for it. To be called while the nodes that it has are closed.
- */
-void scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g);
-
-/* Whether the members are equal. Groups of different members get no
- * reservation.
- */
-bool scheduler_are_alike(struct scheduler *s, const struct profile *profile,
-                         struct pod_view *const *members, unsigned count);
-
-/* For the queue: which free room may help which pods (free_room.c). */
-const char *scheduler_room_of(const struct object *ended, void *scheduler);
-bool scheduler_has_room(const struct queued_pod *queued, const char *node_name, void *scheduler);
-bool scheduler_is_kept_off(const struct queued_pod *queued, const char *node_name, void *scheduler);
-bool scheduler_must_try(const struct queued_pod *queued, void *scheduler);
-bool scheduler_is_first(const struct queued_pod *queued, void *scheduler);
-bool scheduler_is_reserved(const struct queued_pod *queued, void *scheduler);
-bool scheduler_overtakes(const struct queued_pod *queued, void *scheduler);
-
-/* Rank the unschedulable pods again from time to time: tick starts that when it
- * is due, rank asleep ranks some of them.
- */
+/* Begins to rank the unschedulable pods again, when that is due. */
 void scheduler_tick_ranks(struct scheduler *s);
-void scheduler_rank_asleep(struct scheduler *s);
+
+/* Room became free or was taken on the node, or on any if NULL. */
+void scheduler_room_changed(struct scheduler *s, const struct node_view *node);
 
 /* For a group as a whole, by CPUs alone (group_room.c). Check room: whether the
  * nodes may have room for all members but the first, which has a node already. Has
@@ -234,16 +148,12 @@ bool scheduler_has_group_room(const struct scheduler *s, const struct assignment
 struct answer scheduler_check_group_room(struct scheduler *s, struct assignment_group *g);
 bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 
-/* Goes one per node: the PodGroup of the pod wants each of its pods on its own
- * node. Close: closes the nodes that such a pod may not have, until
+/* Closes the nodes that a pod may not have whose group goes one per node, until
  * cache_open_nodes; false: none, whatever pods are there.
  */
-bool scheduler_goes_one_per_node(const struct scheduler *s, const struct pod_view *pod);
 bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
 
-/* The place of pods in the topology (group_places.c). Find domain: the level whose domain all
- * pods of the group must share, and the one that some of them have, or NULL; NULL: they may
- * be anywhere. Limit to domain: the cycle of a pod
+/* The place of pods in the topology (group_places.c). Limit to domain: the cycle of a pod
  * that is placed by itself chooses from the domain of its group. Place in domains: places
  * the members near to each other; false: nothing was done, and they may go anywhere.
  * May find domain: false: the group must be in one domain and none has enough free CPUs.
@@ -253,15 +163,10 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
  * better ones; the answer of the group is OK before, and says what came of it. The mark is
  * that of the group's cycle. Most switches: how many leaves the nodes may have as long as
  * the group waits for that. Find domains told: a pod with Slurm's variables is told the
- * domains of its node when it is bound. Find domains: of the nodes, for pods that must be in
- * one domain of that label; NULL: they need not. Tell topology: takes new
+ * domains of its node when it is bound. Tell topology: takes new
  * levels from the settings (event_handlers.c).
  */
-void scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key);
 void scheduler_tell_topology(struct scheduler *s);
-const struct domain_level *scheduler_find_domain(struct scheduler *s, const struct pod_view *pod,
-                                                 const char *key,
-                                                 const struct node_domain **ret_taken);
 void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);
 bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,
                                 struct cache_mark *mark);

@@ -20,6 +20,8 @@
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/order/pod_ranks.h"
+#include "controller/scheduler/planning/free_room.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queue_policy.h"
@@ -31,11 +33,11 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
-#include "controller/scheduler/state/node_domains.h"
+#include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
-#include "controller/scheduler/state/topology_levels.h"
 #include "lib/allocator/shared_demands.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -282,19 +284,81 @@ make_extenders(struct scheduler *s)
     });
 }
 
+/* While pods are nominated, the end of a pod on one node may help pods on
+ * another: a nominated pod may go to the first node instead.
+ */
+static const char *
+room_of(const struct object *ended, void *context)
+{
+    struct scheduler *s = context;
+
+    scheduler_tick_ranks(s);
+    if (nominator_count(s->handle.nominator) > 0)
+        return NULL;
+    return pod_of(ended)->spec.node_name;
+}
+
+static bool
+has_room(const struct queued_pod *queued, const char *node, void *context)
+{
+    const struct scheduler *s = context;
+
+    return free_room_has(s->free_room, queued, node);
+}
+
+static bool
+is_kept_off(const struct queued_pod *queued, const char *node, void *context)
+{
+    const struct scheduler *s = context;
+
+    return free_room_is_kept_off(s->free_room, queued, node);
+}
+
+static bool
+must_try(const struct queued_pod *queued, void *context)
+{
+    const struct scheduler *s = context;
+
+    return planner_must_try(s->planner, queued);
+}
+
+static bool
+is_first(const struct queued_pod *queued, void *context)
+{
+    const struct scheduler *s = context;
+
+    return planner_is_first(s->planner, queued);
+}
+
+static bool
+is_reserved(const struct queued_pod *queued, void *context)
+{
+    const struct scheduler *s = context;
+
+    return planner_find(s->planner, queued) != NULL;
+}
+
+static bool
+overtakes(const struct queued_pod *queued, void *context)
+{
+    const struct scheduler *s = context;
+
+    return planner_overtakes(s->planner, queued);
+}
+
 static const struct queue_policy policy = {
     .activated = pod_activated,
     .entered = pod_entered,
     .group_of = group_of,
     .refuse_group = refuse_group,
     .held = member_held,
-    .room_of = scheduler_room_of,
-    .has_room = scheduler_has_room,
-    .is_kept_off = scheduler_is_kept_off,
-    .is_first = scheduler_is_first,
-    .is_reserved = scheduler_is_reserved,
-    .overtakes = scheduler_overtakes,
-    .must_try = scheduler_must_try,
+    .room_of = room_of,
+    .has_room = has_room,
+    .is_kept_off = is_kept_off,
+    .is_first = is_first,
+    .is_reserved = is_reserved,
+    .overtakes = overtakes,
+    .must_try = must_try,
     .group_sleeps_on = scheduler_group_sleeps_on,
     .rank = rank_pod,
     .unrank = unrank_pod,
@@ -391,7 +455,31 @@ make_components(struct scheduler *s)
         .context = s,
     });
     s->pod_groups = pod_groups_new();
-    s->domains = topology_levels_make_domains(set->topology, &s->domains_version);
+    s->domains = group_domains_new(&(struct group_domains_settings){
+        .topology = set->topology,
+        .cache = s->cache,
+        .snapshot = &s->snapshot,
+    });
+    s->planner = planner_new(&(struct planner_parts){
+        .clock = set->clock,
+        .handle = &s->handle,
+        .queue = s->queue,
+        .cache = s->cache,
+        .snapshot = &s->snapshot,
+        .recorder = s->recorder,
+        .signatures = s->signatures,
+        .pod_groups = s->pod_groups,
+        .domains = s->domains,
+    });
+    s->free_room = free_room_new(&(struct free_room_settings){
+        .handle = &s->handle,
+        .planner = s->planner,
+        .cache = s->cache,
+        .snapshot = &s->snapshot,
+        .signatures = s->signatures,
+        .pod_groups = s->pod_groups,
+        .is_sharing = !set->without_sharing,
+    });
     s->objects = map_new();
     s->changed_partitions = map_new();
     s->changed_reservations = map_new();
@@ -409,7 +497,6 @@ scheduler_new(const struct scheduler_settings *settings, struct scheduler **ret_
     if (settings->features != NULL && !settings->features->is_on[FEATURE_OPPORTUNISTIC_BATCHING])
         s->settings.without_sharing = true;
     s->random.state = settings->seed;
-    s->clock_offset_us = clock_real_us(settings->clock) - clock_monotonic_us(settings->clock);
     s->resources = string_ids_new();
     s->demands = shared_demands_new();
     s->reasons = string_ids_new();
@@ -476,7 +563,8 @@ scheduler_free(struct scheduler *s)
     node_reservations_free(s->handle.node_reservations);
     s->handle.node_reservations = NULL;
     queue_free(s->queue);
-    scheduler_forget_freed(s);
+    free_room_free(s->free_room);
+    planner_free(s->planner);
     scheduler_forget_moved_pods(s);
     pod_ranks_free(s->pod_ranks);
     node_finder_free(s->node_finder);
@@ -489,7 +577,7 @@ scheduler_free(struct scheduler *s)
     volume_book_free(s->handle.volumes);
     scheduler_metrics_free(s->metrics);
     pod_groups_free(s->pod_groups);
-    node_domains_free(s->domains);
+    group_domains_free(s->domains);
     free(s->domain_nodes);
     scheduler_forget_switches(s);
     objects_free(s->objects);
@@ -499,7 +587,6 @@ scheduler_free(struct scheduler *s)
     string_ids_free(s->resources);
     string_ids_free(s->reasons);
     string_ids_free(s->signatures);
-    free(s->room_answers);
     free(s);
 }
 

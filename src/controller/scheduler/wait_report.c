@@ -13,6 +13,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/report/recorder.h"
@@ -54,7 +55,7 @@ shortage_of(const struct scheduler *s, const struct assignment *a)
 static void
 find_start(struct scheduler *s, const struct assignment *a, struct pod_cause *ret)
 {
-    const struct reserved_place *place = scheduler_find_place(s, a->queued, a->cycle.pod);
+    const struct reserved_place *place = planner_find_place(s->planner, a->queued, a->cycle.pod);
 
     scheduler_forecast_report(s, a->queued, ret);
     if (place != NULL)
@@ -160,7 +161,7 @@ copy(struct queued_pod *other, void *context)
     const struct alike *alike = context;
     struct pod_cause told = {0};
 
-    if (scheduler_find_place(alike->s, other, other->pod) != NULL)
+    if (planner_find_place(alike->s->planner, other, other->pod) != NULL)
         return;
     recorder_copy(alike->s->recorder, alike->pod, other->pod);
     if (!alike->is_for_room)

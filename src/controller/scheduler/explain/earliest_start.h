@@ -8,7 +8,7 @@
  * stays free for pods that start earlier. If there are Reservations, the begins
  * and ends of their windows are visited, too.
  *
- * Called by:  reservation_plan.c (reservations), start_estimate.c (`why`).
+ * Called by:  planning/reservation_plan.c (reservations), start_estimate.c (`why`).
  * Thread:     the scheduler's.
  */
 #pragma once

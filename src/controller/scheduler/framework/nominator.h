@@ -6,7 +6,7 @@
  *
  * Owns:       a reference to every nominated pod. Borrows the nodes, which stay
  *             as long as there are nominations for them (cache.h).
- * Called by:  event_handlers.c, cycle_result.c and free_room.c (add, remove); the
+ * Called by:  event_handlers.c and cycle_result.c (add, remove); the
  *             filter with nominated pods and preemption (look).
  * Thread:     the scheduler's.
  */

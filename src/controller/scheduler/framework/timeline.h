@@ -13,7 +13,7 @@
  * not only amounts.
  *
  * Owns:       the reservations, and a reference to each of their pods.
- * Called by:  the Backfill plugin (admit), reservations.c (the rest), explain.
+ * Called by:  the Backfill plugin (admit), planning/planner.c (the rest), explain.
  * Thread:     the scheduler's.
  * Invariant:  each place of a reservation is one future entry of its node's
  *             ledger, and each reserved entry is a place. Reservations are

@@ -305,6 +305,17 @@ pod_groups_is_gang(const struct pod_groups *g, const struct object *pod)
 }
 
 bool
+pod_groups_goes_one_per_node(const struct pod_groups *g, const struct object *pod)
+{
+    struct group_terms terms;
+
+    if (pod_of(pod)->spec.scheduling_group == NULL)
+        return false;
+    pod_groups_terms(g, pod, &terms);
+    return terms.is_one_per_node;
+}
+
+bool
 pod_groups_holds_up(const struct pod_groups *g, const struct object *pod)
 {
     const struct named_group *group = pod_awaits_start(pod_of(pod)) ? find_own_group(g, pod) : NULL;

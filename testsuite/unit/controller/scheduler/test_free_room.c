@@ -5,6 +5,7 @@
  * Where pods preempt, the order of victims may differ; there, each
  * unschedulable pod is tried by the test, and must not start.
  */
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue_state.h"
 #include "controller/scheduler/queue/queued_group.h"
@@ -403,7 +404,7 @@ has_reservation(const struct world *w, const char *name)
 {
     const struct queued_pod *queued = queue_find(w->scheduler->queue, "default", name);
 
-    return queued != NULL && scheduler_find_reservation(w->scheduler, queued) != NULL;
+    return queued != NULL && planner_find(w->scheduler->planner, queued) != NULL;
 }
 
 /* Checks that no unschedulable pod could start. */

@@ -2,6 +2,7 @@
 /* Where in the topology the pods of a group go, through the real scheduler. */
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/topology_levels.h"
@@ -347,7 +348,7 @@ reservation_of(const struct world *w, const char *pod)
 {
     const struct queued_pod *queued = queue_find(w->scheduler->queue, "default", pod);
 
-    return queued != NULL ? scheduler_find_reservation(w->scheduler, queued) : NULL;
+    return queued != NULL ? planner_find(w->scheduler->planner, queued) : NULL;
 }
 
 static bool

@@ -3,7 +3,7 @@
  * delay them
  *
  * The first pods in the order that have no room get a reservation at their
- * earliest start (reservations.c of the scheduler, timeline.h). A later pod may
+ * earliest start (planning/planner.h of the scheduler, timeline.h). A later pod may
  * take a node that has a reservation if it ends before that begins, or fits
  * beside it.
  *

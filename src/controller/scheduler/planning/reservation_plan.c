@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a reservation: which nodes it may use once they have room, when and
  * where its pods could start together, beside the reservations before it in the order.
- * Also which nodes other pods may use again, and whether there are enough for a group at all.
+ * Also whether there are enough nodes for a group at all.
  */
+#include "controller/scheduler/planning/reservation_plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,16 +12,16 @@
 #include "controller/scheduler/explain/shortage.h"
 #include "controller/scheduler/explain/start_estimate.h"
 #include "controller/scheduler/framework/assignment.h"
-#include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/timeline.h"
-#include "controller/scheduler/queue/queue.h"
-#include "controller/scheduler/scheduler_state.h"
-#include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/planning/planner.h"
+#include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/node_domains.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/api/job/job_reason.h"
@@ -27,46 +29,6 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
-
-/* ---- Nodes that other pods may use again ---- */
-
-void
-scheduler_note_freed(struct scheduler *s, const struct node_view *node)
-{
-    struct freed_places *f = &s->freed;
-    unsigned at = 0;
-
-    if (node->node == NULL)
-        return;
-    while (at < f->count && strcmp(f->nodes[at], node->name) != 0)
-        at++;
-    if (at < f->count)
-        return;
-    if (f->count < FREED_PLACES_MOST)
-        f->nodes[f->count++] = xstrdup(node->name);
-    else
-        f->is_overfull = true;
-}
-
-void
-scheduler_forget_freed(struct scheduler *s)
-{
-    for (unsigned i = 0; i < s->freed.count; i++)
-        free(s->freed.nodes[i]);
-    s->freed = (struct freed_places){0};
-}
-
-void
-scheduler_tell_freed(struct scheduler *s)
-{
-    struct freed_places *f = &s->freed;
-
-    if (f->count == 0)
-        return;
-    queue_event_of_rooms(s->queue, &event_reservation_moved, (const char *const *)f->nodes,
-                         f->is_overfull ? 0 : f->count);
-    scheduler_forget_freed(s);
-}
 
 /* ---- Nodes that a reservation may use ---- */
 
@@ -138,23 +100,23 @@ may_come(const struct reservation *r, const struct shortage *shortage, struct no
 }
 
 bool
-scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
-                          struct reservation *r)
+reservation_plan_set_nodes(const struct planner_parts *p, const struct diagnosis *d,
+                           struct reservation *r)
 {
-    const struct snapshot *snapshot = &s->snapshot;
+    const struct snapshot *snapshot = p->snapshot;
     struct cycle cycle;
     struct shortage shortage = {
         .profile = r->profile,
         .cycle = &cycle,
-        .resources = s->resources,
-        .volumes = s->handle.volumes,
+        .resources = p->handle->resources,
+        .volumes = p->handle->volumes,
         .scratch_bytes = pod_spec_scratch_bytes(&r->members[0]->pod->spec),
     };
     struct node_sizes sizes = {
         .what_if = {.profile = r->profile,
                     .filters = r->profile->rooms,
                     .cycle = &cycle,
-                    .now_us = clock_real_us(s->settings.clock)},
+                    .now_us = clock_real_us(p->clock)},
     };
     bool is_any = false;
 
@@ -173,13 +135,13 @@ scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
 }
 
 bool
-scheduler_are_alike(struct scheduler *s, const struct profile *profile,
-                    struct pod_view *const *members, unsigned count)
+reservation_plan_are_alike(const struct planner_parts *p, const struct profile *profile,
+                           struct pod_view *const *members, unsigned count)
 {
-    uint32_t first = profile_sign(profile, members[0], s->signatures);
+    uint32_t first = profile_sign(profile, members[0], p->signatures);
 
     for (unsigned i = 1; i < count; i++)
-        if (first == SIGNATURE_NONE || profile_sign(profile, members[i], s->signatures) != first
+        if (first == SIGNATURE_NONE || profile_sign(profile, members[i], p->signatures) != first
             || timeline_limit_us(members[i]) != timeline_limit_us(members[0]))
             return false;
     return true;
@@ -191,31 +153,31 @@ scheduler_are_alike(struct scheduler *s, const struct profile *profile,
  * node of a pod that waits for the others of its group is none.
  */
 static unsigned
-count_room_ever(const struct scheduler *s, const struct assignment_group *g)
+count_room_ever(const struct planner_parts *p, const struct assignment_group *g,
+                const struct diagnosis *d)
 {
     const struct assignment *a = g->failed;
-    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
     const unsigned most = g->is_one_per_node ? 1 : g->wanted;
     struct shortage shortage = {
         .profile = a->profile,
         .cycle = &a->cycle,
-        .resources = s->resources,
-        .volumes = s->handle.volumes,
+        .resources = p->handle->resources,
+        .volumes = p->handle->volumes,
         .scratch_bytes = pod_spec_scratch_bytes(&a->cycle.pod->pod->spec),
     };
     const struct closers closers = closers_of(&shortage);
     struct node_sizes sizes = {
         .what_if = {.profile = a->profile,
                     .filters = a->profile->rooms,
-                    .now_us = clock_real_us(s->settings.clock)},
+                    .now_us = clock_real_us(p->clock)},
     };
     struct cycle cycle;
     unsigned room = 0;
 
-    timeline_init_cycle(&cycle, a->profile, a->cycle.pod, &s->snapshot);
+    timeline_init_cycle(&cycle, a->profile, a->cycle.pod, p->snapshot);
     sizes.what_if.cycle = &cycle;
-    for (uint32_t i = 0; i < s->snapshot.n_nodes && room < g->wanted; i++) {
-        struct node_view *node = s->snapshot.nodes[i];
+    for (uint32_t i = 0; i < p->snapshot->n_nodes && room < g->wanted; i++) {
+        struct node_view *node = p->snapshot->nodes[i];
 
         if (start_estimate_may_ever(&closers, &shortage, d, node))
             room += node->is_closed
@@ -227,14 +189,15 @@ count_room_ever(const struct scheduler *s, const struct assignment_group *g)
 }
 
 void
-scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g)
+reservation_plan_judge_group(const struct planner_parts *p, struct assignment_group *g,
+                             const struct diagnosis *d)
 {
     unsigned room;
 
     if (g->cause == NULL || g->lacks_room || g->lacks_domain || g->failed->owner != NULL
         || strcmp(g->cause, job_reason_name(JOB_REASON_RESOURCES)) != 0)
         return;
-    room = count_room_ever(s, g);
+    room = count_room_ever(p, g, d);
     if (room >= g->wanted)
         return;
     free(g->cause_words);
@@ -252,21 +215,21 @@ scheduler_judge_group_room(const struct scheduler *s, struct assignment_group *g
 /* ---- Nodes of one domain ---- */
 
 void
-scheduler_find_domains(struct scheduler *s, struct reservation *r, const char *key)
+reservation_plan_set_domains(const struct planner_parts *p, struct reservation *r, const char *key)
 {
     const struct node_domain *taken;
-    const struct domain_level *level = scheduler_find_domain(s, r->members[0], key, &taken);
+    const struct domain_level *level = group_domains_find(p->domains, r->members[0], key, &taken);
 
     free(r->domain_of);
     r->domain_of = NULL;
     r->n_domains = 0;
     if (level == NULL)
         return;
-    r->n_slots = s->snapshot.n_slots;
+    r->n_slots = p->snapshot->n_slots;
     r->n_domains = level->n_domains;
     r->domain_of = xnew_array(uint32_t, r->n_slots + 1);
-    for (uint32_t i = 0; i < s->snapshot.n_nodes; i++) {
-        const struct node_view *node = s->snapshot.nodes[i];
+    for (uint32_t i = 0; i < p->snapshot->n_nodes; i++) {
+        const struct node_view *node = p->snapshot->nodes[i];
         const struct node_domain *domain = domain_level_of(level, node);
 
         if (domain != NULL && (taken == NULL || domain == taken))
@@ -318,25 +281,25 @@ keep_nodes(const struct reservation *r, struct start_answer *a)
 }
 
 bool
-scheduler_plan_reservation(struct scheduler *s, const struct reservation *r,
-                           struct start_answer *ret_start, bool *ret_is_moved)
+reservation_plan_find(const struct planner_parts *p, const struct reservation *r,
+                      struct start_answer *ret_start, bool *ret_is_moved)
 {
-    struct timeline *t = s->handle.timeline;
+    struct timeline *t = p->handle->timeline;
     struct start_answer *a = ret_start;
     struct cycle cycle;
 
     *ret_is_moved = false;
-    timeline_init_cycle(&cycle, r->profile, r->members[0], &s->snapshot);
+    timeline_init_cycle(&cycle, r->profile, r->members[0], p->snapshot);
     earliest_start_find(
         &(struct start_question){.what_if = {.timeline = t,
                                              .profile = r->profile,
                                              .filters = r->profile->rooms,
                                              .cycle = &cycle,
                                              .n_binding = timeline_rank(t, &r->order),
-                                             .now_us = clock_real_us(s->settings.clock)},
-                                 .cache = s->cache,
-                                 .node_reservations = s->handle.node_reservations,
-                                 .snapshot = &s->snapshot,
+                                             .now_us = clock_real_us(p->clock)},
+                                 .cache = p->cache,
+                                 .node_reservations = p->handle->node_reservations,
+                                 .snapshot = p->snapshot,
                                  .may_come = r->may_come,
                                  .n_slots = r->n_slots,
                                  .domain_of = r->domain_of,

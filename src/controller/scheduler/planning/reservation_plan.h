@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reservation_plan.h - when and where the pods of a reservation would start
+ *
+ * Called by:  planner.c, and `why` for a job that nobody has submitted.
+ * Thread:     the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct assignment_group;
+struct diagnosis;
+struct planner_parts;
+struct pod_view;
+struct profile;
+struct reservation;
+struct start_answer;
+
+/* Set nodes: those on which the pods may run once there is room; false: on none. Set
+ * domains: those of the nodes, for pods that must be in one domain of that label; NULL:
+ * they need not.
+ */
+bool reservation_plan_set_nodes(const struct planner_parts *p, const struct diagnosis *d,
+                                struct reservation *r);
+void reservation_plan_set_domains(const struct planner_parts *p, struct reservation *r,
+                                  const char *key);
+
+/* Find: when and where the pods would start; false: that is not known, or too late
+ * for their deadline. Moved: later or elsewhere than the reservation is now. The
+ * caller ends the start in any case (start_answer_fini).
+ */
+bool reservation_plan_find(const struct planner_parts *p, const struct reservation *r,
+                           struct start_answer *ret_start, bool *ret_is_moved);
+
+/* Whether the members are equal. Groups of different members get no
+ * reservation.
+ */
+bool reservation_plan_are_alike(const struct planner_parts *p, const struct profile *profile,
+                                struct pod_view *const *members, unsigned count);
+
+/* A group that lacks room gets another cause if all nodes together, when they are empty,
+ * have too little for it. To be called while the nodes that it has are closed.
+ */
+void reservation_plan_judge_group(const struct planner_parts *p, struct assignment_group *g,
+                                  const struct diagnosis *d);
