@@ -27,6 +27,7 @@
 #include "agent/pods/pods.h"
 #include "agent/settings.h"
 #include "agent/steps/steps.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/node.h"
 #include "lib/api/node/node_hardware.h"
 #include "lib/api/node/topology.h"
@@ -68,7 +69,8 @@ agent_on_changed(struct topology *is TAKES, const char *words, bool is_less, voi
     a->context.topology = is;
     if (node != NULL)
         event_recorder_record(a->connection.event_recorder, node,
-                              is_less ? RECORD_WARNING : RECORD_NORMAL, "TopologyChanged", words);
+                              is_less ? RECORD_WARNING : RECORD_NORMAL, EVENT_TOPOLOGY_CHANGED,
+                              words);
     if (a->resources.cgroups != NULL) {
         cgroot_refill(a->resources.cgroups);
         cgpool_renew(a->resources.pool);

@@ -295,6 +295,17 @@ write src/lib/high/tower.c '/* SPDX-License-Identifier: Apache-2.0 */' \
     '    t->again_ms = t->again_ms == 0 ? FIRST_MS : t->again_ms * 2;'
 finds "a delay that doubles by hand is found" check-names 'tower.c:2'
 
+fresh
+write src/lib/api/job/job_reason.c '    [JOB_REASON_RESOURCES] = "Resources",'
+write src/lib/api/cluster/event_reasons.h '#define EVENT_SCHEDULED "Scheduled"'
+write man/kiln-reasons.7 '.SH DESCRIPTION' '.TP' '.B Resources' '.SH EVENTS' '.TP' '.B Scheduled'
+ok "check-reasons accepts a good tree" "$lint/check-reasons" "$tree"
+write src/lib/high/tower.c '    event_recorder_record(r, tower, RECORD_WARNING,' \
+    '                          is_low ? "TowerFell" : EVENT_SCHEDULED, "it fell");'
+finds "a reason of an event without a constant is found" check-reasons 'tower.c:1: "TowerFell"'
+write src/lib/api/cluster/event_reasons.h '#define EVENT_LATE "Late"'
+finds "a reason of an event that the page does not explain is found" check-reasons 'Late'
+
 # decisions INDEXED ARCHIVED REFERENCE: writes the two pages of decisions and a
 # source that refers to one.
 decisions() {

@@ -14,6 +14,7 @@
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/shared_pool.h"
 #include "agent/shepherd/files/live_record.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -138,9 +139,9 @@ update_misplaced(struct pod_run *s, const struct observation *seen, unsigned tur
     if (!set_sentence(&s->misplaced, &words))
         return false;
     if (s->misplaced != NULL)
-        announce(s, RECORD_WARNING, "Misplaced", s->misplaced);
+        announce(s, RECORD_WARNING, EVENT_MISPLACED, s->misplaced);
     else if (was_wrong)
-        announce(s, RECORD_NORMAL, "Placed", "is back on its own CPUs and memory");
+        announce(s, RECORD_NORMAL, EVENT_PLACED, "is back on its own CPUs and memory");
     return true;
 }
 
@@ -326,10 +327,10 @@ pod_run_recheck(struct pod_run *s)
     if (!set_sentence(&s->lost, &words))
         return;
     if (s->lost != NULL)
-        announce(s, RECORD_WARNING, "ResourcesLost", s->lost);
+        announce(s, RECORD_WARNING, EVENT_RESOURCES_LOST, s->lost);
     else if (had_lost) {
         restore(s, a);
-        announce(s, RECORD_NORMAL, "ResourcesBack", "has everything it was given again");
+        announce(s, RECORD_NORMAL, EVENT_RESOURCES_BACK, "has everything it was given again");
     }
     if (s->wanted == REPORT_RUNNING)
         status_report_repeat(s);

@@ -16,6 +16,7 @@
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/pods.h"
 #include "agent/pods/shared_pool.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -122,7 +123,8 @@ announce_waiting(const struct pods *p, const struct pod_run *run, const struct p
                   pod_run_pod(other)->meta->namespace, pod_run_pod(other)->meta->name, err->text);
 
     log_info("pod '%s/%s' %s", pod->meta->namespace, pod->meta->name, text);
-    event_recorder_record(p->agent->event_recorder, pod, RECORD_NORMAL, "WaitingForCores", text);
+    event_recorder_record(p->agent->event_recorder, pod, RECORD_NORMAL, EVENT_WAITING_FOR_CORES,
+                          text);
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "agent/shepherd/files/exit_record.h"
 #include "agent/shepherd/files/live_record.h"
 #include "agent/volumes/tmp_dirs.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -155,7 +156,7 @@ tell_checkpoint(const struct pod_run *s)
                           (int)e->checkpoint_code, seconds);
     }
     pod_run_record(s, is_good ? RECORD_NORMAL : RECORD_WARNING,
-                   is_good ? "Checkpointed" : "CheckpointFailed", words);
+                   is_good ? EVENT_CHECKPOINTED : EVENT_CHECKPOINT_FAILED, words);
 }
 
 /* When the prolog failed, the job has not run, and is not at fault. */

@@ -13,6 +13,7 @@
 #include "agent/pods/pod_run_state.h"
 #include "agent/shepherd/files/exit_record.h"
 #include "agent/shepherd/files/live_record.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -227,7 +228,7 @@ start(struct pod_run *s)
     }
     r = pod_order_check(s->s.agent, s->pod, &err);
     if (r < 0) {
-        pod_run_refuse(s, r == -ENODEV ? BROKEN_NOT_HERE : "Refused", err.text);
+        pod_run_refuse(s, r == -ENODEV ? BROKEN_NOT_HERE : EVENT_REFUSED, err.text);
         return;
     }
     /* refused after a pause, so that retries do not spin */

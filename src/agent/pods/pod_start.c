@@ -14,6 +14,7 @@
 #include "agent/shepherd/launch.h"
 #include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -53,7 +54,7 @@ pod_start_fail(struct pod_run *s, const char *words)
     s->is_disruption = true;
     log_warning("pod '%s/%s' cannot be started: %s", s->pod->meta->namespace, s->pod->meta->name,
                 words);
-    pod_run_record(s, RECORD_WARNING, "StartError", words);
+    pod_run_record(s, RECORD_WARNING, EVENT_START_ERROR, words);
     pod_start_note(s, words);
 }
 

@@ -14,6 +14,7 @@
 #include "agent/shepherd/files/live_record.h"
 #include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/launch.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -325,7 +326,7 @@ refuse(struct pod_run *s)
     log_warning("pod '%s/%s' cannot be suspended: it was started by an "
                 "earlier release",
                 s->pod->meta->namespace, s->pod->meta->name);
-    pod_run_record(s, RECORD_WARNING, "CannotSuspend",
+    pod_run_record(s, RECORD_WARNING, EVENT_CANNOT_SUSPEND,
                    "it was started by an earlier release, and "
                    "continues to run");
     status_report_repeat(s);
@@ -422,7 +423,7 @@ refuse_signal(struct pod_run *s)
 {
     log_warning("pod '%s/%s' gets no signal: it was started by an earlier release",
                 s->pod->meta->namespace, s->pod->meta->name);
-    pod_run_record(s, RECORD_WARNING, "CannotSignal",
+    pod_run_record(s, RECORD_WARNING, EVENT_CANNOT_SIGNAL,
                    "it was started by an earlier release, and gets no signals");
 }
 

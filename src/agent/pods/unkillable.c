@@ -9,6 +9,7 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/shepherd/files/live_record.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -35,7 +36,7 @@ announce(struct pod_run *s, unsigned n, pid_t one)
                       "are gone",
                       n, (long)one, name.length > 0 ? name.text : "?");
     log_warning("pod '%s/%s': %s", meta->namespace, meta->name, words);
-    pod_run_record(s, RECORD_WARNING, "Unkillable", words);
+    pod_run_record(s, RECORD_WARNING, EVENT_UNKILLABLE, words);
 }
 
 void

@@ -26,6 +26,7 @@
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/allocator/holding.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -363,7 +364,7 @@ record_scheduled(struct scheduler *s, const struct assignment *a)
     if (string_map_find(&a->cycle.pod->pod->meta.annotations, ANNOTATION_ARRAY_TASK) != NULL)
         return;
     strbuf_printf(&message, "Successfully assigned %s to %s", a->queued->key, a->node_name);
-    recorder_event(s->recorder, a->cycle.pod, "Normal", "Scheduled", message.text);
+    recorder_event(s->recorder, a->cycle.pod, "Normal", EVENT_SCHEDULED, message.text);
 }
 
 /* The owner relies on the checkpoint command and is warned before it is needed.
@@ -383,7 +384,8 @@ record_no_checkpoint(struct scheduler *s, const struct assignment *a)
                   "its checkpoint command will not be run: the agent of node "
                   "%s is of an earlier release",
                   a->node_name);
-    recorder_event(s->recorder, a->cycle.pod, "Warning", "CheckpointUnsupported", message.text);
+    recorder_event(s->recorder, a->cycle.pod, "Warning", EVENT_CHECKPOINT_UNSUPPORTED,
+                   message.text);
 }
 
 void

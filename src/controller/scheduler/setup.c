@@ -36,6 +36,7 @@
 #include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "lib/allocator/shared_demands.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -205,7 +206,7 @@ eviction_begins(struct pod_view *victim, const char *message, void *context)
 {
     const struct scheduler *s = context;
 
-    recorder_event(s->recorder, victim, "Normal", "Preempted", message);
+    recorder_event(s->recorder, victim, "Normal", EVENT_PREEMPTED, message);
 }
 
 static void

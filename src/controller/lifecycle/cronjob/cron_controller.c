@@ -12,6 +12,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/cron/cron_job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -156,12 +157,13 @@ on_started(const struct client_reply *reply, void *context)
         return;
     }
     if (is_made) {
-        tell(c, cron_job, RECORD_NORMAL, "SuccessfulCreate", "Created job %s", s->job_name);
+        tell(c, cron_job, RECORD_NORMAL, EVENT_SUCCESSFUL_CREATE, "Created job %s", s->job_name);
         log_info("CronJob '%s': created job '%s'", s->key, s->job_name);
     } else if (reply->code == 409 && is_own_job(s, cron_job))
         is_made = true;
     else if (reply->code != 0) {
-        tell(c, cron_job, RECORD_WARNING, "FailedCreate", "Error creating job: %.1000s", err.text);
+        tell(c, cron_job, RECORD_WARNING, EVENT_FAILED_CREATE, "Error creating job: %.1000s",
+             err.text);
         log_debug("CronJob '%s': %s, trying again", s->key, err.text);
     }
     if (is_made) {
@@ -227,21 +229,23 @@ tell_of_plan(struct cron_controller *c, const struct object *cron_job, struct me
              const struct cron_plan *plan, int64_t now_s)
 {
     for (size_t i = 0; i < plan->n_ended; i++)
-        tell(c, cron_job, RECORD_NORMAL, "SawCompletedJob", "Saw completed job: %s, condition: %s",
-             plan->ended[i]->meta->name, condition_of(plan->ended[i]));
+        tell(c, cron_job, RECORD_NORMAL, EVENT_SAW_COMPLETED_JOB,
+             "Saw completed job: %s, condition: %s", plan->ended[i]->meta->name,
+             condition_of(plan->ended[i]));
     if (plan->mistake != NULL)
-        tell(c, cron_job, RECORD_WARNING, "UnparseableSchedule", "unparseable schedule: %s",
+        tell(c, cron_job, RECORD_WARNING, EVENT_UNPARSEABLE_SCHEDULE, "unparseable schedule: %s",
              plan->mistake);
     if (m->told_s + 60 > now_s && m->told_s <= now_s)
         return;
     if (plan->missed > CRON_MISSED_MAX)
-        tell(c, cron_job, RECORD_WARNING, "TooManyMissedTimes",
+        tell(c, cron_job, RECORD_WARNING, EVENT_TOO_MANY_MISSED_TIMES,
              "too many missed start times. Set or decrease "
              ".spec.startingDeadlineSeconds or check clock skew");
     if (plan->is_too_late)
-        tell(c, cron_job, RECORD_WARNING, "MissSchedule", "Missed scheduled time to start a job");
+        tell(c, cron_job, RECORD_WARNING, EVENT_MISS_SCHEDULE,
+             "Missed scheduled time to start a job");
     if (plan->is_waiting)
-        tell(c, cron_job, RECORD_NORMAL, "JobAlreadyActive",
+        tell(c, cron_job, RECORD_NORMAL, EVENT_JOB_ALREADY_ACTIVE,
              "Not starting job because prior execution is running and "
              "concurrency policy is Forbid");
     if (plan->missed > CRON_MISSED_MAX || plan->is_too_late || plan->is_waiting)
@@ -256,7 +260,7 @@ write_plan(struct cron_controller *c, const char *key, const struct object *cron
     struct json *body;
 
     for (size_t i = 0; i < plan->n_remove; i++) {
-        tell(c, cron_job, RECORD_NORMAL, "SuccessfulDelete", "Deleted job %s",
+        tell(c, cron_job, RECORD_NORMAL, EVENT_SUCCESSFUL_DELETE, "Deleted job %s",
              plan->remove[i]->meta->name);
         pending_calls_delete(calls, plan->remove[i]);
     }
@@ -292,7 +296,7 @@ open_zone(struct cron_controller *c, const struct object *cron_job, struct time_
     *ret_zone = NULL;
     if (name == NULL)
         return true; /* the controller's own zone cannot be read: use UTC */
-    tell(c, cron_job, RECORD_WARNING, "UnknownTimeZone", "invalid timeZone: %s", err.text);
+    tell(c, cron_job, RECORD_WARNING, EVENT_UNKNOWN_TIME_ZONE, "invalid timeZone: %s", err.text);
     return false;
 }
 

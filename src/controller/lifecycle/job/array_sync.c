@@ -16,6 +16,7 @@
 #include "controller/lifecycle/job/job_sync.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -150,7 +151,7 @@ tell_held(struct array_sync *sync, const struct object *job, const struct job_po
                   task, end->interrupted, t->maximum_requeues, t->maximum_requeues == 1 ? "" : "s",
                   job_of(job)->status.id, task);
 
-    event_recorder_record(sync->settings.event_recorder, job, RECORD_WARNING, "Held", words);
+    event_recorder_record(sync->settings.event_recorder, job, RECORD_WARNING, EVENT_HELD, words);
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "controller/lifecycle/job/removed_counts.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
@@ -128,7 +129,7 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
     bool is_complete = v->outcome == JOB_COMPLETE;
 
     set_condition(r, is_complete ? "Complete" : "Failed", v);
-    r->event = is_complete ? (struct job_event){false, "Completed", "Job completed"}
+    r->event = is_complete ? (struct job_event){false, EVENT_COMPLETED, "Job completed"}
                            : (struct job_event){true, v->reason, v->message};
     if (is_complete)
         set_time(r->arena, r->status, "completionTime", completion_us(r));
@@ -138,14 +139,15 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
 
 static const struct job_event suspended_event = {
     false,
-    "Suspended",
+    EVENT_SUSPENDED,
     JOB_SUSPENDED_MESSAGE,
 };
 
 void
 job_report_suspended(struct job_report *r, bool is_suspended)
 {
-    r->event = is_suspended ? suspended_event : (struct job_event){false, "Resumed", "Job resumed"};
+    r->event =
+        is_suspended ? suspended_event : (struct job_event){false, EVENT_RESUMED, "Job resumed"};
     begin_conditions(r);
     add_condition(r, "Suspended", is_suspended ? "True" : "False",
                   is_suspended ? JOB_SUSPENDED_REASON : "JobResumed",
@@ -352,7 +354,7 @@ job_report_start(struct job_report *r, int64_t began_us)
 static struct job_event
 held_event(struct arena *arena, const char *by)
 {
-    return (struct job_event){false, "Held", arena_printf(arena, "Held by %.100s", by)};
+    return (struct job_event){false, EVENT_HELD, arena_printf(arena, "Held by %.100s", by)};
 }
 
 struct job_event
@@ -376,7 +378,7 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
     if (state == JOB_STATE_HELD && by != NULL)
         r->event = held_event(r->arena, by);
     else if (job_state_of_name(was) == JOB_STATE_HELD && !job_is_held(r->job))
-        r->event = (struct job_event){false, "Released", "Released"};
+        r->event = (struct job_event){false, EVENT_RELEASED, "Released"};
 }
 
 /* Events for a freeze and its end; both are written without delay. */
@@ -387,13 +389,13 @@ tell_freeze(struct job_report *r, const char *was, enum job_state state, const c
 
     if (state == JOB_STATE_FROZEN)
         r->event = (struct job_event){
-            false, "Frozen",
+            false, EVENT_FROZEN,
             by != NULL ? arena_printf(r->arena, "Suspended by %.100s", by)
             : yields_to != NULL
                 ? arena_printf(r->arena, "Suspended for %.100s, which runs on its cores", yields_to)
                 : "Suspended"};
     else if (job_state_of_name(was) == JOB_STATE_FROZEN && state == JOB_STATE_RUNNING)
-        r->event = (struct job_event){false, "Thawed", "Resumed"};
+        r->event = (struct job_event){false, EVENT_THAWED, "Resumed"};
     else
         return;
     r->is_urgent = true;
@@ -485,7 +487,7 @@ void
 job_report_requeued(struct job_report *r, int64_t before)
 {
     r->is_urgent = true;
-    r->event = (struct job_event){false, "Requeued", "Job starts again"};
+    r->event = (struct job_event){false, EVENT_REQUEUED, "Job starts again"};
     json_set_int(r->arena, r->status, "requeued", before);
 }
 
@@ -508,5 +510,5 @@ job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum)
     json_set_string(r->arena, cause, "message", words);
     json_set(r->arena, r->status, "cause", cause);
     r->is_urgent = true;
-    r->event = (struct job_event){true, "Held", words};
+    r->event = (struct job_event){true, EVENT_HELD, words};
 }

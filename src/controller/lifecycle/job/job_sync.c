@@ -10,6 +10,7 @@
 #include "controller/lifecycle/job/job_report.h"
 #include "controller/lifecycle/job/pods_to_remove.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_update.h"
@@ -159,8 +160,8 @@ job_sync_tell_refusal(struct job_sync *sync, const char *words)
         log_warning("cannot create a pod of job '%s': %s, trying again", sync->job->meta->name,
                     words);
     message = xasprintf("Error creating: %.500s", words);
-    event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_WARNING, "FailedCreate",
-                          message);
+    event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_WARNING,
+                          EVENT_FAILED_CREATE, message);
 }
 
 static void
@@ -189,7 +190,7 @@ on_created(const struct client_reply *reply, void *context)
         CLEANUP_FREE char *message = xasprintf("Created pod: %s", name);
 
         event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_STEP,
-                              "SuccessfulCreate", message);
+                              EVENT_SUCCESSFUL_CREATE, message);
     } else if (reply->code != 409 || !is_made_already(create, name)) {
         refuse_create(create, reply);
     }
@@ -268,7 +269,7 @@ on_deleted(const struct client_reply *reply, void *context)
 
     if (check_written(sync, reply) && reply->code != 404)
         event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_STEP,
-                              "SuccessfulDelete", message);
+                              EVENT_SUCCESSFUL_DELETE, message);
     end_removal(removal);
 }
 
@@ -392,7 +393,7 @@ job_sync_tell_foreign_group(const struct job_sync *sync)
                   "that name; delete it, or submit the job under another name",
                   job->meta->name);
 
-    event_recorder_record(sync->settings->event_recorder, job, RECORD_WARNING, "FailedCreate",
+    event_recorder_record(sync->settings->event_recorder, job, RECORD_WARNING, EVENT_FAILED_CREATE,
                           message);
 }
 
@@ -402,7 +403,7 @@ job_sync_tell_made(const struct job_sync *sync, unsigned n_pods, const char *gro
     CLEANUP_FREE char *message = xasprintf("Created %u pods of group %s", n_pods, group);
 
     event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_STEP,
-                          "SuccessfulCreate", message);
+                          EVENT_SUCCESSFUL_CREATE, message);
 }
 
 /* ---- Pods of a Job that was updated ---- */

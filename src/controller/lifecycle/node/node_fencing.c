@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -77,7 +78,7 @@ note_failure(struct fencing_node *n, const char *words)
 {
     n->state = FENCING_FAILED;
     n->retry_at_us = clock_monotonic_us(n->fencing->s.clock) + RETRY_MS * INT64_C(1000);
-    tell(n, RECORD_WARNING, "FencingFailed",
+    tell(n, RECORD_WARNING, EVENT_FENCING_FAILED,
          "'%s %s' has not switched the node off: %s; it is not fenced, and its jobs do not start "
          "elsewhere; trying again in %d s",
          n->fencing->s.program, n->name, words, RETRY_MS / 1000);
@@ -103,7 +104,7 @@ on_done(const char *failure, void *context)
         note_failure(n, failure);
     } else {
         n->state = FENCING_DONE;
-        tell(n, RECORD_NORMAL, "SwitchedOff", "'%s %s' has switched the node off; fencing it",
+        tell(n, RECORD_NORMAL, EVENT_SWITCHED_OFF, "'%s %s' has switched the node off; fencing it",
              f->s.program, n->name);
     }
     timed_program_free(n->program);
@@ -134,7 +135,7 @@ run_program(struct fencing_node *n)
     }
     n->state = FENCING_RUNS;
     f->n_running++;
-    tell(n, RECORD_NORMAL, "Fencing", "The node does not report; running '%s %s'", f->s.program,
+    tell(n, RECORD_NORMAL, EVENT_FENCING, "The node does not report; running '%s %s'", f->s.program,
          n->name);
 }
 

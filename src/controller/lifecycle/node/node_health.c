@@ -10,6 +10,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/cluster/lease.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -154,7 +155,7 @@ note_heartbeat(struct node_health *h, struct heard *n)
     if (h->fencing != NULL)
         node_fencing_forget(h->fencing, n->name);
     log_info("node '%s' is reporting again", n->name);
-    tell_node(h, n->name, RECORD_NORMAL, "NodeReady", "Node %s is reporting again", n->name);
+    tell_node(h, n->name, RECORD_NORMAL, EVENT_NODE_READY, "Node %s is reporting again", n->name);
     workqueue_add(h->queue, n->name);
 }
 
@@ -278,7 +279,7 @@ check(void *context)
                     "their cores until it reports again or is fenced (kctl "
                     "fence node %s)",
                     n->name, (long long)(h->grace_us / 1000000), n->name);
-        tell_node(h, n->name, RECORD_WARNING, "NodeNotReady",
+        tell_node(h, n->name, RECORD_WARNING, EVENT_NODE_NOT_READY,
                   "Node %s has not reported for %lld s; its pods keep their cores until it reports "
                   "again or is fenced",
                   n->name, (long long)(h->grace_us / 1000000));
@@ -348,7 +349,7 @@ tell_pod(struct health_pass *pass, const struct object *pod, const struct json *
                   pass->node, pod->meta->name);
 
     event_recorder_record(h->event_recorder, job != NULL ? job : pod, RECORD_WARNING,
-                          is_lost ? "NodeLost" : "NodeNotReady", message);
+                          is_lost ? EVENT_NODE_LOST : EVENT_NODE_NOT_READY, message);
 }
 
 static void

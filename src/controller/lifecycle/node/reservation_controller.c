@@ -9,6 +9,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -163,7 +164,7 @@ tell_replaced(struct pass *pass, const struct object *object, const struct json 
                       name, node == NULL ? "gone" : "not ready", (unsigned)json_count(names),
                       r->spec.node_count);
         log_info("reservation '%s': %s", pass->name, words.text);
-        event_recorder_record(pass->c->event_recorder, object, RECORD_WARNING, "NodeReplaced",
+        event_recorder_record(pass->c->event_recorder, object, RECORD_WARNING, EVENT_NODE_REPLACED,
                               words.text);
     }
 }

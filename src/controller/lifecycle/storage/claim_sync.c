@@ -7,6 +7,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/storage/volume_state.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -162,7 +163,7 @@ retract(const struct claim_sync *p, const struct object *volume)
         forget_node(p); /* continues when the cache has the change */
         return;
     }
-    record_event(p, RECORD_WARNING, "ProvisioningFailed",
+    record_event(p, RECORD_WARNING, EVENT_PROVISIONING_FAILED,
                  v->status.message != NULL ? v->status.message
                                            : "the node could not create the volume");
     object_key(p->claim, key);
@@ -235,7 +236,7 @@ provision(const struct claim_sync *p)
     }
     node = find_node(p);
     if (node == NULL || node_of(node)->status.scratch == NULL) {
-        record_event(p, RECORD_WARNING, "ProvisioningFailed",
+        record_event(p, RECORD_WARNING, EVENT_PROVISIONING_FAILED,
                      node != NULL ? "the selected node has no scratch directory"
                                   : "no node has enough free scratch");
         if (persistent_volume_claim_node(p->c) != NULL)
@@ -274,7 +275,7 @@ static void
 say_waits(const struct claim_sync *p)
 {
     if (meta_controller_of(p->claim->meta, &pod_kind) == NULL)
-        record_event(p, RECORD_STEP, "WaitForFirstConsumer",
+        record_event(p, RECORD_STEP, EVENT_WAIT_FOR_FIRST_CONSUMER,
                      "waiting for first consumer to be created before binding");
 }
 
@@ -295,9 +296,9 @@ say_nothing_suits(const struct claim_sync *p)
                          "available, and the class has no provisioner",
                          class);
     if (is_unknown)
-        record_event(p, RECORD_WARNING, "ProvisioningFailed", text);
+        record_event(p, RECORD_WARNING, EVENT_PROVISIONING_FAILED, text);
     else
-        record_event(p, RECORD_NORMAL, "FailedBinding", text);
+        record_event(p, RECORD_NORMAL, EVENT_FAILED_BINDING, text);
 }
 
 static void
@@ -323,7 +324,7 @@ find_or_make(const struct claim_sync *p)
 static void
 say_mismatch(const struct claim_sync *p)
 {
-    record_event(p, RECORD_WARNING, "VolumeMismatch",
+    record_event(p, RECORD_WARNING, EVENT_VOLUME_MISMATCH,
                  "Cannot bind to requested volume: it is too small, or of another "
                  "class or mode, or not available");
 }
@@ -383,13 +384,13 @@ keep_bound(const struct claim_sync *p)
         object_cache_find(p->vc->s.cache, &persistent_volume_kind, NULL, p->c->spec.volume_name);
 
     if (volume == NULL)
-        lose(p, "ClaimLost",
+        lose(p, EVENT_CLAIM_LOST,
              "Bound claim has lost its PersistentVolume. Any data on the "
              "volume is lost!");
     else if (persistent_volume_of(volume)->spec.claim == NULL)
         take_volume(p, volume);
     else if (!volume_is_for(persistent_volume_of(volume), p->c))
-        lose(p, "ClaimMisbound",
+        lose(p, EVENT_CLAIM_MISBOUND,
              "Two claims are bound to the same volume, this one is bound "
              "incorrectly");
     else

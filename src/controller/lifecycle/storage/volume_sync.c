@@ -6,6 +6,7 @@
 #include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "controller/lifecycle/storage/volume_state.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -73,7 +74,7 @@ reclaim(const struct volume_controller *vc, struct pending_calls *calls,
     if (string_map_find(&volume->meta->annotations, ANNOTATION_PROVISIONED_BY) != NULL
         || persistent_volume_is_in_phase(v, "Failed"))
         return; /* left to its provisioner, or reported already */
-    event_recorder_record(vc->event_recorder, volume, RECORD_WARNING, "VolumeFailedDelete",
+    event_recorder_record(vc->event_recorder, volume, RECORD_WARNING, EVENT_VOLUME_FAILED_DELETE,
                           "the volume cannot be emptied automatically: empty it, then delete "
                           "it, or remove its claimRef");
     set_phase(calls, volume, "Failed",

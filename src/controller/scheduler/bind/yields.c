@@ -12,6 +12,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/allocator/holding.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -221,7 +222,7 @@ yields_ask(struct yields *y, struct pod_view *victim, struct pod_view *preemptor
     }
     e->preemptor = pod_view_ref(preemptor);
     message = xasprintf("Suspended for %s, which runs on its cores", words);
-    y->settings.say(victim, "Preempted", message, y->settings.context);
+    y->settings.say(victim, EVENT_PREEMPTED, message, y->settings.context);
     write_wish(e, words, asked);
 }
 
@@ -250,7 +251,7 @@ resumed(const struct client_reply *reply, void *context)
     if (node != NULL)
         tell_nominated(y, node);
     if (client_reply_error(reply, &err) == 0) {
-        y->settings.say(e->pod, "Resumed", "The pod that used its cores no longer runs",
+        y->settings.say(e->pod, EVENT_RESUMED, "The pod that used its cores no longer runs",
                         y->settings.context);
         return;
     }

@@ -7,6 +7,7 @@
 #include "controller/scheduler/report/recorder_state.h"
 #include "controller/scheduler/report/status_call.h"
 #include "lib/api/cluster/event.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/item_map.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -156,7 +157,7 @@ start_failure(struct recorder *r, const struct event_call_target *to, struct sto
     s->has_new_event = false;
     event.meta.name = name;
     event.type = "Warning";
-    event.reason = "FailedScheduling";
+    event.reason = EVENT_FAILED_SCHEDULING;
     event.message = s->message;
     event.count = s->count;
     event.first_at_us = s->first_us;

@@ -18,6 +18,7 @@
 #include "cli/kctl/output/why_answer.h"
 #include "cli/kctl/output/why_history.h"
 #include "cli/print/sanitize_text.h"
+#include "lib/api/cluster/event_reasons.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -278,13 +279,13 @@ adds_nothing(const struct subject *s, const struct json *event)
 {
     static const char *const usual[] = {
         "BackoffLimitExceeded",
-        "Completed",
-        "FailedCreate",
-        "FailedScheduling",
-        "Held",
-        "Scheduled",
-        "SuccessfulCreate",
-        "SuccessfulDelete",
+        EVENT_COMPLETED,
+        EVENT_FAILED_CREATE,
+        EVENT_FAILED_SCHEDULING,
+        EVENT_HELD,
+        EVENT_SCHEDULED,
+        EVENT_SUCCESSFUL_CREATE,
+        EVENT_SUCCESSFUL_DELETE,
     };
     const char *reason = json_get_text(event, "reason");
     const char *message = json_get_text(event, "message");
