@@ -2,6 +2,7 @@
 #include "cli/krun/krun_variables.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -67,6 +68,20 @@ find_row(const char *name)
     return NULL;
 }
 
+/* A plane's size is in a variable of its own. */
+static const char *
+with_size(const char *variable, const char *value)
+{
+    static char plane[32];
+    const char *size = getenv("SLURM_DIST_PLANESIZE");
+
+    if (strcmp(variable, "SLURM_DISTRIBUTION") != 0 || strcasecmp(value, "plane") != 0
+        || size == NULL || strlen(size) > 16)
+        return value;
+    snprintf(plane, sizeof(plane), "plane=%s", size);
+    return plane;
+}
+
 int
 krun_variables_read(struct krun_settings *s, struct error *err)
 {
@@ -77,7 +92,7 @@ krun_variables_read(struct krun_settings *s, struct error *err)
 
         if (value == NULL || value[0] == '\0' || row == NULL)
             continue;
-        r = option_set(row, value, s, err);
+        r = option_set(row, with_size(variables[i].variable, value), s, err);
         if (r < 0)
             return error_wrap(err, r, "%s", variables[i].variable);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ksub/accelerators.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +16,32 @@
 #define PAGE_TEXT  "2M"
 #define COUNT_TEXT "1"
 
+/* "0", "a100:0": none, as in Slurm. */
+static bool
+is_none(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    const char *count = colon != NULL ? colon + 1 : text;
+
+    return count[0] != '\0' && count[strspn(count, "0")] == '\0';
+}
+
+/* "2", "a100:2", "2:a100", and "a100" for one of them. */
 int
 accelerators_parse_gpus(const char *text, struct submission *submission, struct error *err)
 {
-    struct gpu_request asked;
-    int r = gpu_request_parse(text, &asked, err);
+    struct gpu_request asked = {0};
+    char one[128];
+    int r;
 
+    snprintf(one, sizeof(one), COUNT_TEXT ":%.100s", text);
+    if (is_none(text))
+        r = 0;
+    else if (strchr(text, ':') == NULL && isalpha((unsigned char)text[0])
+             && gpu_request_parse(one, &asked, NULL) == 0)
+        r = 0;
+    else
+        r = gpu_request_parse(text, &asked, err);
     if (r < 0)
         return r;
     submission->gpus = asked.count;
@@ -28,23 +49,47 @@ accelerators_parse_gpus(const char *text, struct submission *submission, struct 
     return 0;
 }
 
-int
-accelerators_parse_gres(const char *text, struct submission *submission, struct error *err)
+/* One of a list: "gpu", "gpu:2", "gpu:a100:2". `so_far` has those before it. */
+static int
+add_gres(const char *item, struct submission *so_far, struct error *err)
 {
-    size_t kind = strcspn(text, ":");
-    const char *rest = text[kind] == ':' ? text + kind + 1 : COUNT_TEXT;
-    char one[128];
+    const size_t kind = strcspn(item, ":");
+    struct submission one = {0};
+    int r;
 
-    if (kind != 3 || strncmp(text, "gpu", kind) != 0)
+    if (is_none(item) && item[kind] == ':')
+        return 0; /* none of anything */
+    if (kind != 3 || strncmp(item, "gpu", kind) != 0)
         return error_set(err, -EOPNOTSUPP,
                          "'%s': only gpu is supported here, as in gpu:2 or "
                          "gpu:a100:2",
-                         text);
-    snprintf(one, sizeof(one), COUNT_TEXT ":%.100s", rest);
-    if (strchr(rest, ':') == NULL && rest[strspn(rest, "0123456789")] != '\0'
-        && accelerators_parse_gpus(one, submission, NULL) == 0)
-        return 0;
-    return accelerators_parse_gpus(rest, submission, err);
+                         item);
+    r = accelerators_parse_gpus(item[kind] == ':' ? item + kind + 1 : COUNT_TEXT, &one, err);
+    if (r < 0)
+        return r;
+    if (so_far->gpus > 0 && strcmp(so_far->gpu_type, one.gpu_type) != 0)
+        return error_set(err, -EOPNOTSUPP, "'%s': all GPUs of a job are of one model, or of any",
+                         item);
+    so_far->gpus += one.gpus;
+    memcpy(so_far->gpu_type, one.gpu_type, sizeof(so_far->gpu_type));
+    return 0;
+}
+
+int
+accelerators_parse_gres(const char *text, struct submission *submission, struct error *err)
+{
+    CLEANUP_FREE char *copy = xstrdup(text);
+    struct submission all = {0};
+    char *rest = copy, *item;
+    int r = 0;
+
+    while (r == 0 && (item = strsep(&rest, ",")) != NULL)
+        r = add_gres(strncmp(item, "gres:", 5) == 0 ? item + 5 : item, &all, err);
+    if (r < 0)
+        return r;
+    submission->gpus = all.gpus;
+    memcpy(submission->gpu_type, all.gpu_type, sizeof(submission->gpu_type));
+    return 0;
 }
 
 static int

@@ -8,10 +8,12 @@
 struct error;
 struct submission;
 
-/* "2", "2:a100", and Slurm's "a100:2". */
+/* "2", "2:a100", Slurm's "a100:2", and "a100" for one; "0" is none. */
 int accelerators_parse_gpus(const char *text, struct submission *submission, struct error *err);
 
-/* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2"; other resources are refused. */
+/* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2", or a list of these; none of another resource, such as
+ * "shard:0". Other resources are refused.
+ */
 int accelerators_parse_gres(const char *text, struct submission *submission, struct error *err);
 
 /* "1G" (in pages of 2 MiB), "1G:2M,4G:1G". Replaces earlier values. */

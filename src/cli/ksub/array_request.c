@@ -16,9 +16,9 @@
 
 #define MOST_AT_ONCE INT64_C(1000000000)
 
-/* Parses the text after the percent sign. */
+/* Parses the text after the percent sign; 0 is no limit in Slurm. */
 static int
-parse_throttle(const char *text, int64_t *ret_throttle, struct error *err)
+parse_throttle(const char *text, bool is_slurms, int64_t *ret_throttle, struct error *err)
 {
     char *end;
     long long number;
@@ -30,7 +30,7 @@ parse_throttle(const char *text, int64_t *ret_throttle, struct error *err)
                          "'%%%s': expected the number of tasks that may run "
                          "at once after the percent sign (0-99%%4)",
                          text);
-    if (number == 0)
+    if (number == 0 && !is_slurms)
         return error_set(err, -EINVAL,
                          "'%%0' would start no task; leave it out for no "
                          "limit, or submit the array held (-H)");
@@ -38,21 +38,40 @@ parse_throttle(const char *text, int64_t *ret_throttle, struct error *err)
     return 0;
 }
 
+/* Slurm's own output has the list in brackets, and a person types blanks after commas. */
+static char *
+without_decoration(struct arena *arena, const char *text, size_t length)
+{
+    char *out = arena_strndup(arena, text, length);
+    size_t n = 0;
+
+    if (length > 1 && out[0] == '[' && out[length - 1] == ']') {
+        out[length - 1] = '\0';
+        out++;
+    }
+    for (const char *p = out; *p != '\0'; p++)
+        if (*p != ' ')
+            out[n++] = *p;
+    out[n] = '\0';
+    return out;
+}
+
 int
-array_request_parse(const char *text, struct submission *submission, struct error *err)
+array_request_parse(const char *text, bool is_slurms, struct submission *submission,
+                    struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const size_t length = strcspn(text, "%");
     struct submission_array array = {.text = text, .length = length};
     struct task_list tasks;
-    int r = task_list_parse(arena, arena_strndup(arena, text, length), &tasks, err);
+    int r = task_list_parse(arena, without_decoration(arena, text, length), &tasks, err);
 
     if (r == 0 && tasks.total == 0)
         r = error_set(err, -EINVAL,
                       "no task is given; use task ids and ranges (0-99, "
                       "1-1000:7 or 3,5,9-12)");
     if (r == 0 && text[length] == '%')
-        r = parse_throttle(text + length + 1, &array.throttle, err);
+        r = parse_throttle(text + length + 1, is_slurms, &array.throttle, err);
     if (r == 0)
         submission->array = array;
     return r;
@@ -93,7 +112,8 @@ array_request_add(struct arena *arena, const struct submission *s, struct json *
         return 0;
     }
     array = json_make_object(arena, spec, "array");
-    json_set(arena, array, "tasks", json_string_n(arena, s->array.text, s->array.length));
+    json_set_string(arena, array, "tasks",
+                    without_decoration(arena, s->array.text, s->array.length));
     if (s->array.throttle > 0)
         json_set_int(arena, array, "throttle", s->array.throttle);
     if (s->array_fail_fast)

@@ -6,13 +6,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct arena;
 struct error;
 struct json;
 struct submission;
 
-/* Replaces an earlier value. */
-int array_request_parse(const char *text, struct submission *submission, struct error *err);
+/* Replaces an earlier value. The list may be in brackets, with blanks. In Slurm, "%0" is no limit. */
+int array_request_parse(const char *text, bool is_slurms, struct submission *submission,
+                        struct error *err);
 
 /* Turns the spec of a Job into that of an array, if the submission has one.
  * -EINVAL: an option that needs an array was given without one.

@@ -223,6 +223,17 @@ static void PRINTF(2, 3) add_variable(struct strbuf *out, const char *format, ..
     strbuf_add_char(out, '\0');
 }
 
+/* "plane=4" is "plane", and the size is in a variable of its own. */
+static void
+add_distribution(struct strbuf *out, const char *distribution)
+{
+    const bool is_plane = strncasecmp(distribution, "plane=", 6) == 0;
+
+    add_variable(out, "SLURM_DISTRIBUTION=%s", is_plane ? "plane" : distribution);
+    if (is_plane)
+        add_variable(out, "SLURM_DIST_PLANESIZE=%s", distribution + 6);
+}
+
 /* Slurm has these variables only in a job that asked for the value, and some
  * programs take their presence for the presence of srun. The agent sets the
  * others (agent/pods/slurm_variables.c).
@@ -244,11 +255,16 @@ add_slurms(struct strbuf *out, const struct submission *s)
         {"SLURM_CPUS_PER_GPU", b->cpus_per_gpu},
         {"SLURM_MEM_PER_GPU", b->memory_per_gpu_bytes >> 20},
         {"SLURM_THREADS_PER_CORE", s->threads_per_core},
+        {"SLURM_NTASKS_PER_CORE", b->tasks_per_core},
+        {"SLURM_NTASKS_PER_SOCKET", b->tasks_per_socket},
+        {"SLURM_OVERCOMMIT", b->overcommits},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
         if (asked[i].value > 0)
             add_variable(out, "%s=%" PRId64, asked[i].name, asked[i].value);
+    if (b->distribution != NULL)
+        add_distribution(out, b->distribution);
 }
 
 /* Only ksub knows these values; doc/decisions.md says who sets the rest. */

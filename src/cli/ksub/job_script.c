@@ -10,6 +10,7 @@
 #include "lib/base/macro.h"
 
 #define LONGEST_DIRECTIVE 65536
+#define SLURMS_PREFIX     "#SBATCH"
 
 /* ---- Check ---- */
 
@@ -166,7 +167,7 @@ next_line(struct job_script_reader *reader, size_t *ret_length)
 
 /* Reads one word, without its quotes, to *to. */
 static int
-take_word(const char **at, const char *end, bool ends_at_hash, char **to, struct error *err)
+take_word(const char **at, const char *end, bool is_slurms, char **to, struct error *err)
 {
     const char *p = *at;
     char *out = *to;
@@ -175,10 +176,13 @@ take_word(const char **at, const char *end, bool ends_at_hash, char **to, struct
     for (; p < end && (quote != '\0' || !is_blank(*p)); p++) {
         if (*p == quote) {
             quote = '\0';
-        } else if (*p == '#' && quote == '\0' && ends_at_hash) {
+        } else if (*p == '#' && quote == '\0' && is_slurms) {
             break;
         } else if (quote == '\0' && (*p == '"' || *p == '\'')) {
             quote = *p;
+        } else if (*p == '\\' && is_slurms) {
+            if (p + 1 < end)
+                *out++ = *++p;
         } else if (*p == '\\' && quote != '\'' && p + 1 < end) {
             *out++ = *++p;
         } else {
@@ -194,7 +198,7 @@ take_word(const char **at, const char *end, bool ends_at_hash, char **to, struct
 }
 
 static int
-split(struct arena *arena, const char *p, const char *end, bool ends_at_hash, char ***ret_words,
+split(struct arena *arena, const char *p, const char *end, bool is_slurms, char ***ret_words,
       size_t *ret_count, struct error *err)
 {
     const size_t length = (size_t)(end - p);
@@ -215,7 +219,7 @@ split(struct arena *arena, const char *p, const char *end, bool ends_at_hash, ch
         if (p == end || *p == '#')
             break;
         words[count++] = out;
-        r = take_word(&p, end, ends_at_hash, &out, err);
+        r = take_word(&p, end, is_slurms, &out, err);
         if (r < 0)
             return r;
     }
@@ -237,6 +241,9 @@ job_script_is_directive(const char *prefix, const char *line, size_t length)
 {
     const size_t n = strlen(prefix);
 
+    /* Slurm reads all that follows, so "#SBATCHES" is a mistake. */
+    if (strcmp(prefix, SLURMS_PREFIX) == 0)
+        return length >= n && memcmp(line, prefix, n) == 0;
     return length > n && memcmp(line, prefix, n) == 0 && (is_blank(line[n]) || line[n] == '-');
 }
 
@@ -268,8 +275,8 @@ int
 job_script_next(struct job_script_reader *reader, struct arena *arena, char ***ret_words,
                 size_t *ret_count, struct error *err)
 {
-    /* In Slurm a '#' within a word begins a comment, too. */
-    const bool ends_at_hash = strcmp(reader->prefix, "#SBATCH") == 0;
+    /* In Slurm a '#' within a word begins a comment, too, and a backslash counts in all quotes. */
+    const bool is_slurms = strcmp(reader->prefix, SLURMS_PREFIX) == 0;
     const char *line;
     size_t length = 0;
 
@@ -280,7 +287,7 @@ job_script_next(struct job_script_reader *reader, struct arena *arena, char ***r
         }
         if (!job_script_is_directive(reader->prefix, line, length))
             continue;
-        if (split(arena, line + strlen(reader->prefix), line + length, ends_at_hash, ret_words,
+        if (split(arena, line + strlen(reader->prefix), line + length, is_slurms, ret_words,
                   ret_count, err)
             < 0)
             return -EINVAL;

@@ -5,7 +5,8 @@
  * the first line that is neither a comment nor blank; a comment may have blanks
  * before its '#'. They contain options; words are quoted as in a shell, and a
  * '#' at the start of a word starts a comment. In a "#SBATCH" line each '#'
- * that is not quoted does, as in Slurm.
+ * that is not quoted does, a backslash counts within all quotes, and what follows need not be
+ * a blank, as in Slurm.
  *
  * Thread: any.
  */

@@ -201,7 +201,8 @@ warning(struct arena *arena, const struct submission_signal *signal)
 }
 
 /* In Slurm, the task of a job that is not an array. */
-#define NO_TASK "4294967294"
+#define NO_TASK     "4294967294"
+#define MOST_DIGITS 10
 
 /* The replacement of a pattern that agents do not know: for sbatch's patterns
  * the value that they have here (the first task of the first node), for the
@@ -222,6 +223,18 @@ meaning_of(char letter, const struct submission *s)
     return found != NULL ? ours[found - theirs] : NULL;
 }
 
+/* "%3t": a number has zeros before it, at most ten digits in all. */
+static void
+add_padded(struct strbuf *out, const char *meaning, int width)
+{
+    const int most = width < MOST_DIGITS ? width : MOST_DIGITS;
+
+    if (meaning[strspn(meaning, "0123456789")] == '\0')
+        for (int i = (int)strlen(meaning); i < most; i++)
+            strbuf_add_char(out, '0');
+    strbuf_add_text(out, meaning);
+}
+
 static const char *
 file_pattern(struct arena *arena, const struct submission *s, const char *path)
 {
@@ -240,7 +253,7 @@ file_pattern(struct arena *arena, const struct submission *s, const char *path)
         else if (meaning[0] == '%')
             strbuf_printf(&text, "%%%.*sj", (int)digits, path + 1);
         else
-            strbuf_add_text(&text, meaning);
+            add_padded(&text, meaning, digits > 0 ? atoi(path + 1) : 0);
         path += length;
     }
     return arena_strdup(arena, text.text);

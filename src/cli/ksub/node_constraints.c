@@ -65,24 +65,48 @@ choose(struct arena *arena, struct json *spec, const char *list, bool are_severa
                        : job_nodes_set_names(arena, spec, false, names[0], err);
 }
 
-/* "[a|b]" of Slurm: all nodes have the same one of these, which for one node is
- * what a|b says.
+/* The number of nodes that must have the feature; 0: not given. */
+static int64_t
+take_share(const char **at)
+{
+    int64_t share = 0;
+
+    if (**at != '*' || !isdigit((unsigned char)(*at)[1]))
+        return 0;
+    for (++*at; isdigit((unsigned char)**at); ++*at)
+        share = share < INT32_MAX ? share * 10 + (**at - '0') : share;
+    return share;
+}
+
+/* Slurm's "[a|b]" (all nodes have the same one of these) is for one node what (a|b) says, and
+ * "a*2" is for two nodes what a says.
  */
 static int
 add_features(struct arena *arena, const struct submission *s, struct json *spec, struct error *err)
 {
-    const char *text = s->constraint;
-    const size_t length = strlen(text);
+    const bool is_known = s->node_count != NODE_COUNT_UNKNOWN;
+    const int64_t nodes = s->node_count > 1 ? s->node_count : 1;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (length < 3 || text[0] != '[' || strchr(text, ']') != text + length - 1)
-        return job_nodes_set_features(arena, spec, text, err);
-    if (s->node_count > 1)
+    if (nodes > 1 && strchr(s->constraint, '[') != NULL)
         return error_set(err, -EOPNOTSUPP,
                          "--constraint '%s': that all nodes of a job have the same feature cannot "
                          "be asked for; name one of them",
-                         text);
-    return job_nodes_set_features(arena, spec,
-                                  arena_printf(arena, "%.*s", (int)length - 2, text + 1), err);
+                         s->constraint);
+    for (const char *at = s->constraint; *at != '\0';) {
+        const int64_t share = take_share(&at);
+
+        if (share > 0 && is_known && share != nodes)
+            return error_set(err, -EOPNOTSUPP,
+                             "--constraint '%s': that some of the nodes have a feature cannot be "
+                             "asked for, only that all have it; submit a job for each kind of node",
+                             s->constraint);
+        if (share > 0)
+            continue;
+        strbuf_add_char(&text, *at == '[' ? '(' : *at == ']' ? ')' : *at);
+        at++;
+    }
+    return job_nodes_set_features(arena, spec, text.length > 0 ? text.text : "", err);
 }
 
 int

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "cli/ksub/accelerators.h"
+#include "cli/ksub/array_request.h"
 #include "cli/ksub/ksub_options.h"
+#include "cli/ksub/sbatch_values.h"
 #include "cli/ksub/submission_set.h"
 #include "cli/values/memory_size.h"
-#include "cli/values/output_path.h"
 #include "lib/api/value/job_mail.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -26,26 +27,12 @@
 
 /* ---- Options without an effect, and refused ones ---- */
 
-static int
-set_note(const struct option_spec *option, UNUSED const char *value, void *target,
-         UNUSED struct error *err)
-{
-    struct submission_sbatch *b = &((struct submission *)target)->slurm;
-
-    for (unsigned i = 0; i < b->n_notes; i++)
-        if (b->notes[i] == option->name)
-            return 0;
-    if (b->n_notes < ARRAY_SIZE(b->notes))
-        b->notes[b->n_notes++] = option->name;
-    return 0;
-}
-
 /* Every node has one of each; a node of a certain shape cannot be asked for. */
 static int
 set_shape(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     if (value[0] != '\0' && value[strspn(value, "1*:")] == '\0')
-        return set_note(option, value, target, err);
+        return sbatch_values_note(option, value, target, err);
     return error_set(err, -EOPNOTSUPP, "'%s': %s", value, (const char *)option->data);
 }
 
@@ -57,33 +44,6 @@ refuse(const struct option_spec *option, UNUSED const char *value, UNUSED void *
 }
 
 /* ---- Options that have a meaning on one node ---- */
-
-/* The second word of "block:cyclic" is about the packages of a node. */
-static int
-set_distribution(UNUSED const struct option_spec *option, const char *value, void *target,
-                 struct error *err)
-{
-    static const struct {
-        const char *word, *meaning;
-    } words[] = {
-        {"block", "pack"},     {"pack", "pack"},       {"cyclic", "cyclic"},
-        {"fcyclic", "cyclic"}, {"scatter", "scatter"}, {"*", NULL},
-    };
-    struct submission *s = target;
-    const char *colon = strchr(value, ':');
-    const char *word = colon != NULL ? colon + 1 : value;
-    size_t length = strcspn(word, ":,");
-
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strlen(words[i].word) == length && strncmp(words[i].word, word, length) == 0) {
-            s->distribution = words[i].meaning;
-            return 0;
-        }
-    return error_set(err, -EOPNOTSUPP,
-                     "'%s': cores of a node are chosen by block (pack), "
-                     "cyclic or scatter",
-                     value);
-}
 
 static int
 set_exclusive(UNUSED const struct option_spec *option, const char *value, void *target,
@@ -99,27 +59,6 @@ set_exclusive(UNUSED const struct option_spec *option, const char *value, void *
     return 0;
 }
 
-/* How GPUs are shared out among tasks is the business of who starts these. */
-static int
-set_gpu_binding(const struct option_spec *option, const char *value, void *target,
-                struct error *err)
-{
-    static const char *const of_tasks[] = {"single:", "per_task:", "map_gpu:", "mask_gpu:"};
-    struct submission *s = target;
-    const char *word = strncmp(value, "verbose,", 8) == 0 ? value + 8 : value;
-
-    for (size_t i = 0; i < ARRAY_SIZE(of_tasks); i++)
-        if (strncmp(word, of_tasks[i], strlen(of_tasks[i])) == 0)
-            return set_note(option, value, target, err);
-    if (strcmp(word, "closest") != 0 && strcmp(word, "none") != 0)
-        return error_set(err, -EINVAL,
-                         "'%s' is not one of closest, none, single:N, per_task:N, map_gpu:LIST, "
-                         "mask_gpu:LIST",
-                         value);
-    s->gpu_binding = strcmp(word, "none") == 0 ? "none" : "closest";
-    return 0;
-}
-
 /* Scripts have "<your-email>": a job is not refused for mail that nobody gets. */
 static int
 set_mail_user(UNUSED const struct option_spec *option, const char *value, void *target,
@@ -130,7 +69,7 @@ set_mail_user(UNUSED const struct option_spec *option, const char *value, void *
     const bool is_good = job_mail_check_addresses(value, NULL) == 0;
 
     s->mail_user = is_good ? value : "";
-    return is_good ? 0 : set_note(&none, value, target, err);
+    return is_good ? 0 : sbatch_values_note(&none, value, target, err);
 }
 
 /* "2-4": any number between is right, and the smaller one is free first. */
@@ -147,7 +86,7 @@ set_node_count(const struct option_spec *option, const char *value, void *target
         || strtoll(most, NULL, 10) <= strtoll(value, NULL, 10))
         return submission_set_node_count(option, value, target, err);
     memcpy(least, value, digits);
-    set_note(&maximum, value, target, err);
+    sbatch_values_note(&maximum, value, target, err);
     return submission_set_node_count(option, least, target, err);
 }
 
@@ -156,7 +95,6 @@ static int
 set_node_file(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, list = STRBUF_INIT;
-    static char *kept; /* for as long as the program runs */
     char *rest = NULL;
     int r = file_read(value, NODE_FILE_MAX, &text, err);
 
@@ -171,9 +109,7 @@ set_node_file(const struct option_spec *option, const char *value, void *target,
                                   list.text, target, err);
     if (r < 0)
         return r;
-    free(kept);
-    kept = xstrdup(list.text);
-    ((struct submission *)target)->nodes = kept;
+    ((struct submission *)target)->nodes = sbatch_values_keep(list.text);
     return 0;
 }
 
@@ -182,9 +118,24 @@ static int
 set_gres(UNUSED const struct option_spec *option, const char *value, void *target,
          struct error *err)
 {
-    if (strcasecmp(value, "none") == 0)
-        return 0;
-    return accelerators_parse_gres(value, target, err);
+    return accelerators_parse_gres(strcasecmp(value, "none") == 0 ? "gpu:0" : value, target, err);
+}
+
+static int
+set_array(UNUSED const struct option_spec *option, const char *value, void *target,
+          struct error *err)
+{
+    return array_request_parse(value, true, target, err);
+}
+
+/* Templates have "--exclude=" for none. */
+static int
+set_excluded(const struct option_spec *option, const char *value, void *target, struct error *err)
+{
+    if (value[0] != '\0')
+        return submission_set_constraint(option, value, target, err);
+    ((struct submission *)target)->excluded = NULL;
+    return 0;
 }
 
 int
@@ -209,7 +160,7 @@ set_hint(const struct option_spec *option, const char *value, void *target, stru
     struct submission *s = target;
 
     if (strcmp(value, "nomultithread") != 0)
-        return set_note(option, value, target, err);
+        return sbatch_values_note(option, value, target, err);
     s->threads_per_core = 1;
     return 0;
 }
@@ -220,19 +171,23 @@ set_tasks_per_core(const struct option_spec *option, const char *value, void *ta
 {
     struct submission *s = target;
 
+    s->slurm.tasks_per_core = strtoll(value, NULL, 10);
     if (strcmp(value, "1") != 0)
-        return set_note(option, value, target, err);
+        return sbatch_values_note(option, value, target, err);
     s->threads_per_core = 1;
     return 0;
 }
 
-/* 0 is all memory of the node: a job beside it would have none. */
+/* 0 is all memory of the node, also of --mem-per-cpu: a job beside it would have none. */
 static int
 set_memory(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     struct submission *s = target;
     const size_t digits = strspn(value, "0");
 
+    s->slurm.memory_options |= option->offset == offsetof(struct submission, memory_bytes)
+                                   ? SUBMISSION_MEMORY
+                                   : SUBMISSION_MEMORY_PER_CPU;
     s->slurm.has_all_memory = digits > 0
                               && strspn(value + digits, "KMGTkmgt") == strlen(value + digits)
                               && strlen(value + digits) <= 1;
@@ -248,72 +203,18 @@ set_memory_per_gpu(UNUSED const struct option_spec *option, const char *value, v
 {
     struct submission *s = target;
 
+    s->slurm.memory_options |= SUBMISSION_MEMORY_PER_GPU;
+    s->slurm.has_all_memory = value[0] != '\0' && value[strspn(value, "0")] == '\0';
+    if (s->slurm.has_all_memory)
+        return 0;
     return memory_size_parse(value, &s->slurm.memory_per_gpu_bytes, err);
-}
-
-static int
-set_memory_policy(UNUSED const struct option_spec *option, const char *value, void *target,
-                  struct error *err)
-{
-    static const struct {
-        const char *word, *meaning;
-    } words[] = {
-        {"bind", "bind"},
-        {"local", "bind"},
-        {"preferred", "preferred"},
-        {"prefer", "preferred"},
-        {"interleave", "interleave"},
-        {"none", NULL},
-        {"no", NULL},
-    };
-    struct submission *s = target;
-    const char *word = value;
-
-    if (strncmp(word, "quiet,", 6) == 0)
-        word += 6;
-    else if (strncmp(word, "verbose,", 8) == 0)
-        word += 8;
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strcmp(words[i].word, word) == 0) {
-            s->memory_policy = words[i].meaning;
-            return 0;
-        }
-    return error_set(err, -EOPNOTSUPP,
-                     "'%s': the scheduler chooses NUMA nodes; say with local "
-                     "(bind), prefer (preferred) or interleave how memory is "
-                     "taken from them",
-                     value);
-}
-
-/* Accepts sbatch's patterns, which the manifest replaces by those of agents. */
-static int
-set_path(const struct option_spec *option, const char *value, void *target, struct error *err)
-{
-    CLEANUP_FREE char *known = xstrdup(value);
-    int r;
-
-    for (char *p = known; (p = strchr(p, '%')) != NULL;) {
-        p++;
-        p += strspn(p, "0123456789");
-        if (*p != '\0' && strchr(SBATCH_PATTERNS, *p) != NULL)
-            *p = 'j';
-        p += *p != '\0';
-    }
-    r = output_path_check(known, err);
-    if (r < 0)
-        return r;
-    if (option->offset == offsetof(struct submission, output))
-        submission_set_output(target, value);
-    else
-        *(const char **)(void *)((char *)target + option->offset) = value;
-    return 0;
 }
 
 /* ---- The table ---- */
 
 #define COUNT(member)  .argument = "N", .type = OPTION_INT, .min = 1, .max = MOST, PLACE(member)
 #define CALL(function) .type = OPTION_CALL, .set = (function)
-#define NOTED(with)    .argument = (with), .help = "accepted, without effect", CALL(set_note)
+#define NOTED(with)    .argument = (with), .help = "accepted, without effect", CALL(sbatch_values_note)
 #define REFUSED(with, words) \
     .argument = (with), .help = "refused: " words, CALL(refuse), .data = (words)
 
@@ -323,7 +224,6 @@ set_path(const struct option_spec *option, const char *value, void *target, stru
 #define NO_SHAPES                                                               \
     "jobs cannot ask for a shape of nodes; use -C, -p and -w to choose nodes, " \
     "--threads-per-core and -m to choose how cores are used"
-#define NO_SHARES "a job never shares its CPUs; with --shared CPUS it has none of its own"
 #define NO_IMAGES \
     "start containers in the script: apptainer exec docker://IMAGE COMMAND, --bind for mounts"
 #define ONE_CLUSTER "ksub submits to one cluster; --server URL chooses another one"
@@ -331,6 +231,7 @@ set_path(const struct option_spec *option, const char *value, void *target, stru
 /* A row for an option that ksub has too contains only what differs. */
 static const struct option_spec rows[] = {
     {.name = "acctg-freq", NOTED("FREQ")},
+    {.name = "array", CALL(set_array)},
     {.name = "batch",
      REFUSED("LIST",
              "the script runs on the first node of its job; --constraint is for all of its nodes")},
@@ -363,10 +264,7 @@ static const struct option_spec rows[] = {
     {.name = "container-name", REFUSED("NAME", NO_IMAGES)},
     {.name = "container-workdir", REFUSED("DIR", NO_IMAGES)},
     {.name = "contiguous", NOTED(NULL)},
-    {.name = "core-spec",
-     .letter = 'S',
-     REFUSED("N", "the node reserves cores for the system (reservedCpus of "
-                  "kiln-agent)")},
+    {.name = "core-spec", .letter = 'S', NOTED("N")},
     {.name = "cores-per-socket", SHAPE("N")},
     {.name = "cpu-freq", NOTED("FREQ")},
     {.name = "cpus-per-gpu",
@@ -376,8 +274,9 @@ static const struct option_spec rows[] = {
     {.name = "distribution",
      .argument = "NODES[:CORES]",
      .help = "how to choose cores: block (pack), cyclic or scatter",
-     CALL(set_distribution)},
-    {.name = "error", CALL(set_path)},
+     CALL(sbatch_values_set_distribution)},
+    {.name = "error", CALL(sbatch_values_set_path)},
+    {.name = "exclude", CALL(set_excluded)},
     {.name = "exclusive", .argument = "[=WHO]", CALL(set_exclusive)},
     {.name = "export-file",
      .argument = "FILE",
@@ -392,7 +291,7 @@ static const struct option_spec rows[] = {
     {.name = "gpu-bind",
      .help = "closest: GPUs near the cores (the default); none: anywhere; what is said about "
              "tasks (single, per_task, map_gpu, mask_gpu) has no effect",
-     CALL(set_gpu_binding)},
+     CALL(sbatch_values_set_gpu_binding)},
     {.name = "gpu-freq", NOTED("FREQ")},
     {.name = "gpus-per-socket", REFUSED("[TYPE:]N", "use --gpus; the GPUs are near the cores")},
     {.name = "gres", CALL(set_gres)},
@@ -406,12 +305,13 @@ static const struct option_spec rows[] = {
      .help = "same as --ignore-directives",
      .type = OPTION_FLAG,
      PLACE(ignore_directives)},
-    {.name = "input", CALL(set_path)},
+    {.name = "input", CALL(sbatch_values_set_path)},
     {.name = "kill-on-invalid-dep", NOTED("yes|no")},
     {.name = "licenses",
      .letter = 'L',
      REFUSED("LIST", "licenses are not counted; limit the number of jobs that "
                      "need one")},
+    {.name = "mail-type", CALL(sbatch_values_set_mail_type)},
     {.name = "mail-user", CALL(set_mail_user)},
     {.name = "mcs-label",
      REFUSED("NAME", "the site decides which jobs share a node; --exclusive "
@@ -423,12 +323,13 @@ static const struct option_spec rows[] = {
     {.name = "mem-bind",
      .help = "where memory may come from: local (bind), prefer (preferred) "
              "or interleave",
-     CALL(set_memory_policy)},
+     CALL(sbatch_values_set_memory_policy)},
+    {.name = "mem-per-cpu", CALL(set_memory)},
     {.name = "mem-per-gpu",
      .argument = "SIZE",
      .help = "memory for each GPU: times -G",
      CALL(set_memory_per_gpu)},
-    {.name = "mincpus", REFUSED("N", "use -c N for the CPUs of a task")},
+    {.name = "mincpus", .help = "at least this many CPUs on each node", COUNT(slurm.min_cpus)},
     {.name = "network", NOTED("TYPE")},
     {.name = "nice", NOTED("[=N]")},
     {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
@@ -449,13 +350,18 @@ static const struct option_spec rows[] = {
      .help = "CPUs for at most this many tasks from each socket",
      COUNT(slurm.tasks_per_socket)},
     {.name = "oom-kill-step", NOTED("[=0|1]")},
+    {.name = "open-mode", CALL(sbatch_values_set_open_mode)},
     {.name = "output",
      .help = "write the standard output to this file (slurm-%j.out); %j and "
              "%J are the job's id (of an array's task 1042_7), %A the id of "
              "the job without the task, %a the task's, %x the job's name, %u "
              "the user, %N the node, %t and %n 0, %s batch",
-     CALL(set_path)},
-    {.name = "overcommit", .letter = 'O', REFUSED(NULL, NO_SHARES)},
+     CALL(sbatch_values_set_path)},
+    {.name = "overcommit",
+     .letter = 'O',
+     .help = "one CPU on each node for all tasks, which srun then starts on it",
+     .type = OPTION_FLAG,
+     PLACE(slurm.overcommits)},
     {.name = "oversubscribe", .letter = 's', NOTED(NULL)},
     {.name = "power", NOTED("FLAGS")},
     {.name = "prefer", NOTED("LIST")},
@@ -477,9 +383,8 @@ static const struct option_spec rows[] = {
     {.name = "spread-job", NOTED(NULL)},
     {.name = "stepmgr", NOTED(NULL)},
     {.name = "tasks-per-node", .help = "same as --ntasks-per-node", COUNT(slurm.tasks_per_node)},
-    {.name = "thread-spec",
-     REFUSED("N", "the node reserves threads for the system (reservedCpus of "
-                  "kiln-agent)")},
+    {.name = "thread-spec", NOTED("N")},
+    {.name = "time", CALL(sbatch_values_set_time)},
     {.name = "time-min", NOTED("TIME")},
     {.name = "tres-bind", NOTED("SPEC")},
     {.name = "tres-per-task", REFUSED("SPEC", "use -c, --gpus-per-task and --mem-per-cpu")},
@@ -518,6 +423,54 @@ with_differences(const struct option_spec *ours, const struct option_spec *diffe
     return row;
 }
 
+/* Whether sbatch of Slurm 22.05 does not have the option, so that the beginning of another option's
+ * name does not mean it.
+ */
+static bool
+is_extra(const char *name)
+{
+    static const char *const names[] = {
+        "array-fail-fast",
+        "chain",
+        "checkpoint-command",
+        "consolidate-segments",
+        "container-id",
+        "container-image",
+        "container-mounts",
+        "container-name",
+        "container-workdir",
+        "cron",
+        "dry-run",
+        "extra",
+        "fence-after",
+        "hugepages",
+        "ignore-directives",
+        "interactive",
+        "no-sbatch",
+        "no-wait",
+        "numa",
+        "oom-kill-step",
+        "per-node",
+        "pipeline",
+        "resv-ports",
+        "sbatch",
+        "segment",
+        "server",
+        "shared",
+        "stepmgr",
+        "strict",
+        "thread-bind",
+        "tres-bind",
+        "tres-per-task",
+        "workdir",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* Both tables, sorted by name. */
 const struct option_table *
 sbatch_options(void)
@@ -541,6 +494,8 @@ sbatch_options(void)
         i += order <= 0;
         j += order >= 0;
     }
+    for (i = 0; i < n; i++)
+        all[i].is_extra = is_extra(all[i].name);
     table = ksub_options;
     table.options = all;
     table.n_options = n;

@@ -6,6 +6,7 @@
 
 #include "cli/connect/client_settings.h"
 #include "cli/ksub/node_request.h"
+#include "cli/ksub/sbatch_values.h"
 #include "cli/ksub/submission.h"
 #include "lib/base/error.h"
 
@@ -19,6 +20,10 @@ settle_tasks(struct submission *s, struct error *err)
         s->tasks = b->tasks_per_node;
     if (per_gpu == 0)
         return 0;
+    if (b->tasks_per_node > 0)
+        return error_set(err, -EINVAL,
+                         "--ntasks-per-node and --ntasks-per-gpu exclude each other; give one of "
+                         "them");
     if (s->gpus == 0 && s->tasks > 0)
         s->gpus = (s->tasks + per_gpu - 1) / per_gpu;
     else if (s->tasks == 0)
@@ -91,12 +96,50 @@ settle_for_each_gpu(struct submission *s, struct error *err)
 }
 
 int
+sbatch_settle_source(struct submission *s, struct error *err)
+{
+    const unsigned given = s->slurm.memory_options;
+
+    s->slurm.memory_options = 0;
+    if ((given & (given - 1)) == 0)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive; give one of "
+                     "them");
+}
+
+/* --gpus-per-node of --gpus is a number of nodes, and srun cannot start fewer tasks than there are
+ * nodes, so Slurm takes fewer nodes.
+ */
+static int
+settle_nodes(struct submission *s, struct error *err)
+{
+    static const struct option_spec fewer = {.name = "nodes (there are fewer tasks)"};
+    const int64_t all = s->slurm.gpus, each = s->slurm.gpus_per_node;
+
+    if (all > 0 && each > 0) {
+        if (all % each != 0)
+            return error_set(err, -EINVAL, "--gpus %lld is no multiple of --gpus-per-node %lld",
+                             (long long)all, (long long)each);
+        if (s->node_count == 0 && s->nodes == NULL)
+            s->node_count = all / each;
+        s->gpus = each;
+    }
+    if (!s->is_slurms || s->nodes != NULL || s->tasks == 0 || s->tasks >= s->node_count)
+        return 0;
+    s->node_count = s->tasks;
+    return sbatch_values_note(&fewer, NULL, s, err);
+}
+
+int
 sbatch_settle(struct submission *s, struct error *err)
 {
     int r = s->slurm.clusters != NULL ? client_settings_check_clusters(s->slurm.clusters, err) : 0;
 
     if (s->slurm.has_all_memory)
         s->exclusive = true;
+    if (r == 0)
+        r = settle_nodes(s, err);
     if (r == 0)
         r = node_request_settle(s, err);
 

@@ -8,6 +8,10 @@
 struct error;
 struct submission;
 
+/* After the options of one source: the script, or the command line. -EINVAL: some exclude each other.
+ */
+int sbatch_settle_source(struct submission *submission, struct error *err);
+
 /* Call this after all options are read: options that depend on each other (per
  * node, per socket, per GPU) become tasks, CPUs, GPUs and memory. -EINVAL if they
  * contradict each other.

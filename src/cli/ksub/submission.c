@@ -16,7 +16,10 @@ at_least_one(int64_t value)
 int64_t
 submission_cpus(const struct submission *s)
 {
-    return at_least_one(s->tasks) * at_least_one(s->cpus_per_task);
+    const int64_t tasks = s->slurm.overcommits ? 1 : at_least_one(s->tasks);
+    const int64_t cpus = tasks * at_least_one(s->cpus_per_task);
+
+    return cpus > s->slurm.min_cpus ? cpus : s->slurm.min_cpus;
 }
 
 int64_t

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* While single options are checked. */
+#define NODE_COUNT_UNKNOWN (-1)
+
 struct submission_signal {
     char name[16];          /* "USR1" */
     int64_t seconds_before; /* before the end of the time limit */
@@ -23,6 +26,10 @@ struct submission_pages {
     int64_t bytes;
 };
 
+#define SUBMISSION_MEMORY         (1u << 0)
+#define SUBMISSION_MEMORY_PER_CPU (1u << 1)
+#define SUBMISSION_MEMORY_PER_GPU (1u << 2)
+
 /* Options that only sbatch has, before they are converted (sbatch_options.h).
  */
 struct submission_sbatch {
@@ -30,15 +37,20 @@ struct submission_sbatch {
     int64_t gpus_per_node; /* likewise */
     int64_t tasks_per_node;
     int64_t tasks_per_socket;
+    int64_t tasks_per_core;
+    int64_t min_cpus;        /* of each node */
+    bool overcommits;        /* all tasks of a node share one CPU */
+    unsigned memory_options; /* of those read last: SUBMISSION_MEMORY... */
     int64_t tasks_per_gpu;
     int64_t gpus_per_task;
     int64_t cpus_per_gpu;
     int64_t memory_per_gpu_bytes;
-    bool has_all_memory;     /* of the node: --mem=0 */
-    const char *qos;         /* NULL: none */
-    const char *clusters;    /* of -M; NULL: not given */
-    const char *export_file; /* NULL: none */
-    const char *notes[32];   /* names of options without an effect */
+    bool has_all_memory;      /* of the node: --mem=0 */
+    const char *qos;          /* NULL: none */
+    const char *clusters;     /* of -M; NULL: not given */
+    const char *export_file;  /* NULL: none */
+    const char *distribution; /* of -m, as it was given; NULL: none */
+    const char *notes[32];    /* names of options without an effect */
     unsigned n_notes;
 };
 
@@ -155,7 +167,7 @@ struct submission {
     struct submission_sbatch slurm;
 };
 
-/* -n times -c, each 1 if not given */
+/* -n times -c, each 1 if not given; one with --overcommit, and at least --mincpus */
 int64_t submission_cpus(const struct submission *submission);
 int64_t submission_memory(const struct submission *submission);
 

@@ -379,7 +379,11 @@ read_options(struct submission_input *input, const struct option_table *table, i
         return -EINVAL;
     s->format = NULL; /* a script that says -o json means a file */
     s->output_before = s->output;
-    r = option_parse(table, argc, argv, s, &operands, err);
+    r = sbatch_settle_source(s, err);
+    if (r == 0)
+        r = option_parse(table, argc, argv, s, &operands, err);
+    if (r == 0)
+        r = sbatch_settle_source(s, err);
     input->asked = *s;
     if (r == 0)
         r = sbatch_settle(s, err);
@@ -538,9 +542,14 @@ read_sbatch_options(struct submission_input *input, char **words, size_t n_words
     apply_directives(input, &ksub_options, OURS, err);
     if (input->n_problems > 0)
         return -EINVAL;
-    r = n_words == 0 ? 0 : apply_words(input, sbatch_options(), words, n_words, &used, err);
+    r = sbatch_settle_source(s, err);
+    if (r == 0 && n_words > 0)
+        r = apply_words(input, sbatch_options(), words, n_words, &used, err);
+    s->slurm.memory_options = 0; /* variables of a site, and options of the user */
     if (r == 0)
         r = option_parse(sbatch_options(), argc, argv, s, &operands, err);
+    if (r == 0)
+        r = sbatch_settle_source(s, err);
     input->asked = *s;
     if (r == 0)
         r = sbatch_settle(s, err);

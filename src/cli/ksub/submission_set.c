@@ -61,7 +61,7 @@ int
 submission_set_array(UNUSED const struct option_spec *option, const char *value, void *target,
                      struct error *err)
 {
-    return array_request_parse(value, target, err);
+    return array_request_parse(value, false, target, err);
 }
 
 int
@@ -124,7 +124,7 @@ submission_set_constraint(const struct option_spec *option, const char *value, v
                           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct submission alone = {0};
+    struct submission alone = {.node_count = NODE_COUNT_UNKNOWN};
     int r;
 
     *(const char **)(void *)((char *)&alone + option->offset) = value;
@@ -134,7 +134,7 @@ submission_set_constraint(const struct option_spec *option, const char *value, v
     return r;
 }
 
-/* The number at the beginning of the text; 0: there is none. */
+/* The number at the beginning of the text, "2k" is 2048; 0: there is none. */
 static int64_t
 take_count(const char **text)
 {
@@ -142,6 +142,8 @@ take_count(const char **text)
 
     for (; **text >= '0' && **text <= '9'; ++*text)
         count = count < INT32_MAX ? count * 10 + (**text - '0') : count;
+    if (count > 0 && **text != '\0' && strchr("kKmM", **text) != NULL)
+        count *= *(*text)++ == 'k' || (*text)[-1] == 'K' ? 1024 : 1024 * 1024;
     return count;
 }
 

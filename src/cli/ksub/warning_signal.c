@@ -47,13 +47,16 @@ warning_signal_parse(const char *value, struct submission_signal *ret_signal, st
     struct submission_signal signal = {.seconds_before = DEFAULT_WARNING};
     const char *name = value;
     const char *at;
+    size_t prefix;
     char text[16];
     const char *known;
     int number;
 
-    if (strncasecmp(name, "B:", 2) == 0) {
-        signal.batch_only = true;
-        name += 2;
+    /* R: reservations that overlap, which Slurm may let a job run into; none are here. */
+    prefix = strcspn(name, ":");
+    if (name[prefix] == ':' && prefix > 0 && strspn(name, "BRbr") == prefix) {
+        signal.batch_only = strcspn(name, "Bb") < prefix;
+        name += prefix + 1;
     }
     at = strchrnul(name, '@');
     if (at == name || (size_t)(at - name) >= sizeof(text))

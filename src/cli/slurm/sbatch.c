@@ -159,6 +159,8 @@ find_slurms_words(int r, const struct error *err)
         {"there is no account", "Invalid account or account/partition combination specified"},
         {"cannot create jobs", "Invalid account or account/partition combination specified"},
         {"priority class", "Invalid qos specification"},
+        {"limit of", "Requested time limit is invalid (missing or exceeds some limit)"},
+        {"deadline", "Requested time limit is invalid (missing or exceeds some limit)"},
         {"partition", "Invalid partition name specified"},
         {"depend", "Job dependency problem"},
         {"array", "Invalid job array specification"},

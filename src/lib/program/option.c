@@ -178,6 +178,47 @@ refuse_without_value(const struct option_table *table, struct error *err)
     return error_set(err, -EINVAL, "--%s needs a value", row_of(table, optopt)->name);
 }
 
+/* The only option that is not extra whose name begins with the word "--tim"; NULL: none, or
+ * several. getopt knows no such difference.
+ */
+static const struct option_spec *
+find_abbreviated(const struct option_table *table, const char *word)
+{
+    const size_t length = strcspn(word, "=");
+    const struct option_spec *found = NULL;
+
+    if (length < 3 || strncmp(word, "--", 2) != 0)
+        return NULL;
+    for (size_t i = 0; i < table->n_options; i++) {
+        const struct option_spec *o = &table->options[i];
+
+        if (o->is_extra || strncmp(o->name, word + 2, length - 2) != 0)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = o;
+    }
+    return found;
+}
+
+/* The value of the option that find_abbreviated() found. */
+static int
+take_value(const struct option_spec *o, int argc, char **argv, const char **ret_value,
+           struct error *err)
+{
+    const char *equals = strchr(argv[optind - 1], '=');
+
+    *ret_value = equals != NULL ? equals + 1 : NULL;
+    if (o->argument == NULL && equals != NULL)
+        return error_set(err, -EINVAL, "--%s takes no value", o->name);
+    if (o->argument == NULL || is_optional(o) || equals != NULL)
+        return 0;
+    if (optind >= argc)
+        return error_set(err, -EINVAL, "--%s needs a value", o->name);
+    *ret_value = argv[optind++];
+    return 0;
+}
+
 int
 option_parse(const struct option_table *table, int argc, char **argv, void *target,
              int *ret_operands, struct error *err)
@@ -191,6 +232,7 @@ option_parse(const struct option_table *table, int argc, char **argv, void *targ
     *ret_operands = argc;
     while ((found = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
         const struct option_spec *o = row_of(table, found);
+        const char *value = optarg;
 
         *ret_operands = optind;
         if (found == ASKED_HELP || (found == 'h' && o == NULL))
@@ -199,9 +241,16 @@ option_parse(const struct option_table *table, int argc, char **argv, void *targ
             return OPTION_VERSION;
         if (found == ':')
             return refuse_without_value(table, err);
+        if (o == NULL && found == '?' && optopt == 0) {
+            o = find_abbreviated(table, argv[optind - 1]);
+            r = o != NULL ? take_value(o, argc, argv, &value, err) : 0;
+            if (r < 0)
+                return r;
+            *ret_operands = optind;
+        }
         if (o == NULL)
             return refuse(table, argv[optind - 1], err);
-        r = option_set(o, optarg, target, err);
+        r = option_set(o, value, target, err);
         if (r < 0)
             return error_wrap(err, r, "--%s", o->name);
     }

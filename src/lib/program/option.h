@@ -52,6 +52,7 @@ struct option_spec {
     int64_t max;
     option_set_fn set;
     const void *data; /* for set */
+    bool is_extra;    /* the beginning of another option's name does not mean this one */
 };
 
 struct option_table {

@@ -88,7 +88,11 @@ step_distribution_parse(const char *text, struct step_distribution *ret_distribu
     if (text != NULL) {
         rest = copy = xstrdup(text);
         comma = strchr(copy, ',');
-        if (comma != NULL)
+        if (strcasecmp(copy, "pack") == 0 || strcasecmp(copy, "nopack") == 0) {
+            comma = copy; /* without an order */
+            rest = NULL;
+        }
+        if (comma != NULL && comma != copy)
             *comma++ = '\0';
         for (unsigned level = 0; r == 0 && (word = strsep(&rest, ":")) != NULL; level++)
             r = parse_level(word, level, &d, err);

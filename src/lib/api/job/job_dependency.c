@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/api/job/job.h"
 #include "lib/api/value/rows.h"
@@ -124,12 +125,7 @@ struct dependency_reader {
 static int
 refuse_type(struct dependency_reader *r, const char *word)
 {
-    if (strcmp(word, "afterburstbuffer") == 0)
-        return error_set(r->err, -EOPNOTSUPP,
-                         "afterburstbuffer: there are no burst buffers; "
-                         "scratch space of a node (--tmp) is deleted with "
-                         "its job");
-    if (strcmp(word, "expand") == 0)
+    if (strcasecmp(word, "expand") == 0)
         return error_set(r->err, -EOPNOTSUPP, "expand: a job cannot change its size");
     if (*word == '\0')
         return error_set(r->err, -EINVAL,
@@ -212,7 +208,7 @@ read_stage(struct dependency_reader *r)
     return name;
 }
 
-/* Parses "_3" or "_[3-9]". */
+/* Parses "_3" or "_[3-9]"; "_*" of Slurm is the whole array. */
 static int
 read_tasks(struct dependency_reader *r, enum job_dependency_type type, int64_t job,
            const char **ret_tasks)
@@ -221,6 +217,10 @@ read_tasks(struct dependency_reader *r, enum job_dependency_type type, int64_t j
     size_t length = strspn(list, "0123456789");
     struct error err = {0};
 
+    if (list[0] == '*') {
+        r->at = list + 1;
+        return 0;
+    }
     r->at = list + length;
     if (length == 0 && list[0] == '[') {
         length = strcspn(++list, "]");
@@ -283,19 +283,35 @@ read_job(struct dependency_reader *r, enum job_dependency_type type)
     return 0;
 }
 
-/* Parses "afterok:1041:1042" or "singleton". */
+/* In any case, as in Slurm. Without burst buffers nothing is copied out after a job's end, so
+ * afterburstbuffer waits for that end.
+ */
+static enum job_dependency_type
+read_type(const char *word)
+{
+    if (strcasecmp(word, "afterburstbuffer") == 0)
+        return DEPENDENCY_ANY;
+    for (unsigned i = DEPENDENCY_AFTER; i < ARRAY_SIZE(types); i++)
+        if (strcasecmp(types[i], word) == 0)
+            return (enum job_dependency_type)i;
+    return DEPENDENCY_NONE;
+}
+
+/* Parses "afterok:1041:1042" or "singleton"; Slurm's "1041" is afterany:1041. */
 static int
 read_one(struct dependency_reader *r)
 {
     const size_t length = strcspn(r->at, ":,?");
     const char *word = arena_strndup(r->arena, r->at, length);
-    const enum job_dependency_type type = job_dependency_type_of(word);
+    const enum job_dependency_type type = read_type(word);
     struct json *one;
     int result = 0;
 
     /* A stage's name without a type means afterok. */
     if (type == DEPENDENCY_NONE && r->takes_stages && r->at[length] != ':' && length > 0)
         return read_job(r, DEPENDENCY_OK);
+    if (type == DEPENDENCY_NONE && isdigit((unsigned char)word[0]))
+        return read_job(r, DEPENDENCY_ANY);
     if (type == DEPENDENCY_NONE)
         return refuse_type(r, word);
     r->at += length;

@@ -19,6 +19,11 @@
 
 /* In all terms together: names and alternatives multiply. */
 #define MOST_REQUIREMENTS 10000u
+#define MOST_ALTERNATIVES 256u
+#define MOST_PARENTHESES  16u /* in one another */
+
+/* Slurm takes a comma for "&". */
+#define OPERATORS "&|,"
 
 /* ---- Requirements ---- */
 
@@ -339,6 +344,18 @@ feature_text(struct arena *arena, const struct json *label)
     return NULL;
 }
 
+/* Read from left to right, a|b&c would be (a|b)&c. */
+static void
+add_alternative(struct strbuf *out, const char *text)
+{
+    const bool has_several = out->length > 0 && strchr(text, '&') != NULL;
+    CLEANUP_STRBUF struct strbuf one = STRBUF_INIT;
+
+    strbuf_printf(&one, has_several ? "(%s)" : "%s", text);
+    if (*text != '\0' && !has_item(out, text, "|") && !has_item(out, one.text, "|"))
+        strbuf_printf(out, "%s%s", out->length > 0 ? "|" : "", one.text);
+}
+
 const char *
 job_nodes_features(struct arena *arena, const struct json *spec)
 {
@@ -358,54 +375,143 @@ job_nodes_features(struct arena *arena, const struct json *spec)
                 return "";
             strbuf_printf(&one, "%s%s", one.length > 0 ? "&" : "", text);
         }
-        if (one.length > 0 && !has_item(&out, one.text, "|"))
-            strbuf_printf(&out, "%s%s", out.length > 0 ? "|" : "", one.text);
+        add_alternative(&out, one.length > 0 ? one.text : "");
     }
     return out.length > 0 ? arena_strdup(arena, out.text) : "";
+}
+
+/* ---- Expressions of features ---- */
+
+/* Results are alternatives, each a list of requirements; NULL: malformed. */
+struct feature_reader {
+    struct arena *arena;
+    const char *at;
+    unsigned depth;
+    bool is_too_large;
+};
+
+static struct json *read_features(struct feature_reader *r, char end);
+
+static struct json *
+read_feature(struct feature_reader *r)
+{
+    struct json *alternatives, *alone, *one;
+    size_t length;
+
+    if (*r->at == '(') {
+        r->at++;
+        if (++r->depth > MOST_PARENTHESES)
+            return NULL;
+        alternatives = read_features(r, ')');
+        r->depth--;
+        return alternatives;
+    }
+    length = strcspn(r->at, OPERATORS "()");
+    one = feature(r->arena, arena_strndup(r->arena, r->at, length));
+    if (one == NULL)
+        return NULL;
+    r->at += length;
+    alternatives = json_array(r->arena);
+    alone = json_array(r->arena);
+    json_append(r->arena, alone, one);
+    json_append(r->arena, alternatives, alone);
+    return alternatives;
+}
+
+static void
+append_all(struct arena *arena, struct json *to, const struct json *list)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        json_append(arena, to, json_dup(arena, json_at(list, i)));
+}
+
+/* Each alternative of the one with each of the other. */
+static struct json *
+both(struct arena *arena, const struct json *a, const struct json *b)
+{
+    struct json *out = json_array(arena);
+
+    for (uint32_t i = 0; i < json_count(a); i++)
+        for (uint32_t k = 0; k < json_count(b); k++) {
+            struct json *one = json_dup(arena, json_at(a, i));
+
+            append_all(arena, one, json_at(b, k));
+            json_append(arena, out, one);
+        }
+    return out;
+}
+
+/* From left to right without precedence, as in Slurm: a|b&c is (a|b)&c. */
+static struct json *
+read_features(struct feature_reader *r, char end)
+{
+    struct json *all = read_feature(r);
+
+    while (all != NULL && *r->at != end) {
+        const char operator_ = *r->at;
+        struct json *next;
+
+        if (operator_ == '\0' || strchr(OPERATORS, operator_) == NULL)
+            return NULL;
+        r->at++;
+        next = read_feature(r);
+        if (next == NULL)
+            return NULL;
+        if (operator_ != '|' && json_count(all) * json_count(next) > MOST_ALTERNATIVES) {
+            r->is_too_large = true;
+            return NULL;
+        }
+        if (operator_ == '|')
+            append_all(r->arena, all, next);
+        else
+            all = both(r->arena, all, next);
+    }
+    if (all != NULL && end != '\0')
+        r->at++;
+    return all;
+}
+
+static int
+refuse_features(const struct feature_reader *r, const char *text, struct error *err)
+{
+    if (r->is_too_large)
+        return error_set(err, -E2BIG, "'%.200s' has more than %u alternatives", text,
+                         MOST_ALTERNATIVES);
+    return error_set(err, -EINVAL,
+                     "'%.200s' is not a list of features or KEY=VALUE labels, all of which (a&b) "
+                     "or one of which (a|b) a node must have, such as (a|b)&c",
+                     text);
 }
 
 int
 job_nodes_set_features(struct arena *arena, struct json *spec, const char *text, struct error *err)
 {
     const struct json *old = terms_of(spec);
-    const char separator = strchr(text, '|') != NULL ? '|' : '&';
     struct json *fields = dup_member(arena, json_at(old, 0), "matchFields");
-    struct json *labels = kept_labels(arena, json_at(old, 0));
-    struct json *terms = json_array(arena);
-    size_t n_alternatives = 1;
+    struct json *kept = kept_labels(arena, json_at(old, 0));
+    struct feature_reader r = {.arena = arena, .at = text};
+    struct json *terms = json_array(arena), *alternatives = NULL;
 
-    if (separator == '|' && strchr(text, '&') != NULL)
-        return error_set(err, -EOPNOTSUPP, "'%.200s' mixes & and |; use only one of them", text);
     if (!has_same_fields(old))
         return error_set(err, -EINVAL,
                          "its node affinity has terms with different names of nodes, which only "
                          "'kctl replace' can change");
-    for (const char *p = text; separator == '|' && *p != '\0'; p++)
-        n_alternatives += *p == '|';
-    if (check_size(n_alternatives, json_count(fields), err) < 0)
-        return -E2BIG;
-    for (char *item = *text != '\0' ? arena_strdup(arena, text) : NULL; item != NULL;) {
-        char *next = strchr(item, separator);
-        struct json *one, *alternative = labels;
-
-        if (next != NULL)
-            *next++ = '\0';
-        one = feature(arena, item);
-        if (one == NULL)
-            return error_set(err, -EINVAL,
-                             "'%.200s' is not a list of features or "
-                             "KEY=VALUE labels, all of which (a&b) or one of which "
-                             "(a|b) a node must have",
-                             text);
-        if (separator == '|')
-            alternative = json_dup(arena, labels);
-        json_append(arena, alternative, one);
-        if (separator == '|')
-            add_term(arena, terms, alternative, fields);
-        item = next;
+    if (text[0] == '\0') {
+        add_term(arena, terms, kept, fields);
+        set_terms(arena, spec, terms);
+        return 0;
     }
-    if (separator == '&')
+    alternatives = read_features(&r, '\0');
+    if (alternatives == NULL)
+        return refuse_features(&r, text, err);
+    if (check_size(json_count(alternatives), json_count(fields), err) < 0)
+        return -E2BIG;
+    for (uint32_t i = 0; i < json_count(alternatives); i++) {
+        struct json *labels = json_dup(arena, kept);
+
+        append_all(arena, labels, json_at(alternatives, i));
         add_term(arena, terms, labels, fields);
+    }
     set_terms(arena, spec, terms);
     return 0;
 }

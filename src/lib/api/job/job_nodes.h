@@ -3,7 +3,8 @@
  * requirements of the affinity in its template's spec
  *
  * A list of names becomes requirements on metadata.name in every term of the
- * affinity, "a&b" requirements on labels in one term, and "a|b" a term each.
+ * affinity, "a&b" requirements on labels in one term, and "a|b" a term each;
+ * other expressions are multiplied out.
  *
  * Thread:  any; pure functions of trees.
  */
@@ -41,8 +42,9 @@ int job_nodes_set_choice(struct arena *arena, struct json *spec, const char *nam
 const char *job_nodes_names(struct arena *arena, const struct json *spec, bool is_exclusion);
 const char *job_nodes_features(struct arena *arena, const struct json *spec);
 
-/* Sets the features: "avx512", "zone=east", "a&b" or "a|b"; "" removes them.
- * -EINVAL: malformed, or the terms of the affinity have different names.
+/* Sets the features: "avx512", "zone=east", "a&b", "a|b", "(a|b)&c", read from left
+ * to right without precedence; "" removes them. -EINVAL: malformed, or the terms of the
+ * affinity have different names; -E2BIG: too many alternatives.
  */
 int job_nodes_set_features(struct arena *arena, struct json *spec, const char *text,
                            struct error *err);

@@ -80,15 +80,14 @@ START_TEST(nonsense_is_refused_with_what_is_wrong)
         const char *text, *words;
     } rows[] = {
         {accelerators_parse_gpus, "", "not a number of GPUs"},
-        {accelerators_parse_gpus, "0", "1 to 1024"},
         {accelerators_parse_gpus, "-1", "not a number of GPUs"},
         {accelerators_parse_gpus, "99999999999999999999", "1 to 1024"},
         {accelerators_parse_gpus, "2:", "not a number of GPUs"},
-        {accelerators_parse_gpus, "a100", "not a number of GPUs"},
         {accelerators_parse_gpus, "2:a100:3", "not a number of GPUs"},
         {accelerators_parse_gpus, "2:--", "not a number of GPUs"},
         {accelerators_parse_gres, "fpga:2", "only gpu"},
-        {accelerators_parse_gres, "gpu:0", "1 to 1024"},
+        {accelerators_parse_gres, "gpu:a100:1,gpu:v100:1", "are of one model"},
+        {accelerators_parse_gres, "gpu:1,fpga:2", "only gpu"},
         {accelerators_parse_hugepages, "3M:2M", "whole number of pages"},
         {accelerators_parse_hugepages, "x", "amount of memory"},
         {accelerators_parse_hugepages, "1G:", "amount of memory"},

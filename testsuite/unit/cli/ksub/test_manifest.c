@@ -266,8 +266,10 @@ START_TEST(what_cannot_be_a_job_is_refused)
     } cases[] = {
         {{.nodes = "n[1-"}, "list of nodes"},
         {{.excluded = "n 1"}, "list of nodes"},
-        {{.constraint = "a|b&c"}, "mixes & and |"},
-        {{.constraint = "[a*2]"}, "list of features"},
+        {{.constraint = "a|(b&c"}, "list of features"},
+        {{.constraint = "[a*2]"}, "some of the nodes"},
+        {{.constraint = "a*2&b*1", .node_count = 2}, "some of the nodes"},
+        {{.constraint = "[a|b]&c", .node_count = 2}, "the same feature"},
         {{.constraint = "a&"}, "list of features"},
         {{.constraint = "k=a b"}, "list of features"},
         {{.partition = "a,b c"}, "not a partition name"},

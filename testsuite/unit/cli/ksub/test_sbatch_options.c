@@ -10,6 +10,7 @@
 #include "cli/ksub/node_request.h"
 #include "cli/ksub/sbatch_settle.h"
 #include "lib/api/value/job_mail.h"
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/macro.h"
@@ -47,6 +48,12 @@ START_TEST(what_means_the_same_on_one_node_is_taken)
         {"-n 4 --ntasks-per-node=8", 4, 0, 0, 0},
         {"--gres=gpu:a100:2", 0, 0, 2, 0},
         {"--gres=none", 0, 0, 0, 0},
+        {"--gres=gpu:2 --gres=gpu:0", 0, 0, 0, 0},
+        {"--gres=gres:gpu:1,gpu:2,shard:0", 0, 0, 3, 0},
+        {"-G 2 -G 0", 0, 0, 0, 0},
+        {"-G a100", 0, 0, 1, 0},
+        {"--gpus 4 --gpus-per-node 2", 0, 0, 2, 0},
+        {"--mincpus 4 -c 2", 0, 2, 0, 0},
         {"--gpus-per-node=a100:2", 0, 0, 2, 0},
         {"-n 3 --gpus-per-task=2", 3, 0, 6, 0},
         {"-G 6 --gpus-per-task=2", 3, 0, 6, 0},
@@ -124,6 +131,12 @@ START_TEST(cores_and_memory_are_chosen_in_their_words)
         {"-m cyclic:block", "pack", NULL, 0},
         {"-m *:fcyclic:block,Pack", "cyclic", NULL, 0},
         {"-m block", "pack", NULL, 0},
+        {"-m BLOCK:Cyclic,NoPack", "cyclic", NULL, 0},
+        {"-m NoPack", NULL, NULL, 0},
+        {"-m plane=4", NULL, NULL, 0},
+        {"--mem-bind=q,local", NULL, "bind", 0},
+        {"--mem-bind=v,prefer,local", NULL, "preferred", 0},
+        {"--mem-bind=sort,map_mem:0,1", NULL, NULL, 0},
         {"--mem-bind=verbose,local", NULL, "bind", 0},
         {"--mem-bind=prefer", NULL, "preferred", 0},
         {"--mem-bind=none", NULL, NULL, 0},
@@ -211,12 +224,26 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         {"-G 1024 --mem-per-gpu=1048576T", "more memory than any node can have"},
         {"--exclusive=user", "--exclusive: 'user'"},
         {"-m arbitrary", "--distribution: 'arbitrary'"},
-        {"--mem-bind=map_mem:0", "--mem-bind: 'map_mem:0'"},
+        {"-m plane=0", "--distribution: 'plane=0'"},
+        {"--mem-bind=mine", "--mem-bind: 'mine'"},
+        {"--mem-bind=local,mine", "--mem-bind: 'local,mine'"},
+        {"--ntasks-per-gpu=1 --ntasks-per-node=1 -G 1", "exclude each other"},
+        {"--gpus 3 --gpus-per-node 2", "no multiple"},
+        {"--time-min=x", "--time-min: 'x' is not a time"},
+        {"--hint=fast", "--hint: 'fast' is not one of"},
+        {"--nice=low", "--nice: 'low' is not a number"},
+        {"--cpu-freq=fast", "--cpu-freq: 'fast'"},
+        {"--gpu-freq=high,fast", "--gpu-freq: 'high,fast'"},
+        {"--acctg-freq=task", "--acctg-freq: 'task'"},
+        {"--profile=mine", "--profile: 'mine'"},
+        {"--propagate=STACK,x", "--propagate: 'STACK,x'"},
+        {"--get-user-env=5X", "--get-user-env: '5X'"},
+        {"--gres-flags=x", "--gres-flags: 'x'"},
+        {"--kill-on-invalid-dep=maybe", "is not yes or no"},
+        {"--wait-all-nodes=2", "is not 0 or 1"},
+        {"--delay-boot=x", "--delay-boot: 'x'"},
+        {"--ntasks-per-core=0", "a number from 1 on"},
         {"--container-image=x", "apptainer"},
-        {"-a 1-3%0", "would start no task"},
-        {"-d afterburstbuffer:1", "burst buffers"},
-        {"-o %5Q", "unknown pattern"},
-        {"--mem-per-cpu=0", "a size of 0"},
         {"--mem=0x", "is not an amount of memory"},
         {"--ntasks-per-node=0", "--ntasks-per-node: '0'"},
     };
@@ -231,6 +258,91 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
 }
 END_TEST
 
+START_TEST(cpus_of_a_node_are_not_always_tasks_times_cpus)
+{
+    static const struct {
+        const char *line;
+        int64_t cpus;
+    } cases[] = {
+        {"-n 4 -c 2", 8},
+        {"-n 4 --mincpus 6", 6},
+        {"-n 8 --mincpus 6", 8},
+        {"-O -n 20", 1},
+        {"--overcommit -N 2 -n 8 -c 2", 2},
+        {"-O -n 20 --mincpus 3", 3},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct submission s;
+        struct error err = {0};
+
+        ck_assert_msg(parse(cases[i].line, &s, &err) == 0, "%s: %s", cases[i].line, err.text);
+        ck_assert_int_eq(submission_cpus(&s), cases[i].cpus);
+    }
+}
+END_TEST
+
+START_TEST(names_of_files_are_read_as_slurm_reads_them)
+{
+    static const struct {
+        const char *given, *kept;
+    } cases[] = {
+        {"%x-%5j", "%x-%5j"}, {"NONE", "/dev/null"}, {"a%q%%", "a%%q%%"},
+        {"a%", "a%%"},        {"a\\%j", "a%%j"},     {"%3t%J", "%3t%J"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_FREE char *line = xasprintf("-o %s", cases[i].given);
+        struct submission s;
+
+        ck_assert_int_eq(parse(line, &s, NULL), 0);
+        ck_assert_str_eq(s.output, cases[i].kept);
+    }
+}
+END_TEST
+
+/* The beginning of a name means what it means in Slurm 22.05, whose options these are. */
+START_TEST(abbreviations_are_those_of_slurm)
+{
+    static const struct {
+        const char *line, *words; /* NULL: taken */
+    } cases[] = {
+        {"--arr=1-4", NULL},
+        {"--arr 1-4", NULL},
+        {"--part=x", NULL},
+        {"--ntasks-per-n=2", NULL},
+        {"--hol", NULL},
+        {"--ex=n1", "several"},
+        {"--tim=5", "several"},
+        {"--arra", "needs a value"},
+        {"--hol=1", "takes no value"},
+        {"--hetjob", "unknown option"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct submission s;
+        struct error err = {0};
+        const int r = parse(cases[i].line, &s, &err);
+
+        ck_assert_msg((r < 0) == (cases[i].words != NULL), "%s: %s", cases[i].line, err.text);
+        if (r < 0)
+            ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s", err.text);
+    }
+}
+END_TEST
+
+START_TEST(amounts_of_memory_exclude_one_another)
+{
+    struct submission s;
+
+    ck_assert_int_eq(parse("--mem=4G --mem=1G", &s, NULL), 0);
+    ck_assert_int_eq(sbatch_settle_source(&s, NULL), 0);
+    ck_assert_int_eq(parse("--mem=4G --mem-per-cpu=1G", &s, NULL), 0);
+    ck_assert_int_lt(sbatch_settle_source(&s, NULL), 0);
+    ck_assert_int_eq(sbatch_settle_source(&s, NULL), 0);
+}
+END_TEST
+
 START_TEST(no_memory_means_all_of_the_node)
 {
     static const struct {
@@ -238,10 +350,9 @@ START_TEST(no_memory_means_all_of_the_node)
         bool exclusive;
         int64_t memory;
     } cases[] = {
-        {"--mem=0", true, 0},
-        {"--mem 0G", true, 0},
-        {"--mem=4G --mem=0", true, 0},
-        {"--mem=0 --mem=4G", false, INT64_C(4) << 30},
+        {"--mem=0", true, 0},          {"--mem 0G", true, 0},
+        {"--mem=4G --mem=0", true, 0}, {"--mem=0 --mem=4G", false, INT64_C(4) << 30},
+        {"--mem-per-cpu=0", true, 0},  {"-G 1 --mem-per-gpu=0", true, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -296,7 +407,7 @@ START_TEST(every_option_has_one_row_in_the_order_of_names)
         if (strstr(o->help, "without effect") == NULL || strncmp(o->help, "accepted", 8) != 0)
             continue;
         n_notes++;
-        ck_assert_int_eq(option_set(o, "x", &s, NULL), 0);
+        ck_assert_int_eq(option_set(o, NULL, &s, NULL), 0);
     }
     ck_assert_uint_le(s.slurm.n_notes, ARRAY_SIZE(s.slurm.notes));
     ck_assert_uint_le(s.slurm.n_notes, n_notes);
@@ -307,4 +418,6 @@ SUITE("sbatch_options", tasks_that_are_not_divided_equally_are_counted,
       what_means_the_same_on_one_node_is_taken, cores_and_memory_are_chosen_in_their_words,
       tasks_of_a_socket_are_cores_of_it, nodes_are_also_a_range_or_a_file,
       what_cannot_be_done_is_refused_with_what_to_do, no_memory_means_all_of_the_node,
+      cpus_of_a_node_are_not_always_tasks_times_cpus, names_of_files_are_read_as_slurm_reads_them,
+      abbreviations_are_those_of_slurm, amounts_of_memory_exclude_one_another,
       what_does_no_harm_is_noted_once, every_option_has_one_row_in_the_order_of_names)

@@ -31,6 +31,9 @@ START_TEST(a_list_is_read_as_slurms_users_write_it)
          "{\"require\":\"Any\",\"jobs\":[{\"type\":\"afterany\",\"job\":1,"
          "\"tasks\":\"0-9:3\"},{\"type\":\"afternotok\",\"job\":1,"
          "\"tasks\":\"0\"}]}"},
+        {"AfterOK:1042_*", "{\"jobs\":[{\"type\":\"afterok\",\"job\":1042}]}"},
+        {"1041,afterburstbuffer:7",
+         "{\"jobs\":[{\"type\":\"afterany\",\"job\":1041},{\"type\":\"afterany\",\"job\":7}]}"},
         {"afterany:1?afternotok:2",
          "{\"require\":\"Any\",\"jobs\":[{\"type\":\"afterany\",\"job\":1},"
          "{\"type\":\"afternotok\",\"job\":2}]}"},
@@ -75,7 +78,6 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         {"afterok:1_3-9", "is not a job id", -EINVAL},
         {"afterok:1_x", "such as afterok:1_3", -EINVAL},
         {"aftercorr:1_3", "use afterok:1_3 to wait for these", -EINVAL},
-        {"afterburstbuffer:1", "there are no burst buffers", -EOPNOTSUPP},
         {"expand:1", "cannot change its size", -EOPNOTSUPP},
     };
 

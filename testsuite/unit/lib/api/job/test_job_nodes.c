@@ -101,7 +101,16 @@ START_TEST(what_cannot_be_expressed_is_refused)
     struct json *spec = json_object(arena);
 
     ck_assert_int_lt(job_nodes_set_names(arena, spec, false, "n1,n2", NULL), 0);
-    ck_assert_int_lt(job_nodes_set_features(arena, spec, "a|b&c", NULL), 0);
+    ck_assert_int_lt(job_nodes_set_features(arena, spec, "(a|b", NULL), 0);
+    ck_assert_int_lt(job_nodes_set_features(arena, spec, "a)", NULL), 0);
+    ck_assert_int_lt(job_nodes_set_features(arena, spec, "a(b)", NULL), 0);
+    ck_assert_int_lt(job_nodes_set_features(arena, spec, "()", NULL), 0);
+    ck_assert_int_lt(
+        job_nodes_set_features(arena, spec, "((((((((((((((((((a))))))))))))))))))", NULL), 0);
+    ck_assert_int_eq(job_nodes_set_features(arena, spec,
+                                            "(a|b)&(c|d)&(e|f)&(g|h)&(i|j)&(k|l)&(m|n)&(o|p)&(q|r)",
+                                            NULL),
+                     -E2BIG);
     ck_assert_int_lt(job_nodes_set_features(arena, spec, "a b", NULL), 0);
     ck_assert_int_lt(job_nodes_set_features(
                          arena, json_parse(arena, other, strlen(other), NULL, NULL), "a", NULL),
