@@ -229,9 +229,9 @@ add_distribution(struct strbuf *out, const char *distribution)
 {
     const bool is_plane = strncasecmp(distribution, "plane=", 6) == 0;
 
-    add_variable(out, "SLURM_DISTRIBUTION=%s", is_plane ? "plane" : distribution);
+    add_variable(out, "%s=%s", "SLURM_DISTRIBUTION", is_plane ? "plane" : distribution);
     if (is_plane)
-        add_variable(out, "SLURM_DIST_PLANESIZE=%s", distribution + 6);
+        add_variable(out, "%s=%s", "SLURM_DIST_PLANESIZE", distribution + 6);
 }
 
 /* Slurm has these variables only in a job that asked for the value, and some
