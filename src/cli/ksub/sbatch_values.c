@@ -171,8 +171,8 @@ is_duration(const char *text)
         __VA_ARGS__, NULL \
     }
 
-int
-sbatch_values_check(const char *option, const char *value, struct error *err)
+static int
+check_value(const char *option, const char *value, struct error *err)
 {
     static const char *const limits[] = {
         "AS",    "CORE", "CPU", "DATA",  "FSIZE", "MEMLOCK", "NOFILE",
@@ -226,7 +226,7 @@ sbatch_values_note(const struct option_spec *option, const char *value, void *ta
                    struct error *err)
 {
     struct submission_sbatch *b = &((struct submission *)target)->slurm;
-    int r = value != NULL ? sbatch_values_check(option->name, value, err) : 0;
+    int r = value != NULL ? check_value(option->name, value, err) : 0;
 
     if (r < 0)
         return r;

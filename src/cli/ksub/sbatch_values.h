@@ -10,10 +10,9 @@
 
 #include "lib/program/option.h"
 
-/* 0, also for options whose values are not checked; -EINVAL: Slurm would not take the value. */
-int sbatch_values_check(const char *option, const char *value, struct error *err);
-
-/* Adds the option's name to those that have no effect, once. */
+/* Adds the option's name to those that have no effect, once. -EINVAL: Slurm would not take the
+ * value.
+ */
 int sbatch_values_note(const struct option_spec *option, const char *value, void *target,
                        struct error *err);
 
