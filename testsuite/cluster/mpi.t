@@ -277,9 +277,7 @@ like "a fence that is too large ends the step in words" "$(cat "$home/pmix.much"
 # the same user, so only files since then count.
 step_files() { find /dev/shm -maxdepth 1 -user kilntest1 -newer "$home/pmix.sh" -name 'kiln-step.*' 2>/dev/null; }
 server_of() {
-    for process in /proc/[0-9]*; do
-        [ "$(readlink "$process/exe")" = "$cluster/bin/kiln-pmix" ] && echo "${process#/proc/}"
-    done
+    find /proc/[0-9]*/exe -maxdepth 0 -lname "$cluster/bin/kiln-pmix" 2>/dev/null | tr -dc '0-9\n'
 }
 no_server() { [ -z "$(server_of)" ]; }
 cat >"$home/server.sh" <<'S'
@@ -292,10 +290,10 @@ id=$(as kilntest1 ksub -D "$home" --parsable "$home/server.sh")
 has_token() { grep -qs "the token is 8" "$home/server.out"; }
 ok "a long step with PMIx runs" wait_for 40 has_token || note "$(cat "$home/server.out")"
 rank_7() { # its process
-    for process in /proc/[0-9]*; do
-        [ "$(readlink "$process/exe")" = "$home/ring.openmpi" ] &&
-            tr '\0' '\n' <"$process/environ" | grep -qx PMIX_RANK=7 && echo "${process#/proc/}"
-    done
+    find /proc/[0-9]*/exe -maxdepth 0 -lname "$home/ring.openmpi" 2>/dev/null |
+        while read -r exe; do
+            tr '\0' '\n' <"${exe%/exe}/environ" | grep -qx PMIX_RANK=7 && echo "$exe"
+        done | tr -dc '0-9\n'
 }
 rank=$(rank_7)
 # client_as USER SED: as a rank of that step, with variables that sed has changed

@@ -69,19 +69,17 @@ none_is() { # WORD: no process has that word among its arguments
     ! pgrep -f "$1" >/dev/null
 }
 steps_of() { # prints the pids of kiln-steps
-    for exe in /proc/[0-9]*/exe; do
-        [ "$(readlink "$exe")" != "$cluster/bin/kiln-step" ] || basename "${exe%/exe}"
-    done
+    find /proc/[0-9]*/exe -maxdepth 0 -lname "$cluster/bin/kiln-step" 2>/dev/null | tr -dc '0-9\n'
 }
 no_step_cgroups() {
     [ -z "$(find /sys/fs/cgroup -path "*/kiln-steps-$$/*" -name 'step-*' 2>/dev/null)" ]
 }
 no_steps() { [ -z "$(steps_of)" ]; }
 krun_of() { # WORD: the pid of the krun with that word
-    for exe in /proc/[0-9]*/exe; do
-        [ "$(readlink "$exe")" != "$cluster/bin/krun" ] || ! grep -q "$1" "${exe%/exe}/cmdline" ||
-            basename "${exe%/exe}"
-    done
+    find /proc/[0-9]*/exe -maxdepth 0 -lname "$cluster/bin/krun" 2>/dev/null |
+        while read -r exe; do
+            ! grep -q "$1" "${exe%/exe}/cmdline" || basename "${exe%/exe}"
+        done
 }
 count_is() { # WORD COUNT: so many processes sleep that long
     [ "$(pgrep -cfx "sleep $1")" -eq "$2" ]

@@ -364,6 +364,7 @@ as() {
 cluster_end() {
     cluster_status=$?
     trap - EXIT
+    trap '' HUP INT TERM # another one would leave daemons
     while [ -n "$(printf '%s' "$cluster_daemons" | tr -d '[:space:]')" ]; do
         stop "$(printf '%s' "$cluster_daemons" | awk 'NF { print $1; exit }')"
     done
@@ -382,23 +383,20 @@ cluster_end() {
 # A client that a test has left in the background waits for a controller that
 # is away, and would keep the test's output open.
 cluster_clients_end() {
-    for cluster_exe in /proc/[0-9]*/exe; do
-        case $(readlink "$cluster_exe" 2>/dev/null) in
-        "$cluster/bin/kctl" | "$cluster/bin/ksub")
-            kill "$(basename "${cluster_exe%/exe}")" 2>/dev/null
-            ;;
-        esac
+    for cluster_pid in $(cluster_processes kctl ksub); do
+        kill "$cluster_pid" 2>/dev/null
     done
 }
 
+# cluster_processes PROGRAM PROGRAM: prints the pids of the processes that run this
+# cluster's copy of one of the programs.
+cluster_processes() {
+    find /proc/[0-9]*/exe -maxdepth 0 \
+        \( -lname "$cluster/bin/$1" -o -lname "$cluster/bin/$2" \) 2>/dev/null | tr -dc '0-9\n'
+}
+
 cluster_shepherds() {
-    for cluster_exe in /proc/[0-9]*/exe; do
-        case $(readlink "$cluster_exe" 2>/dev/null) in
-        "$cluster/bin/kiln-shepherd" | "$cluster/bin/kiln-forkserver")
-            basename "${cluster_exe%/exe}"
-            ;;
-        esac
-    done
+    cluster_processes kiln-shepherd kiln-forkserver
 }
 
 # Jobs survive the end of their agent, so the test kills them. A shepherd whose
