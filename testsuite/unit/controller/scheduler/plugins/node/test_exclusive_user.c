@@ -62,9 +62,9 @@ cause_of(const struct world *w, const char *name)
 }
 
 static void
-name_pod(unsigned i, char name[8])
+name_pod(unsigned i, char name[16])
 {
-    snprintf(name, 8, "p%u", i);
+    snprintf(name, 16, "p%u", i);
 }
 
 START_TEST(a_node_with_such_a_pod_takes_no_other_user)
@@ -216,7 +216,7 @@ END_TEST
 START_TEST(all_that_are_alike_are_told_of_a_change)
 {
     struct world *w = make_world(false);
-    char name[8];
+    char name[16];
 
     world_add_node(w, "n1", 8);
     add(w, "runs", "all", 1, 8, "");
@@ -261,7 +261,7 @@ static const struct pod *
 find(const struct world *w, unsigned i)
 {
     const struct object *object;
-    char name[8];
+    char name[16];
 
     name_pod(i, name);
     object = fake_client_find(w->api, &pod_kind, "default", name);
@@ -298,7 +298,7 @@ want_apart(const struct world *w)
 static void
 end_some(struct world *w, struct random_source *random, unsigned of)
 {
-    char name[8];
+    char name[16];
 
     for (unsigned i = 0; i < PODS; i++) {
         const struct pod *pod = find(w, i);
@@ -317,7 +317,7 @@ run(uint64_t seed, unsigned nodes, bool without_sharing, struct strbuf *out)
 {
     struct world *w = make_world(without_sharing);
     struct random_source random = {.state = seed};
-    char name[8];
+    char name[16];
 
     for (unsigned i = 0; i < nodes; i++) {
         snprintf(name, sizeof(name), "n%u", i);
