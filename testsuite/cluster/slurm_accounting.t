@@ -213,6 +213,8 @@ is "scontrol show step" "$(as kilntest1 scontrol show step "$steps.3" |
    ResvPorts=(null)
    CPUFreqReq=Default Dist=Block
    SrunHost:Pid=n1:PID"
+is "... and sbatch" "$(a -n -X -P -j "$steps" -o submitline | cut -c 1-60)" \
+    "sbatch --parsable -n 4 -t 10 --requeue -o steps.out --wrap s"
 is "what srun was asked for" "$(a -n -P -j "$steps" -o jobid,layout,submitline | tail -n 3)" \
     "$steps.1|Cyclic|srun -n 1 sh -c kill -9 \$\$
 $steps.2|Block|srun -n 2 false

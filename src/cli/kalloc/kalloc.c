@@ -568,6 +568,7 @@ int
 kalloc_run(const char *name, int argc, char **argv)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_FREE char *line = program_join_words(argc, argv);
     struct kalloc k = {.name = name, .arena = arena};
     struct srun_words words;
     struct error err = {0};
@@ -590,6 +591,7 @@ kalloc_run(const char *name, int argc, char **argv)
         return fail(&k, "%s runs no command", k.o.is_slurms ? "--no-shell" : "--detach");
     if (kalloc_guard_start(&k.guard, &err) < 0)
         return fail(&k, "%s", err.text);
+    k.o.s.submit_line = line;
     status = allocate(&k, argv + operands);
     connection_close(k.connection);
     return status;

@@ -18,6 +18,7 @@
 #include "cli/krun/krun_request.h"
 #include "cli/krun/krun_settings.h"
 #include "cli/krun/krun_step.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -180,23 +181,11 @@ take_lost(void)
     return fd;
 }
 
-#define LINE_MOST 1000
-
-/* As Slurm records it: without quotes. */
-static const char *
-join_words(struct arena *arena, int argc, char **argv)
-{
-    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
-
-    for (int i = 0; i < argc && line.length < LINE_MOST; i++)
-        strbuf_printf(&line, "%s%.*s", i > 0 ? " " : "", LINE_MOST, argv[i]);
-    return arena_strdup(arena, line.text != NULL ? line.text : "");
-}
-
 int
 krun_run(const char *name, int argc, char **argv)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_FREE char *submit_line = program_join_words(argc, argv);
     struct krun_settings s = {
         .program = name,
         .gpus = KRUN_UNSET,
@@ -209,7 +198,7 @@ krun_run(const char *name, int argc, char **argv)
     int operands = argc, status, r;
 
     program_open_descriptors();
-    s.submit_line = join_words(arena, argc, argv);
+    s.submit_line = submit_line;
     r = krun_options_read(&s, argc, argv, &operands, &err);
     if (needs_job(name, &s, r)) {
         (void)become_kalloc(argv, &err);

@@ -257,6 +257,7 @@ main(int argc, char **argv)
 {
     CLEANUP_SUBMISSION_INPUT struct submission_input input;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_FREE char *line = program_join_words(argc, argv);
     const struct json *manifest;
     struct error err = {0};
     int status = 0;
@@ -271,6 +272,8 @@ main(int argc, char **argv)
     if (input.submission.chain || input.submission.pipeline != NULL)
         return submit_several(&input, argc, argv);
     script_hints_print(&input);
+    if (!input.submission.dry_run)
+        input.submission.submit_line = line;
     manifest = manifest_make(&input.submission, &input.script, arena, &err);
     if (manifest == NULL)
         return end_misused(err.code, &err);

@@ -85,6 +85,8 @@ metadata(struct arena *arena, const struct submission *s)
         json_set_string(arena, annotations, ANNOTATION_MAIL_USER, s->mail_user);
     if (s->script_file != NULL)
         json_set_string(arena, annotations, ANNOTATION_SCRIPT_PATH, s->script_file);
+    if (s->submit_line != NULL && job_script_is_utf8(s->submit_line, strlen(s->submit_line)))
+        json_set_string(arena, annotations, ANNOTATION_SUBMIT_LINE, s->submit_line);
     if (s->is_unlimited)
         json_set_string(arena, annotations, ANNOTATION_TIME_LIMIT, TIME_LIMIT_NONE);
     json_set(arena, meta, "annotations", annotations);

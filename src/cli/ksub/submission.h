@@ -68,6 +68,7 @@ struct submission {
     const char *script_path; /* NULL: standard input, or wrapped */
     const char *script_file; /* the absolute path of the same, or NULL */
     const char *wrapped;     /* a command, or NULL */
+    const char *submit_line; /* the words of the command line, or NULL */
     char *const *arguments;  /* of the script, NULL-terminated */
     const char *job_name;    /* NULL: from the script's file name */
     const char *account;     /* NULL: default */

@@ -32,12 +32,14 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/task_list.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/program/option.h"
+#include "lib/program/program.h"
 
 /* As long as Slurm's sbatch tries (MessageTimeout). */
 #define PATIENCE_MS 10000
@@ -477,6 +479,7 @@ static int
 submit_input(struct slurm_client *client, int argc, char **argv)
 {
     CLEANUP_SUBMISSION_INPUT struct submission_input input;
+    CLEANUP_FREE char *line = program_join_words(argc, argv);
     size_t n_words = 0;
     char **words = sbatch_variables_read(client->arena, &n_words);
     struct error err = {0};
@@ -488,6 +491,7 @@ submit_input(struct slurm_client *client, int argc, char **argv)
         return print_version(client);
     if (r < 0)
         return end_unread(client, &input, r, &err);
+    input.submission.submit_line = line;
     return run(client, &input);
 }
 

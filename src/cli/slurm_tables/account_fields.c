@@ -463,6 +463,9 @@ FIELD(submit_line)
 
     if (row->submit_line != NULL)
         strbuf_add_text(out, row->submit_line);
+    add_live(row,
+             row->live != NULL ? queue_row_annotation(row->live, ANNOTATION_SUBMIT_LINE) : NULL,
+             out);
 }
 
 FIELD(frequency)

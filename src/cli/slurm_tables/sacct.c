@@ -293,8 +293,8 @@ find_states(struct sacct *s)
 static bool
 needs_jobs(const struct output_format *format)
 {
-    static const char *const names[] = {"Comment", "Constraints", "Priority",
-                                        "QOS",     "Reservation", "WorkDir"};
+    static const char *const names[] = {"Comment",     "Constraints", "Priority", "QOS",
+                                        "Reservation", "SubmitLine",  "WorkDir"};
 
     for (size_t i = 0; i < format->count; i++)
         for (size_t k = 0; k < ARRAY_SIZE(names); k++)

@@ -13,10 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/version/version.h"
 #include "lib/program/option.h"
+
+#define LINE_MOST 1000
 
 void
 program_open_descriptors(void)
@@ -40,6 +44,24 @@ print_complaint(const char *name, const char *text)
         else
             fputc(*name, stderr);
     fprintf(stderr, ": %s", text);
+}
+
+/* A character of UTF-8 is not cut. */
+char *
+program_join_words(int argc, char *const *argv)
+{
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
+    size_t length = LINE_MOST;
+
+    for (int i = 0; i < argc && line.length <= LINE_MOST; i++)
+        strbuf_printf(&line, "%s%.*s", i > 0 ? " " : "", LINE_MOST + 1, argv[i]);
+    if (line.length <= LINE_MOST)
+        return xstrdup(line.text != NULL ? line.text : "");
+    while (length > 0 && ((unsigned char)line.text[length] & 0xc0) == 0x80)
+        length--;
+    strbuf_truncate(&line, length);
+    strbuf_add_text(&line, "...");
+    return xstrdup(line.text);
 }
 
 void

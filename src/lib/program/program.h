@@ -32,6 +32,11 @@ int program_begin(const struct option_table *table, int argc, char **argv, void 
  */
 void program_open_descriptors(void);
 
+/* The words of a command line with blanks between them, without quotes, as Slurm records it; cut
+ * after about a thousand bytes. To be freed.
+ */
+char *program_join_words(int argc, char *const *argv);
+
 /* Exits with a usage error: "NAME: WORDS; see 'NAME --help'". */
 void program_refuse(const struct option_table *table, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));

@@ -211,6 +211,8 @@ void meta_remove_reserved(struct json *map);
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
 /* On Jobs: the absolute path of the file that was submitted, for people. */
 #define ANNOTATION_SCRIPT_PATH     "kiln.hpc/script-path"
+/* On Jobs: the command line of ksub or sbatch, for people (sacct -o SubmitLine). */
+#define ANNOTATION_SUBMIT_LINE     "kiln.hpc/submit-line"
 /* On Jobs and pods: the uids of the Partitions (separated by commas, in the order
  * of the job's list) and of the Reservation that the job was admitted to. Another
  * object of the same name does not start it. An administrator's request may use

@@ -393,6 +393,147 @@ START_TEST(a_batch_is_shared_as_text_and_is_no_row)
 }
 END_TEST
 
+/* A file as the release of that schema wrote it: what the present schema has forgotten of it
+ * would not be seen in one that is made from the present schema.
+ */
+static const char schema_11[] =
+    "CREATE TABLE watermark (id INTEGER PRIMARY KEY CHECK (id = 1), cluster TEXT NOT "
+    "NULL, revision INTEGER NOT NULL, lost TEXT NOT NULL, followed INTEGER NOT NULL "
+    "DEFAULT 0); "
+    "CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE); "
+    "CREATE TABLE attempts (id INTEGER PRIMARY KEY, end_at INTEGER NOT NULL, uid INTEGER "
+    "NOT NULL, user INTEGER NOT NULL, account INTEGER NOT NULL, partition INTEGER NOT "
+    "NULL, job INTEGER NOT NULL, job_uid BLOB, idx INTEGER, attempt INTEGER NOT NULL, "
+    "object TEXT NOT NULL, name TEXT, pod TEXT, key BLOB NOT NULL, submit_at INTEGER NOT "
+    "NULL, eligible_at INTEGER NOT NULL, start_at INTEGER NOT NULL, node INTEGER NOT "
+    "NULL, cpu_milli INTEGER NOT NULL, memory INTEGER NOT NULL, devices INTEGER NOT "
+    "NULL, time_limit INTEGER NOT NULL, cpu_us INTEGER, peak INTEGER, state INTEGER NOT "
+    "NULL, exit_code INTEGER, signal INTEGER NOT NULL, ended_by INTEGER NOT NULL, reason "
+    "INTEGER NOT NULL, message TEXT, script BLOB, revision INTEGER NOT NULL, lost "
+    "INTEGER NOT NULL, task INTEGER, frozen_us INTEGER, tasks TEXT, read_bytes INTEGER, "
+    "written_bytes INTEGER, rss INTEGER, cache INTEGER, gpus INTEGER, gpu_milli INTEGER, "
+    "gpu_peak INTEGER, gpu_memory INTEGER, nodes INTEGER, member INTEGER); "
+    "CREATE UNIQUE INDEX by_key ON attempts (key); CREATE INDEX by_end ON attempts "
+    "(end_at); CREATE INDEX by_uid ON attempts (uid, end_at); CREATE INDEX by_account ON "
+    "attempts (account, end_at); CREATE INDEX by_node ON attempts (node, end_at); CREATE "
+    "INDEX by_job ON attempts (job, end_at) WHERE job > 0; CREATE INDEX by_member ON "
+    "attempts (member) WHERE member > 0; "
+    "CREATE TABLE users (user INTEGER NOT NULL, uid INTEGER NOT NULL, PRIMARY KEY (user, "
+    "uid)) WITHOUT ROWID; "
+    "CREATE TABLE daily (day INTEGER NOT NULL, account INTEGER NOT NULL, user INTEGER "
+    "NOT NULL, partition INTEGER NOT NULL, ended INTEGER NOT NULL, completed INTEGER NOT "
+    "NULL, failed INTEGER NOT NULL, stopped INTEGER NOT NULL, cpu_s REAL NOT NULL, "
+    "cpu_used_s REAL NOT NULL, cpu_measured_s REAL NOT NULL, memory_gib_s REAL NOT NULL, "
+    "device_s REAL NOT NULL, started INTEGER NOT NULL, wait_s INTEGER NOT NULL, "
+    "wait_most_s INTEGER NOT NULL, PRIMARY KEY (day, account, user, partition)) WITHOUT "
+    "ROWID; "
+    "CREATE TABLE monthly (month INTEGER NOT NULL, account INTEGER NOT NULL, user "
+    "INTEGER NOT NULL, partition INTEGER NOT NULL, ended INTEGER NOT NULL, completed "
+    "INTEGER NOT NULL, failed INTEGER NOT NULL, stopped INTEGER NOT NULL, cpu_s REAL NOT "
+    "NULL, cpu_used_s REAL NOT NULL, cpu_measured_s REAL NOT NULL, memory_gib_s REAL NOT "
+    "NULL, device_s REAL NOT NULL, started INTEGER NOT NULL, wait_s INTEGER NOT NULL, "
+    "wait_most_s INTEGER NOT NULL, PRIMARY KEY (month, account, user, partition)) "
+    "WITHOUT ROWID; "
+    "CREATE TABLE epochs (epoch INTEGER PRIMARY KEY, revision INTEGER NOT NULL); "
+    "CREATE TABLE open_attempts (key TEXT PRIMARY KEY, ended INTEGER NOT NULL, row TEXT "
+    "NOT NULL) WITHOUT ROWID; "
+    "CREATE TABLE steps (pod BLOB NOT NULL, step INTEGER NOT NULL, job INTEGER NOT NULL, "
+    "idx INTEGER NOT NULL, attempt INTEGER NOT NULL, uid INTEGER NOT NULL, at INTEGER "
+    "NOT NULL, is_over INTEGER NOT NULL, observed INTEGER NOT NULL, record TEXT NOT "
+    "NULL, PRIMARY KEY (pod, step)) WITHOUT ROWID; "
+    "CREATE INDEX steps_by_job ON steps (job, idx, attempt, step); CREATE INDEX "
+    "steps_by_at ON steps (at); "
+    "INSERT INTO watermark VALUES (1, 'us', 500, '', 0); "
+    "INSERT INTO words VALUES (1, ''), (2, 'alice'), (3, 'chem'), (4, 'n1'), (5, "
+    "'Completed'); "
+    "INSERT INTO users VALUES (2, 1000); "
+    "INSERT INTO attempts (id, end_at, uid, user, account, partition, job, job_uid, "
+    "attempt, object, name, pod, key, submit_at, eligible_at, start_at, node, cpu_milli, "
+    "memory, devices, time_limit, state, exit_code, signal, ended_by, reason, revision, "
+    "lost) VALUES (1, 1728043200, 1000, 2, 3, 1, 17, "
+    "x'00000000000040008000000000000017', 1, 'job-17', 'sweep', '-0', "
+    "x'11111111000040008000000000000017', 1728040000, 1728040000, 1728041000, 4, 2000, "
+    "0, 0, 3600, 5, 0, 0, 1, 1, 400, 0); "
+    "INSERT INTO steps VALUES (x'11111111000040008000000000000017', -1, 17, -1, 1, 1000, "
+    "1728042000, 0, 0, "
+    "'{\"pod\":\"job-17-0\",\"podUid\":\"11111111-0000-4000-8000-000000000017\",\"job\":17,\"attempt\":1,\"user\":\"alice\",\"uid\":1000}'), "
+    "(x'11111111000040008000000000000017', 0, 17, -1, 1, 1000, 1728042000, 1, "
+    "1728042000000000, "
+    "'{\"step\":0,\"name\":\"hostname\",\"tasks\":2,\"endTime\":\"2024-10-04T11:40:00.000000Z\",\"state\":\"Failed\",\"exitCode\":7}'); ";
+
+static void
+make_file(const struct place *p, int version)
+{
+    CLEANUP_FREE char *mark =
+        xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", 0x4b696c48, version);
+    sqlite3 *db = NULL;
+
+    ck_assert_int_eq(remove(p->path), 0);
+    ck_assert_int_eq(sql_open(p->path, &db, NULL), 0);
+    ck_assert_int_eq(sql_exec(db, schema_11, NULL), 0);
+    if (version > 11)
+        ck_assert_int_eq(sql_exec(db,
+                                  "ALTER TABLE attempts ADD COLUMN allocation INTEGER;"
+                                  "UPDATE attempts SET allocation = 1",
+                                  NULL),
+                         0);
+    ck_assert_int_eq(sql_exec(db, mark, NULL), 0);
+    sql_close(db);
+}
+
+static void
+check_file_of(int version)
+{
+    static const int64_t ender = 1001;
+    struct step_record step = ended(1, NOON + 5000000);
+    struct step_batch batch = batch_of(&step, 1);
+    struct history_row row;
+    struct place p;
+    const struct json *list;
+
+    step.state = "Cancelled";
+    step.ended_by = &ender;
+    place_init(&p);
+    history_file_close(p.file);
+    p.file = NULL;
+    make_file(&p, version);
+    ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0);
+    row = row_of(&p, 18);
+    row.is_allocation = true;
+    ck_assert_int_eq(add(&p, &row, 600), 1);
+    batch.is_of_row = true;
+    ck_assert_int_eq(put(&p, &batch), 1);
+
+    list = ask(&p, &everything, NULL);
+    ck_assert_uint_eq(json_count(list), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const bool is_old = json_get_int(json_at(list, i), "job", 0) == 17;
+
+        ck_assert_str_eq(json_get_text(json_at(list, i), "user"), "alice");
+        ck_assert_int_eq(json_is_true(json_get(json_at(list, i), "allocation")),
+                         !is_old || version > 11);
+    }
+    list = items(&p);
+    ck_assert_uint_eq(json_count(list), 2);
+    ck_assert_int_eq(json_get_int(json_at(list, 0), "exitCode", 0), 7);
+    ck_assert_ptr_null(json_get(json_at(list, 0), "endedBy"));
+    ck_assert_int_eq(json_get_int(json_at(list, 1), "endedBy", 0), 1001);
+    ck_assert_str_eq(json_get_text(json_at(list, 1), "user"), "alice");
+    place_fini(&p);
+}
+
+START_TEST(a_file_of_schema_11_is_read_and_written_on)
+{
+    check_file_of(11);
+}
+END_TEST
+
+START_TEST(a_file_of_schema_12_is_read_and_written_on)
+{
+    check_file_of(12);
+}
+END_TEST
+
 SUITE("history_steps", a_step_comes_back_with_its_owner,
       the_steps_of_several_jobs_are_in_the_order_of_these_jobs_each_once,
       a_batch_that_comes_twice_or_late_changes_nothing,
@@ -401,4 +542,5 @@ SUITE("history_steps", a_step_comes_back_with_its_owner,
       a_file_that_is_too_large_loses_steps_and_no_attempt, a_batch_is_shared_as_text_and_is_no_row,
       a_step_that_ran_when_its_node_was_lost_has_ended_with_it,
       of_too_many_steps_the_oldest_go_whatever_is_kept_otherwise,
-      the_owner_is_known_as_long_as_there_is_a_step)
+      the_owner_is_known_as_long_as_there_is_a_step, a_file_of_schema_11_is_read_and_written_on,
+      a_file_of_schema_12_is_read_and_written_on)

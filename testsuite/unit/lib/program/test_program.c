@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 #include "lib/program/option.h"
 #include "testsuite/lib/apart.h"
 #include "testsuite/lib/suite.h"
@@ -259,10 +261,30 @@ START_TEST(no_file_takes_the_place_of_a_closed_standard_descriptor)
 }
 END_TEST
 
+START_TEST(words_are_joined_and_cut_between_characters)
+{
+    char program[] = "srun", option[] = "-n", word[] = "a b", x[] = "x", euros[1501];
+    char *const words[] = {program, option, word}, *const many[] = {x, euros};
+    CLEANUP_FREE char *line = program_join_words(3, words);
+    CLEANUP_FREE char *none = program_join_words(0, words);
+    CLEANUP_FREE char *cut = NULL;
+
+    ck_assert_str_eq(line, "srun -n a b");
+    ck_assert_str_eq(none, "");
+    for (size_t i = 0; i < 500; i++)
+        memcpy(euros + 3 * i, "\xe2\x82\xac", 4);
+    cut = program_join_words(2, many);
+    /* two bytes, 332 characters of three, and dots */
+    ck_assert_uint_eq(strlen(cut), 2 + 332 * 3 + 3);
+    ck_assert_str_eq(cut + strlen(cut) - 6, "\xe2\x82\xac...");
+}
+END_TEST
+
 SUITE("program", operands_are_handed_back,
       a_mistake_is_one_line_that_names_the_command_and_the_way_to_help,
       help_and_version_end_the_program_well, an_error_is_told_and_decides_the_status,
       output_that_cannot_be_written_is_a_failure,
       a_reader_that_has_gone_ends_the_program_without_a_word,
       other_errors_are_told_whether_or_not_a_reader_has_gone,
-      no_file_takes_the_place_of_a_closed_standard_descriptor)
+      no_file_takes_the_place_of_a_closed_standard_descriptor,
+      words_are_joined_and_cut_between_characters)
