@@ -25,6 +25,7 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/wait_report.h"
 #include "lib/allocator/holding.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/node.h"
@@ -117,7 +118,7 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
     a->queued->n_errors += is_error;
     if (!is_error && answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
-    scheduler_report_failure(s, a->cycle.pod, reason_of(s, a, answer), is_error);
+    wait_report_failure(s->wait_report, a->cycle.pod, reason_of(s, a, answer), is_error);
     recorder_failed(s->recorder, a->cycle.pod, is_error ? "SchedulerError" : "Unschedulable",
                     reason_of(s, a, answer));
     count_failure(s, a, is_error);
@@ -202,7 +203,7 @@ group_words_init(struct group_words *w, const struct assignment_group *g, const 
         strbuf_add_text(&w->cause_words, cause);
     else
         w->cause.code =
-            scheduler_format_failure(g->members[0]->cycle.pod, words, is_error, &w->cause_words);
+            wait_report_format_failure(g->members[0]->cycle.pod, words, is_error, &w->cause_words);
     w->cause.message = w->cause_words.text;
 }
 
@@ -219,7 +220,7 @@ fail_member(struct scheduler *s, const struct assignment_group *g, struct assign
     if (a == g->failed && g->answer.verdict != VERDICT_ERROR && g->answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(g->answer.plugin);
     if (g->cause == NULL || wait_cause_is_for_room(g->cause))
-        scheduler_forecast_report(s, a->queued, &cause);
+        start_forecast_report(a->queued, &cause);
     if (place != NULL)
         cause.node = place->node->name;
     recorder_set_cause(s->recorder, a->cycle.pod, &cause);
@@ -579,7 +580,7 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
 
     counts = diagnosis_count(d, s->reasons);
     diagnosis_format_counts(d, &counts, s->reasons, &message);
-    scheduler_report_wait(s, a, d, &counts, is_error ? message.text : NULL);
+    wait_report_tell(s->wait_report, a, d, &counts, is_error ? message.text : NULL);
     diagnosis_counts_fini(&counts);
     scheduler_note_rejectors(s, a, d);
     if (!is_error && run_postfilter(s, a, d, &nominated, &more) == VERDICT_WAIT)
@@ -592,13 +593,13 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
         && (*nominated != '\0' || nominator_node(s->handle.nominator, a->cycle.pod) != NULL))
         nominate(s, a->cycle.pod, nominated);
     if (nominated != NULL && *nominated != '\0')
-        scheduler_report_room(s, a->cycle.pod, nominated);
+        wait_report_room(s->wait_report, a->cycle.pod, nominated);
     if (!is_error)
         planner_reserve(s->planner, a->queued, &a->cycle.pod, 1, d);
     recorder_failed(s->recorder, a->cycle.pod, is_error ? "SchedulerError" : "Unschedulable",
                     message.text);
     if (!is_error && (nominated == NULL || *nominated == '\0'))
-        scheduler_report_alike(s, a->queued);
+        wait_report_alike(s->wait_report, a->queued);
     if (is_error)
         s->errors++;
     else

@@ -18,6 +18,7 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/order/pod_ranks.h"
+#include "controller/scheduler/partition_terms.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
@@ -30,6 +31,7 @@
 #include "controller/scheduler/state/node_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/retained_allocations.h"
+#include "controller/scheduler/wait_report.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -90,7 +92,7 @@ record_gated(struct scheduler *s, const struct pod_view *pod)
 
     if (queued == NULL || queued->state != QUEUE_GATED || queued->gate_reason == STRING_ID_NONE)
         return;
-    scheduler_report_gates(s, pod);
+    wait_report_gates(s->wait_report, pod);
     recorder_condition(s->recorder, pod, "SchedulingGated",
                        string_ids_text(s->reasons, queued->gate_reason));
 }
@@ -215,7 +217,7 @@ resources_freed(struct scheduler *s, struct pod_view *pod, const struct object *
     const char *uid = object->meta->uid;
 
     if (pod->uid == NULL || uid == NULL || strcmp(pod->uid, uid) != 0)
-        pod = own = scheduler_view_pod(s, object); /* another has its name */
+        pod = own = partition_terms_view(s->partition_terms, object); /* another has its name */
     cache_remove_pod(s->cache, pod);
     yields_forget(s->yields, pod);
     retained_allocations_keep(&s->retained_allocations, object);
@@ -274,7 +276,8 @@ static void
 group_terms_changed(const struct object *object, void *context)
 {
     struct scheduler *s = context;
-    CLEANUP(pod_view_unrefp) struct pod_view *pod = scheduler_view_pod(s, object);
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = partition_terms_view(s->partition_terms, object);
 
     waiting_changed(s, pod, object, object);
 }
@@ -286,7 +289,7 @@ topology_changed(struct scheduler *s)
     queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     planner_nodes_changed(s->planner);
     scheduler_room_changed(s, NULL);
-    scheduler_forecast_changed(s);
+    start_forecast_changed(s->forecast);
 }
 
 void
@@ -323,12 +326,13 @@ scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
                          && (has_resources != had_resources || was_waiting || old_object == NULL);
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
-    scheduler_forecast_pod_changed(s, old_object, new_object);
+    start_forecast_pod_changed(s->forecast, old_object, new_object);
     pod_groups_pod_changed(s->pod_groups, old_object, new_object, is_waiting);
     note_group_terms(s);
     if (is_order_told || was_waiting || is_waiting || had_resources || has_resources) {
         CLEANUP(pod_view_unrefp)
-        struct pod_view *pod = scheduler_view_pod(s, new_object != NULL ? new_object : old_object);
+        struct pod_view *pod =
+            partition_terms_view(s->partition_terms, new_object != NULL ? new_object : old_object);
 
         if (is_order_told)
             tell_order(s, pod, is_waiting, has_resources);
@@ -345,26 +349,6 @@ scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
                     old_object, new_object, began_us);
 }
 
-static bool
-has_owner(const struct object *node)
-{
-    uid_t uid;
-
-    return node != NULL && node_find_owner(node_of(node), &uid);
-}
-
-/* With the first node of a user, the owners of pods matter. */
-static void
-count_owned_nodes(struct scheduler *s, const struct object *old_object,
-                  const struct object *new_object)
-{
-    const bool had_some = s->n_owned_nodes > 0;
-
-    s->n_owned_nodes += has_owner(new_object);
-    s->n_owned_nodes -= has_owner(old_object);
-    s->have_terms_changed |= had_some != (s->n_owned_nodes > 0);
-}
-
 static void
 node_changed(struct scheduler *s, const struct object *old_object, const struct object *new_object)
 {
@@ -372,7 +356,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
     bool has_changed = false;
     unsigned n;
 
-    count_owned_nodes(s, old_object, new_object);
+    partition_terms_node_changed(s->partition_terms, old_object, new_object);
     if (new_object == NULL) {
         retained_allocations_sync(&s->retained_allocations, old_object, NULL);
         planner_node_leaves(s->planner, cache_find_node(s->cache, old_object->meta->name));
@@ -380,7 +364,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
                                       cache_find_node(s->cache, old_object->meta->name));
         cache_remove_node(s->cache, old_object->meta->name);
         queue_event(s->queue, &event_node_delete, old_object, NULL);
-        scheduler_forecast_changed(s);
+        start_forecast_changed(s->forecast);
         return;
     }
     if (old_object == NULL) {
@@ -390,7 +374,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
         retained_allocations_sync(&s->retained_allocations, NULL, new_object);
         unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
-        scheduler_forecast_changed(s);
+        start_forecast_changed(s->forecast);
         planner_nodes_changed(s->planner);
         return;
     }
@@ -406,7 +390,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
         has_changed |= events[i].actions != ACTION_UPDATE_OTHER;
     }
     if (has_changed) {
-        scheduler_forecast_changed(s);
+        start_forecast_changed(s->forecast);
         planner_nodes_changed(s->planner);
     }
 }
@@ -500,24 +484,6 @@ scheduler_class_changed(struct scheduler *s, const struct object *old_object,
     s->has_mode_changed |= has_other_mode(mode_of_class(old_object), mode_of_class(new_object));
 }
 
-static int64_t
-tier_of(const struct object *partition)
-{
-    return partition != NULL ? partition_tier(partition_of(partition)) : PARTITION_USUAL_TIER;
-}
-
-static unsigned
-is_of_one_user(const struct object *partition)
-{
-    return partition != NULL && partition_is_of_one_user(partition_of(partition));
-}
-
-static unsigned
-is_of_one_pod(const struct object *partition)
-{
-    return partition != NULL && partition_is_of_one_pod(partition_of(partition));
-}
-
 void
 scheduler_partition_changed(struct scheduler *s, const struct object *old_object,
                             const struct object *new_object)
@@ -529,13 +495,7 @@ scheduler_partition_changed(struct scheduler *s, const struct object *old_object
     if (is_same_spec(old_object, new_object))
         return;
     node_finder_forget(s->node_finder);
-    s->n_partitions_of_one_user += is_of_one_user(new_object);
-    s->n_partitions_of_one_user -= is_of_one_user(old_object);
-    s->n_partitions_of_one_pod += is_of_one_pod(new_object);
-    s->n_partitions_of_one_pod -= is_of_one_pod(old_object);
-    s->have_terms_changed |= tier_of(old_object) != tier_of(new_object)
-                             || is_of_one_user(old_object) != is_of_one_user(new_object)
-                             || is_of_one_pod(old_object) != is_of_one_pod(new_object);
+    partition_terms_partition_changed(s->partition_terms, old_object, new_object);
     s->has_mode_changed |=
         has_other_mode(mode_of_partition(old_object), mode_of_partition(new_object));
     object_unref(
@@ -549,17 +509,14 @@ scheduler_tell_partitions(struct scheduler *s)
     size_t at = 0;
     void *value;
 
-    if (s->have_terms_changed) {
-        s->have_terms_changed = false;
-        scheduler_partition_terms_changed(s);
-    }
+    partition_terms_tick(s->partition_terms);
     if (s->has_mode_changed) {
         s->has_mode_changed = false;
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     }
     if (map_count(s->changed_partitions) == 0)
         return;
-    scheduler_forecast_changed(s);
+    start_forecast_changed(s->forecast);
     while (map_next(s->changed_partitions, &at, NULL, &value)) {
         const struct object *object = value;
 
@@ -583,4 +540,52 @@ scheduler_storage_changed(struct scheduler *s, const struct object *old_object,
         queue_event(s->queue, &event_storage_capacity, NULL, NULL);
     volume_calls_check(s->volume_calls);
     observe_handled(s, any->kind->name, old_object, new_object, began_us);
+}
+
+/* Reservations of nodes. A change takes effect at once, but waiting pods are notified at
+ * the next tick, so that many changes activate them once.
+ */
+
+static void
+note_reservation(const struct object *reservation, void *context)
+{
+    struct scheduler *s = context;
+
+    object_ref(reservation);
+    object_unref(
+        map_put(s->changed_reservations, reservation->meta->name, (void *)(uintptr_t)reservation));
+}
+
+void
+scheduler_reservation_changed(struct scheduler *s, const struct object *old_object,
+                              const struct object *new_object)
+{
+    scheduler_object_changed(s, old_object, new_object);
+    if (new_object == NULL)
+        node_reservations_remove(s->handle.node_reservations, old_object->meta->name);
+    else if (node_reservations_set(s->handle.node_reservations, new_object))
+        node_finder_forget(s->node_finder);
+    note_reservation(new_object != NULL ? new_object : old_object, s);
+}
+
+void
+scheduler_tell_node_reservations(struct scheduler *s)
+{
+    size_t at = 0;
+    void *value;
+
+    node_reservations_turn(s->handle.node_reservations, clock_real_us(s->settings.clock),
+                           note_reservation, s);
+    if (map_count(s->changed_reservations) == 0)
+        return;
+    while (map_next(s->changed_reservations, &at, NULL, &value)) {
+        const struct object *object = value;
+
+        queue_event(s->queue, &event_node_reservation, NULL, object);
+        object_unref(object);
+    }
+    map_clear(s->changed_reservations);
+    queue_event(s->queue, &event_withheld_nodes, NULL, NULL);
+    start_forecast_changed(s->forecast);
+    scheduler_room_changed(s, NULL);
 }

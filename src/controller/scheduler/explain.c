@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/order/pod_ranks.h"
+#include "controller/scheduler/partition_terms.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
@@ -168,7 +169,7 @@ find_forecast(struct explanation *e)
     if (e->estimate.chance != START_LATER)
         return;
     if (e->profile->timed != 0)
-        e->forecast = scheduler_forecast(e->s, e->pod, e->queued);
+        e->forecast = start_forecast_find(e->s->forecast, e->pod, e->queued);
     else
         e->forecast = (struct start_time){
             .from_us = e->estimate.from_us,
@@ -395,8 +396,9 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
     else if (pod_spec_scratch_bytes(&pod_of(pod)->spec) > 0)
         stripped = strip_claims(pod, e->arena);
     e->is_stripped = stripped != NULL;
-    e->pod = e->queued != NULL ? pod_view_ref(e->queued->pod)
-                               : scheduler_view_pod(e->s, stripped != NULL ? stripped : pod);
+    e->pod = e->queued != NULL
+                 ? pod_view_ref(e->queued->pod)
+                 : partition_terms_view(e->s->partition_terms, stripped != NULL ? stripped : pod);
     e->shortage = (struct shortage){
         .profile = e->profile,
         .cycle = &e->cycle,

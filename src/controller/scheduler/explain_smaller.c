@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/partition_terms.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
@@ -103,7 +104,7 @@ try_less(struct smaller_search *s, const struct less *less)
         return NULL;
     s->trials++;
     object = make_pod(s->e, less);
-    pod = scheduler_view_pod(scheduler, object);
+    pod = partition_terms_view(scheduler->partition_terms, object);
     pod_view_disable_sharing(pod);
     cycle_init(&cycle, pod, &scheduler->snapshot);
     place = node_finder_place(scheduler->node_finder);

@@ -6,19 +6,22 @@
 #include <string.h>
 
 #include "controller/scheduler/explain/wait_cause.h"
+#include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/kept_profiles.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/order/start_order.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
-#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/start_simulation.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/pod_groups.h"
@@ -62,7 +65,7 @@ struct forecast_ended {
 };
 
 struct forecast_input {
-    struct scheduler *s; /* while it is collected */
+    struct forecast_parts parts; /* while it is collected */
     struct scheduler_settings settings;
     struct kept_profiles *profiles; /* of the settings */
     struct order_memory *memory;    /* NULL: nothing is predicted */
@@ -108,17 +111,17 @@ lacks_room(const struct queued_pod *rejected)
 
 /* Whether the pod waits for room, or was not tried yet. */
 static bool
-is_for_room(const struct scheduler *s, const struct queued_pod *queued)
+is_for_room(const struct forecast_parts *p, const struct queued_pod *queued)
 {
     const struct queued_group *g = queued->queued_group;
     const struct pod_cause *cause;
 
     if (queued->profile->timed == 0 || queued->is_deleted
-        || cache_is_assumed(s->cache, queued->pod))
+        || cache_is_assumed(p->cache, queued->pod))
         return false;
     if (g != NULL)
         return !queued_group_is_held(g) && (g->rejected == NULL || lacks_room(g->rejected));
-    cause = recorder_cause(s->recorder, queued->pod);
+    cause = recorder_cause(p->recorder, queued->pod);
     return cause == NULL || wait_cause_is_for_room(cause->code);
 }
 
@@ -147,7 +150,7 @@ add_waiting(struct forecast_input *in, struct queued_pod *queued)
 {
     const char *uid = queued->pod->object->meta->uid;
 
-    if (!is_for_room(in->s, queued) || (uid != NULL && map_find(in->seen, uid) != NULL))
+    if (!is_for_room(&in->parts, queued) || (uid != NULL && map_find(in->seen, uid) != NULL))
         return true;
     if (is_first_of_group(queued) && in->n_jobs++ == in->most) {
         in->is_full = true;
@@ -165,7 +168,7 @@ add_objects(struct forecast_input *in)
     size_t at = 0, inner;
     void *kind, *object;
 
-    while (map_next(in->s->objects, &at, NULL, &kind)) {
+    while (map_next(in->parts.objects, &at, NULL, &kind)) {
         inner = 0;
         while (map_next(kind, &inner, NULL, &object)) {
             xgrow(in->objects, in->n_objects, in->object_capacity);
@@ -187,34 +190,34 @@ add_ended(const struct object *waiting, unsigned count, void *context)
 static void
 begin_nodes(struct forecast_input *in)
 {
-    struct scheduler *s = in->s;
+    struct snapshot *snapshot = in->parts.snapshot;
 
-    cache_update_snapshot(s->cache, &s->snapshot);
-    in->removal_generation = s->snapshot.removal_generation;
-    in->n_snapshot = s->snapshot.n_nodes;
+    cache_update_snapshot(in->parts.cache, snapshot);
+    in->removal_generation = snapshot->removal_generation;
+    in->n_snapshot = snapshot->n_nodes;
     in->at_node = 0;
 }
 
 struct forecast_input *
-forecast_input_new(struct scheduler *s, size_t most, struct pod_view *candidate)
+forecast_input_new(const struct forecast_parts *parts, size_t most, struct pod_view *candidate)
 {
     struct forecast_input *in = xnew(struct forecast_input);
 
-    in->s = s;
-    in->settings = s->settings;
-    in->profiles = kept_profiles_ref(s->kept_profiles);
+    in->parts = *parts;
+    in->settings = *parts->settings;
+    in->profiles = kept_profiles_ref(parts->profiles);
     in->settings.profiles = in->profiles->items;
     in->settings.n_profiles = in->profiles->count;
-    in->now_us = clock_real_us(s->settings.clock);
-    in->memory = s->pod_ranks != NULL ? pod_ranks_remember(s->pod_ranks) : NULL;
+    in->now_us = clock_real_us(parts->settings->clock);
+    in->memory = parts->pod_ranks != NULL ? pod_ranks_remember(parts->pod_ranks) : NULL;
     in->settings.memory = in->memory;
     in->is_exact = true;
     in->most = most;
     add_objects(in);
     in->seen = map_new();
     in->candidate = candidate != NULL ? pod_view_ref(candidate) : NULL;
-    pod_groups_visit_ended(s->pod_groups, add_ended, in);
-    queue_begin_order(s->queue, &in->cursor);
+    pod_groups_visit_ended(parts->pod_groups, add_ended, in);
+    queue_begin_order(parts->queue, &in->cursor);
     return in;
 }
 
@@ -300,7 +303,7 @@ forecast_input_free(struct forecast_input *in)
 static int64_t
 predict_us(const struct forecast_input *in, const struct pod_view *pod)
 {
-    return (int64_t)fmax(rint(pod_ranks_remember_pod(in->s->pod_ranks, in->memory, pod)), 1)
+    return (int64_t)fmax(rint(pod_ranks_remember_pod(in->parts.pod_ranks, in->memory, pod)), 1)
            * SECOND_US;
 }
 
@@ -326,7 +329,7 @@ find_limit(const struct forecast_input *in, const struct pod_view *pod, bool *re
     int64_t end_us = timeline_end_us(pod, in->now_us);
     int64_t deleted_us = pod->pod->meta.deleted_at_us;
 
-    bool is_held_up = deleted_us == 0 && pod_groups_holds_up(in->s->pod_groups, pod->object);
+    bool is_held_up = deleted_us == 0 && pod_groups_holds_up(in->parts.pod_groups, pod->object);
 
     *ret_is_guess = end_us == INT64_MAX && deleted_us == 0 && !is_held_up;
     if (is_held_up)
@@ -416,9 +419,9 @@ has_gone(const struct forecast_input *in, struct forecast_waiting *w)
 
     if (in->has_candidate && w == &in->waiting[in->n_waiting - 1])
         return false;
-    queued = queue_find(in->s->queue, w->pod->namespace, w->pod->name);
+    queued = queue_find(in->parts.queue, w->pod->namespace, w->pod->name);
     if (queued == NULL || queued->is_deleted || !pod_view_is_same(queued->pod, w->pod)
-        || cache_is_assumed(in->s->cache, queued->pod))
+        || cache_is_assumed(in->parts.cache, queued->pod))
         return true;
     if (queued->pod != w->pod) {
         pod_view_unref(w->pod);
@@ -432,7 +435,7 @@ has_gone(const struct forecast_input *in, struct forecast_waiting *w)
 static void
 collect_waiting(struct forecast_input *in, struct forecast_waiting *w)
 {
-    const struct node_reservations *reservations = in->s->handle.node_reservations;
+    const struct node_reservations *reservations = in->parts.handle->node_reservations;
 
     w->is_gone = has_gone(in, w);
     find_run(in, w);
@@ -443,7 +446,7 @@ collect_waiting(struct forecast_input *in, struct forecast_waiting *w)
 bool
 forecast_input_collect(struct forecast_input *in)
 {
-    const struct snapshot *snapshot = &in->s->snapshot;
+    const struct snapshot *snapshot = in->parts.snapshot;
 
     if (in->cursor.order != NULL) {
         visit_queue(in);

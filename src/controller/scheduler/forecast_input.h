@@ -20,10 +20,34 @@
 
 #include "lib/base/macro.h"
 
+struct cache;
 struct forecast_input;
+struct handle;
+struct kept_profiles;
+struct map;
+struct pod_groups;
+struct pod_ranks;
 struct pod_view;
-struct scheduler;
+struct queue;
+struct recorder;
+struct scheduler_settings;
 struct simulated_start;
+struct snapshot;
+
+/* A forecast is made from these parts, which are the scheduler's. */
+struct forecast_parts {
+    const struct scheduler_settings *settings;
+    struct kept_profiles *profiles;
+    bool is_timed; /* a profile plans with the time limits of pods */
+    struct handle *handle;
+    struct queue *queue;
+    struct cache *cache;
+    struct snapshot *snapshot;
+    struct recorder *recorder;
+    struct pod_ranks *pod_ranks; /* or NULL */
+    struct pod_groups *pod_groups;
+    struct map *objects; /* name of kind to a map by key */
+};
 
 /* How long pods run in a simulation. */
 enum forecast_part {
@@ -36,7 +60,7 @@ enum forecast_part {
  * would be submitted now (NULL: none).
  */
 void forecast_input_free(struct forecast_input *in);
-struct forecast_input *forecast_input_new(struct scheduler *s, size_t most,
+struct forecast_input *forecast_input_new(const struct forecast_parts *parts, size_t most,
                                           struct pod_view *candidate) OWNED_BY(forecast_input_free);
 DEFINE_CLEANUP(struct forecast_input, forecast_input_free)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/scheduler.h"
+#include "controller/scheduler/partition_terms.h"
 #include "controller/scheduler/planning/free_room.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/planning/reservation_plan.h"
@@ -28,6 +29,7 @@
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/pod_groups.h"
+#include "controller/scheduler/wait_report.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -364,7 +366,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         binding_cycle_start_group(s->binding_cycle, g);
         return;
     }
-    scheduler_find_group_cause(s, g);
+    wait_report_find_group_cause(s->wait_report, g, node_finder_diagnosis(s->node_finder));
     scheduler_displace_all(s, g);
     cache_roll_back(s->cache, mark);
     scheduler_close_nodes(s, g->members[0]->cycle.pod);
@@ -510,7 +512,8 @@ static bool
 has_work(const struct scheduler *s)
 {
     return queue_count(s->queue).active > 0 || has_extender_answers(s)
-           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0 || s->moved_pods != NULL
+           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0
+           || !partition_terms_are_told(s->partition_terms)
            || pod_groups_have_changed(s->pod_groups);
 }
 
@@ -527,7 +530,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         bool is_late;
 
         scheduler_tell_pod_groups(s);
-        if (scheduler_tell_moved_pods(s))
+        if (partition_terms_tell_some(s->partition_terms))
             continue;
         if (has_extender_answers(s)) {
             resume(s, extender_rounds_take(s->extender_rounds));
@@ -599,7 +602,7 @@ scheduler_tick(struct scheduler *s)
     scheduler_tell_nominations(s);
     scheduler_tick_ranks(s);
     planner_tick(s->planner);
-    scheduler_tick_forecast(s);
+    start_forecast_tick(s->forecast);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);
     scheduler_metrics_counts(s->metrics, &counts);

@@ -9,8 +9,6 @@
 
 #define SCHEDULER_DEFAULT_NAME "default-scheduler"
 
-#include <stdatomic.h>
-
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
@@ -20,7 +18,6 @@
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/base/random.h"
-#include "lib/base/time_share.h"
 
 struct unallocated_pods;
 struct assignment;
@@ -32,6 +29,7 @@ struct cache_mark;
 struct node_finder;
 struct pod_groups;
 struct domain_need;
+struct partition_terms;
 struct planner;
 struct pod_ranks;
 struct extender_rounds;
@@ -43,6 +41,7 @@ struct dispatcher;
 struct evictions;
 struct free_room;
 struct group_domains;
+struct kept_profiles;
 struct map;
 struct string_ids;
 struct queue;
@@ -51,26 +50,13 @@ struct recorder;
 struct start_forecast;
 struct strbuf;
 struct volume_calls;
+struct wait_report;
 struct yields;
-
-/* Copies of the settings of profiles, for simulations: one may run on another
- * thread when its scheduler ends.
- */
-struct kept_profiles {
-    atomic_uint references;
-    struct arena *arena;
-    struct profile_settings *items;
-    unsigned count;
-};
-
-struct kept_profiles *kept_profiles_ref(struct kept_profiles *k);
-void kept_profiles_unref(struct kept_profiles *k);
 
 struct scheduler {
     struct scheduler_settings settings;
     struct random_source random;
     struct string_ids *resources;
-    struct shared_demands *demands; /* shared by equal pods */
     struct string_ids *reasons;
     struct string_ids *signatures;
     struct handle handle;
@@ -100,24 +86,19 @@ struct scheduler {
     struct group_domains *domains;
     struct planner *planner;
     struct free_room *free_room;
-    struct node_view **domain_nodes; /* for group_places.c */
-    struct map *switch_waits;        /* key of a pod to its struct switch_wait */
-    int64_t next_switch_us;          /* when the first of them is over */
-    struct map *objects;             /* name of kind to a map by key */
-    struct map *changed_partitions;  /* by name, since the last tick */
-    bool have_terms_changed;         /* a partition's, since the last tick */
-    struct moved_pods *moved_pods;   /* to be notified of new terms, or NULL */
-    /* Partitions whose nodes serve one user at a time. */
-    unsigned n_partitions_of_one_user;
-    unsigned n_owned_nodes;           /* of rootless agents */
-    unsigned n_partitions_of_one_pod; /* whose nodes have one pod each */
+    struct node_view **domain_nodes;  /* for group_places.c */
+    struct map *switch_waits;         /* key of a pod to its struct switch_wait */
+    int64_t next_switch_us;           /* when the first of them is over */
+    struct map *objects;              /* name of kind to a map by key */
+    struct map *changed_partitions;   /* by name, since the last tick */
     bool has_mode_changed;            /* preemption's, of a partition or class */
     struct map *changed_reservations; /* by name, since the last tick */
     struct start_forecast *forecast;
-    struct time_share report_share; /* of the thread, for reports of waits */
-    bool has_nomination_gone;       /* and that was not reported yet */
-    int64_t next_ranking_us;        /* when to rank unschedulable pods again */
-    unsigned n_to_rank;             /* groups still to be ranked now */
+    struct wait_report *wait_report;
+    struct partition_terms *partition_terms;
+    bool has_nomination_gone; /* and that was not reported yet */
+    int64_t next_ranking_us;  /* when to rank unschedulable pods again */
+    unsigned n_to_rank;       /* groups still to be ranked now */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* victims that were asked to leave */
@@ -217,21 +198,7 @@ void scheduler_make_handle(struct scheduler *s);
 void scheduler_tell_partitions(struct scheduler *s);
 void scheduler_tell_pod_groups(struct scheduler *s);
 
-/* Terms of partitions for their pods (partition_terms.c). View: a view of the
- * pod with the tier that its partitions give it, if its profile has the
- * Partition plugin, and with the rule which users' pods may be beside it.
- * Changed: pods get the terms that hold now, and waiting pods are tried with
- * them. Tell moved: gives some of these pods their new terms; false: all had
- * them before. No pod is tried meanwhile, because it could preempt a pod whose
- * tier is about to rise with its own.
- */
-struct pod_view *scheduler_view_pod(struct scheduler *s, const struct object *pod)
-    OWNED_BY(pod_view_unref);
-void scheduler_partition_terms_changed(struct scheduler *s);
-bool scheduler_tell_moved_pods(struct scheduler *s);
-void scheduler_forget_moved_pods(struct scheduler *s);
-
-/* Reservations of nodes (node_reservation_events.c). Tell: reports to the
+/* Reservations of nodes (event_handlers.c). Tell: reports to the
  * waiting pods which reservations changed, began and ended.
  */
 void scheduler_tell_node_reservations(struct scheduler *s);
@@ -267,24 +234,3 @@ void scheduler_return_left_out(struct scheduler *s, struct assignment_group *g);
 void scheduler_abandon_member(struct assignment *a, void *scheduler);
 bool scheduler_bind_by_extender(struct assignment *a, void *scheduler);
 void scheduler_extender_bound(struct assignment *a, enum verdict verdict, void *scheduler);
-
-/* Report to the pod's owner why it waits (wait_report.c): after a cycle that
- * found no node, also for equal pods; while preemption frees a node for it;
- * after an attempt that failed later; when a plugin keeps it out of the queue;
- * while its group is not complete. Find group cause: called while the members
- * that found a node still have it.
- */
-void scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued);
-void scheduler_report_wait(struct scheduler *s, const struct assignment *a,
-                           const struct diagnosis *d, const struct diagnosis_counts *counts,
-                           const char *error);
-void scheduler_report_room(struct scheduler *s, const struct pod_view *pod, const char *node_name);
-void scheduler_report_failure(struct scheduler *s, const struct pod_view *pod, const char *words,
-                              bool is_error);
-void scheduler_report_gates(struct scheduler *s, const struct pod_view *pod);
-void scheduler_report_hold(struct scheduler *s, const struct queued_pod *member);
-void scheduler_find_group_cause(const struct scheduler *s, struct assignment_group *g);
-
-/* Formats the cause of a failure; returns its code. */
-const char *scheduler_format_failure(const struct pod_view *pod, const char *words, bool is_error,
-                                     struct strbuf *out);

@@ -12,6 +12,7 @@
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
+#include "controller/scheduler/forecast_input.h"
 #include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -19,7 +20,9 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/kept_profiles.h"
 #include "controller/scheduler/order/pod_ranks.h"
+#include "controller/scheduler/partition_terms.h"
 #include "controller/scheduler/planning/free_room.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -35,71 +38,14 @@
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/group_domains.h"
 #include "controller/scheduler/state/pod_groups.h"
-#include "lib/allocator/shared_demands.h"
+#include "controller/scheduler/wait_report.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
-#include "lib/json/json.h"
-
-/* The causes of waits and their start times may take a fiftieth of the thread.
- */
-#define REPORT_US        2000
-#define REPORT_WINDOW_US 100000
-
-struct kept_profiles *
-kept_profiles_ref(struct kept_profiles *k)
-{
-    atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
-    return k;
-}
-
-void
-kept_profiles_unref(struct kept_profiles *k)
-{
-    if (k == NULL || atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1)
-        return;
-    arena_free(k->arena);
-    free(k);
-}
-
-static struct kept_profiles *
-kept_profiles_new(unsigned most)
-{
-    struct kept_profiles *k = xnew(struct kept_profiles);
-
-    atomic_init(&k->references, 1);
-    k->arena = arena_new(0);
-    k->items = arena_alloc(k->arena, most * sizeof(*k->items));
-    return k;
-}
-
-static void
-keep_profile(struct kept_profiles *k, const struct profile_settings *given)
-{
-    struct profile_plugin *plugins =
-        arena_alloc(k->arena, (given->n_plugins + 1) * sizeof(*plugins));
-    struct profile_settings *kept = &k->items[k->count++];
-    struct point_order *orders = NULL;
-
-    for (unsigned i = 0; i < given->n_plugins; i++) {
-        plugins[i] = given->plugins[i];
-        if (plugins[i].args != NULL)
-            plugins[i].args = json_dup(k->arena, plugins[i].args);
-    }
-    if (given->orders != NULL) {
-        orders = arena_alloc(k->arena, POINTS * sizeof(*orders));
-        memcpy(orders, given->orders, POINTS * sizeof(*orders));
-    }
-    *kept = *given;
-    kept->scheduler_name = arena_strdup(k->arena, given->scheduler_name);
-    kept->plugins = plugins;
-    kept->orders = orders;
-}
 
 static int
 make_profiles(struct scheduler *s, struct error *err)
@@ -127,7 +73,7 @@ make_profiles(struct scheduler *s, struct error *err)
         r = profile_new(&settings, &s->profiles[i], err);
         if (r < 0)
             return r;
-        keep_profile(s->kept_profiles, &given[i]);
+        kept_profiles_add(s->kept_profiles, &given[i]);
         s->n_profiles++;
     }
     return 0;
@@ -186,7 +132,7 @@ member_held(const struct queued_pod *pod, void *context)
     struct scheduler *s = context;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    scheduler_report_hold(s, pod);
+    wait_report_hold(s->wait_report, pod);
     queued_group_format_hold(pod->queued_group, &words);
     recorder_condition(s->recorder, pod->pod,
                        pod->queued_group->refusal != NULL ? "Unschedulable" : "SchedulingGated",
@@ -250,6 +196,18 @@ unrank_pod(const struct queued_pod *pod, void *context)
     const struct scheduler *s = context;
 
     pod_ranks_unrank(s->pod_ranks, pod);
+}
+
+static struct profile *
+profile_of(const struct object *pod, void *context)
+{
+    return scheduler_profile(context, pod);
+}
+
+static void
+pod_has_new_terms(const struct object *pod, void *context)
+{
+    scheduler_pod_changed(context, pod, pod);
 }
 
 static const struct node_view *
@@ -422,12 +380,6 @@ make_components(struct scheduler *s)
         .context = s,
     });
     dispatcher_hold(s->dispatcher, true); /* until scheduler_start */
-    s->report_share = (struct time_share){
-        .clock = s->settings.clock,
-        .most_us = REPORT_US,
-        .window_us = REPORT_WINDOW_US,
-    };
-    s->forecast = start_forecast_new();
     s->recorder = recorder_new(&(struct recorder_settings){
         .dispatcher = s->dispatcher,
         .clock = set->clock,
@@ -484,7 +436,45 @@ make_components(struct scheduler *s)
     s->objects = map_new();
     s->changed_partitions = map_new();
     s->changed_reservations = map_new();
+    s->partition_terms = partition_terms_new(&(struct partition_terms_parts){
+        .handle = &s->handle,
+        .queue = s->queue,
+        .cache = s->cache,
+        .profile_of = profile_of,
+        .pod_changed = pod_has_new_terms,
+        .ready = pod_activated,
+        .context = s,
+    });
+    s->wait_report = wait_report_new(&(struct wait_report_parts){
+        .handle = &s->handle,
+        .cache = s->cache,
+        .recorder = s->recorder,
+        .planner = s->planner,
+        .is_simulation = set->is_simulation,
+    });
     make_extenders(s);
+}
+
+/* The profiles and the order are known by now. */
+static void
+make_forecast(struct scheduler *s)
+{
+    struct forecast_parts parts = {
+        .settings = &s->settings,
+        .profiles = s->kept_profiles,
+        .handle = &s->handle,
+        .queue = s->queue,
+        .cache = s->cache,
+        .snapshot = &s->snapshot,
+        .recorder = s->recorder,
+        .pod_ranks = s->pod_ranks,
+        .pod_groups = s->pod_groups,
+        .objects = s->objects,
+    };
+
+    for (unsigned i = 0; i < s->n_profiles; i++)
+        parts.is_timed |= s->profiles[i]->timed != 0;
+    s->forecast = start_forecast_new(&parts);
 }
 
 int
@@ -499,7 +489,6 @@ scheduler_new(const struct scheduler_settings *settings, struct scheduler **ret_
         s->settings.without_sharing = true;
     s->random.state = settings->seed;
     s->resources = string_ids_new();
-    s->demands = shared_demands_new();
     s->reasons = string_ids_new();
     s->signatures = string_ids_new();
     scheduler_make_handle(s);
@@ -511,6 +500,7 @@ scheduler_new(const struct scheduler_settings *settings, struct scheduler **ret_
         s->pod_ranks = settings->memory != NULL
                            ? pod_ranks_new_after(settings->clock, settings->memory)
                            : pod_ranks_new(settings->clock);
+    make_forecast(s);
     *ret_scheduler = s;
     s = NULL;
     return 0;
@@ -556,6 +546,7 @@ scheduler_free(struct scheduler *s)
     evictions_free(s->evictions);
     yields_free(s->yields);
     recorder_free(s->recorder);
+    wait_report_free(s->wait_report);
     start_forecast_free(s->forecast);
     dispatcher_free(s->dispatcher);
     unallocated_pods_free(s->unallocated_pods);
@@ -566,7 +557,7 @@ scheduler_free(struct scheduler *s)
     queue_free(s->queue);
     free_room_free(s->free_room);
     planner_free(s->planner);
-    scheduler_forget_moved_pods(s);
+    partition_terms_forget(s->partition_terms);
     pod_ranks_free(s->pod_ranks);
     node_finder_free(s->node_finder);
     cache_free(s->cache);
@@ -584,7 +575,7 @@ scheduler_free(struct scheduler *s)
     objects_free(s->objects);
     partitions_free(s->changed_partitions);
     partitions_free(s->changed_reservations);
-    shared_demands_free(s->demands);
+    partition_terms_free(s->partition_terms);
     string_ids_free(s->resources);
     string_ids_free(s->reasons);
     string_ids_free(s->signatures);

@@ -23,17 +23,17 @@
 #include "controller/scheduler/forecast_input.h"
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/pod_view.h"
-#include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
-#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/start_simulation.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "lib/base/time_share.h"
 
 /* How many pods one forecast is made for. */
 #define FORECAST_MOST 2000u
@@ -66,7 +66,7 @@
  * is called on the scheduler's thread.
  */
 struct forecast_work {
-    struct scheduler *s; /* NULL: nobody wants the result any more */
+    struct start_forecast *forecast; /* NULL: nobody wants the result any more */
     struct forecast_input *input;
     struct clock *clock; /* the scheduler's, which outlives it */
     atomic_bool is_cancelled;
@@ -74,6 +74,7 @@ struct forecast_work {
 };
 
 struct start_forecast {
+    struct forecast_parts parts;
     struct forecast_input *input; /* being collected; or NULL */
     struct forecast_work *work;   /* being simulated; or NULL */
     bool is_stale;                /* something happened since the last one began */
@@ -89,7 +90,7 @@ static void
 abandon(struct start_forecast *f)
 {
     if (f->work != NULL) {
-        f->work->s = NULL;
+        f->work->forecast = NULL;
         atomic_store(&f->work->is_cancelled, true);
     }
     f->work = NULL;
@@ -107,10 +108,11 @@ start_forecast_free(struct start_forecast *f)
 }
 
 struct start_forecast *
-start_forecast_new(void)
+start_forecast_new(const struct forecast_parts *parts)
 {
     struct start_forecast *f = xnew(struct start_forecast);
 
+    f->parts = *parts;
     f->is_stale = true;
     f->first_us = INT64_MAX;
     f->questions = (struct time_share){.most_us = ANSWER_US, .window_us = ANSWER_WINDOW_US};
@@ -118,9 +120,9 @@ start_forecast_new(void)
 }
 
 static int64_t
-now_us(const struct scheduler *s)
+now_us(const struct start_forecast *f)
 {
-    return clock_monotonic_us(s->settings.clock);
+    return clock_monotonic_us(f->parts.settings->clock);
 }
 
 /* ---- Results ---- */
@@ -135,18 +137,19 @@ told_us(const struct queued_pod *queued)
 }
 
 static void
-report_start(struct scheduler *s, const struct queued_pod *queued)
+report_start(struct start_forecast *f, const struct queued_pod *queued)
 {
-    const struct pod_cause *cause = recorder_cause(s->recorder, queued->pod);
+    const struct pod_cause *cause = recorder_cause(f->parts.recorder, queued->pod);
 
     if (cause != NULL && wait_cause_is_for_room(cause->code))
-        recorder_set_start(s->recorder, queued->pod, told_us(queued), queued->is_start_assumed);
+        recorder_set_start(f->parts.recorder, queued->pod, told_us(queued),
+                           queued->is_start_assumed);
 }
 
 static bool
-is_same_time(const struct scheduler *s, int64_t old_us, int64_t new_us)
+is_same_time(const struct start_forecast *f, int64_t old_us, int64_t new_us)
 {
-    int64_t real_us = clock_real_us(s->settings.clock);
+    int64_t real_us = clock_real_us(f->parts.settings->clock);
     int64_t most_us = (old_us - real_us) / SAME_SHARE;
 
     if (old_us <= real_us || new_us == 0)
@@ -155,62 +158,56 @@ is_same_time(const struct scheduler *s, int64_t old_us, int64_t new_us)
 }
 
 static void
-set_time(struct scheduler *s, struct queued_pod *queued, const struct simulated_start *start,
+set_time(struct start_forecast *f, struct queued_pod *queued, const struct simulated_start *start,
          int64_t by_limits_us)
 {
-    struct start_forecast *f = s->forecast;
-
     if (start->at_us > 0 && start->at_us < f->first_us)
         f->first_us = start->at_us;
     queued->forecast = f->number;
-    if (!is_same_time(s, queued->forecast_us, start->at_us))
+    if (!is_same_time(f, queued->forecast_us, start->at_us))
         queued->forecast_us = start->at_us;
-    if (!is_same_time(s, queued->by_limits_us, by_limits_us))
+    if (!is_same_time(f, queued->by_limits_us, by_limits_us))
         queued->by_limits_us = by_limits_us;
     queued->is_start_assumed = start->is_assumed;
-    report_start(s, queued);
+    report_start(f, queued);
 }
 
 /* The pods that still wait get their times. */
 static void
-finish(struct scheduler *s, const struct forecast_input *in)
+finish(struct start_forecast *f, const struct forecast_input *in)
 {
-    struct start_forecast *f = s->forecast;
-
     f->number++;
     f->first_us = INT64_MAX;
     f->took_us = f->spent_us;
     for (size_t i = 0; i < forecast_input_count(in); i++) {
         struct pod_view *pod = forecast_input_pod(in, i);
-        struct queued_pod *queued = queue_find_to_change(s->queue, pod->namespace, pod->name);
+        struct queued_pod *queued = queue_find_to_change(f->parts.queue, pod->namespace, pod->name);
         struct simulated_start start = forecast_input_start(in, FORECAST_BY_PREDICTION, i);
 
         if (queued != NULL && pod_view_is_same(queued->pod, pod))
-            set_time(s, queued, &start, forecast_input_start(in, FORECAST_BY_LIMITS, i).at_us);
+            set_time(f, queued, &start, forecast_input_start(in, FORECAST_BY_LIMITS, i).at_us);
     }
 }
 
 /* ---- The work ---- */
 
 static void
-begin(struct scheduler *s)
+begin(struct start_forecast *f)
 {
-    struct start_forecast *f = s->forecast;
-
-    f->input = forecast_input_new(s, FORECAST_MOST, NULL);
-    f->began_us = now_us(s);
+    f->input = forecast_input_new(&f->parts, FORECAST_MOST, NULL);
+    f->began_us = now_us(f);
     f->is_stale = false;
     f->spent_us = 0;
 }
 
 /* Collects for that long; false: more is left. */
 static bool
-collect(struct scheduler *s, struct forecast_input *in, int64_t most_us)
+collect(struct start_forecast *f, struct forecast_input *in, int64_t most_us)
 {
-    int64_t until_us = now_us(s) + most_us;
+    int64_t until_us = now_us(f) + most_us;
     bool is_more = true;
 
-    while (is_more && now_us(s) < until_us)
+    while (is_more && now_us(f) < until_us)
         is_more = forecast_input_collect(in);
     return !is_more;
 }
@@ -231,28 +228,27 @@ work_done(void *arg)
 {
     struct forecast_work *work = arg;
 
-    if (work->s != NULL) {
-        work->s->forecast->work = NULL;
-        work->s->forecast->spent_us += work->ran_us;
-        finish(work->s, work->input);
+    if (work->forecast != NULL) {
+        work->forecast->work = NULL;
+        work->forecast->spent_us += work->ran_us;
+        finish(work->forecast, work->input);
     }
     forecast_input_free(work->input);
     free(work);
 }
 
 static void
-simulate(struct scheduler *s)
+simulate(struct start_forecast *f)
 {
-    struct start_forecast *f = s->forecast;
     struct forecast_work *work = xnew(struct forecast_work);
 
-    work->s = s;
+    work->forecast = f;
     work->input = f->input;
-    work->clock = s->settings.clock;
+    work->clock = f->parts.settings->clock;
     f->input = NULL;
     f->work = work;
-    if (s->settings.run_aside != NULL) {
-        s->settings.run_aside(run_work, work_done, work, s->settings.aside_context);
+    if (f->parts.settings->run_aside != NULL) {
+        f->parts.settings->run_aside(run_work, work_done, work, f->parts.settings->aside_context);
         return;
     }
     run_work(work);
@@ -262,18 +258,9 @@ simulate(struct scheduler *s)
 /* ---- When ---- */
 
 static bool
-knows_time(const struct scheduler *s)
+has_waiting(const struct start_forecast *f)
 {
-    for (unsigned i = 0; i < s->n_profiles; i++)
-        if (s->profiles[i]->timed != 0)
-            return true;
-    return false;
-}
-
-static bool
-has_waiting(const struct scheduler *s)
-{
-    struct queue_counts counts = queue_count(s->queue);
+    struct queue_counts counts = queue_count(f->parts.queue);
 
     return counts.active + counts.backoff + counts.unschedulable > 0;
 }
@@ -282,10 +269,9 @@ has_waiting(const struct scheduler *s)
  * predicted.
  */
 static bool
-is_due(const struct scheduler *s)
+is_due(const struct start_forecast *f)
 {
-    const struct start_forecast *f = s->forecast;
-    int64_t age_us = now_us(s) - f->began_us, every_us = f->took_us * FORECAST_SHARE;
+    int64_t age_us = now_us(f) - f->began_us, every_us = f->took_us * FORECAST_SHARE;
 
     if (f->began_us == 0)
         return true;
@@ -293,34 +279,33 @@ is_due(const struct scheduler *s)
         every_us = FORECAST_EVERY_US;
     return age_us >= every_us
            && (f->is_stale || age_us >= FORECAST_OLD_US
-               || f->first_us <= clock_real_us(s->settings.clock));
+               || f->first_us <= clock_real_us(f->parts.settings->clock));
 }
 
 void
-scheduler_tick_forecast(struct scheduler *s)
+start_forecast_tick(struct start_forecast *f)
 {
-    struct start_forecast *f = s->forecast;
     int64_t began_us;
     bool is_collected;
 
-    if (s->settings.without_forecast || s->settings.is_simulation || f->work != NULL
-        || !knows_time(s))
+    if (f->parts.settings->without_forecast || f->parts.settings->is_simulation || f->work != NULL
+        || !f->parts.is_timed)
         return;
-    if (f->input == NULL && (!has_waiting(s) || !is_due(s)))
+    if (f->input == NULL && (!has_waiting(f) || !is_due(f)))
         return;
     if (f->input == NULL)
-        begin(s);
-    began_us = now_us(s);
-    is_collected = collect(s, f->input, SLICE_US);
-    f->spent_us += now_us(s) - began_us;
+        begin(f);
+    began_us = now_us(f);
+    is_collected = collect(f, f->input, SLICE_US);
+    f->spent_us += now_us(f) - began_us;
     if (is_collected)
-        simulate(s);
+        simulate(f);
 }
 
 void
-scheduler_forecast_changed(struct scheduler *s)
+start_forecast_changed(struct start_forecast *f)
 {
-    s->forecast->is_stale = true;
+    f->is_stale = true;
 }
 
 static const char *
@@ -363,21 +348,17 @@ has_changed(const struct object *a, const struct object *b)
 }
 
 void
-scheduler_forecast_pod_changed(struct scheduler *s, const struct object *old_object,
-                               const struct object *new_object)
+start_forecast_pod_changed(struct start_forecast *f, const struct object *old_object,
+                           const struct object *new_object)
 {
-    struct start_forecast *f = s->forecast;
-
     f->is_stale |= old_object == NULL || new_object == NULL || has_changed(old_object, new_object);
 }
 
 /* ---- Questions ---- */
 
 void
-scheduler_forecast_report(struct scheduler *s, const struct queued_pod *queued,
-                          struct pod_cause *told)
+start_forecast_report(const struct queued_pod *queued, struct pod_cause *told)
 {
-    (void)s;
     told->from_us = queued->forecast_us;
     told->is_assumed = queued->is_start_assumed;
 }
@@ -386,22 +367,21 @@ scheduler_forecast_report(struct scheduler *s, const struct queued_pod *queued,
  * caller frees the result.
  */
 static struct forecast_input *
-make_at_once(struct scheduler *s, struct pod_view *candidate)
+make_at_once(struct start_forecast *f, struct pod_view *candidate)
 {
-    struct start_forecast *f = s->forecast;
     struct forecast_input *in;
     int64_t began_us, until_us;
     bool is_whole = false;
 
-    f->questions.clock = s->settings.clock;
-    if (s->settings.without_forecast || f->took_us >= ANSWER_US || !knows_time(s)
+    f->questions.clock = f->parts.settings->clock;
+    if (f->parts.settings->without_forecast || f->took_us >= ANSWER_US || !f->parts.is_timed
         || !time_share_is_open(&f->questions))
         return NULL;
     began_us = time_share_begin(&f->questions);
-    until_us = now_us(s) + ANSWER_US;
-    in = forecast_input_new(s, FORECAST_MOST, candidate);
-    if (collect(s, in, ANSWER_US))
-        is_whole = forecast_input_run(in, until_us - now_us(s), NULL);
+    until_us = now_us(f) + ANSWER_US;
+    in = forecast_input_new(&f->parts, FORECAST_MOST, candidate);
+    if (collect(f, in, ANSWER_US))
+        is_whole = forecast_input_run(in, until_us - now_us(f), NULL);
     time_share_end(&f->questions, began_us);
     if (is_whole)
         return in;
@@ -412,16 +392,16 @@ make_at_once(struct scheduler *s, struct pod_view *candidate)
 
 /* The pod has no time yet. */
 static void
-hurry(struct scheduler *s)
+hurry(struct start_forecast *f)
 {
-    CLEANUP(forecast_input_freep) struct forecast_input *in = make_at_once(s, NULL);
+    CLEANUP(forecast_input_freep) struct forecast_input *in = make_at_once(f, NULL);
 
     if (in != NULL)
-        finish(s, in);
+        finish(f, in);
 }
 
 struct start_time
-scheduler_forecast(struct scheduler *s, struct pod_view *pod, const struct queued_pod *queued)
+start_forecast_find(struct start_forecast *f, struct pod_view *pod, const struct queued_pod *queued)
 {
     CLEANUP(forecast_input_freep) struct forecast_input *in = NULL;
     struct simulated_start start;
@@ -429,14 +409,14 @@ scheduler_forecast(struct scheduler *s, struct pod_view *pod, const struct queue
 
     if (queued != NULL) {
         if (queued->forecast == 0)
-            hurry(s);
+            hurry(f);
         return (struct start_time){
             .from_us = queued->forecast_us,
             .by_limits_us = queued->by_limits_us,
             .is_assumed = queued->is_start_assumed,
         };
     }
-    in = make_at_once(s, pod);
+    in = make_at_once(f, pod);
     if (in == NULL || forecast_input_is_full(in))
         return (struct start_time){0};
     last = forecast_input_count(in) - 1;

@@ -5,9 +5,9 @@
  * for the first pods in the order, on another thread (start_simulation.h). The times that it finds are reported in the causes of
  * the pods (recorder.h) and by `why`. Nothing is decided by them.
  *
- * Called by:  setup.c (life), scheduler.c (tick), explain.c (times),
- *             wait_report.c (the time in a report), and event_handlers.c and
- *             node_reservation_events.c, which know what happens.
+ * Owns:       the simulation that is prepared or running.
+ * Called by:  setup.c (life), scheduler.c (tick), explain.c (times), wait_report.c
+ *             (the time in a report), and event_handlers.c, which knows what happens.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -17,29 +17,29 @@
 
 #include "lib/base/macro.h"
 
+struct forecast_parts;
 struct object;
 struct pod_cause;
 struct pod_view;
 struct queued_pod;
-struct scheduler;
 struct start_forecast;
 
 /* Life */
 void start_forecast_free(struct start_forecast *f);
-struct start_forecast *start_forecast_new(void) OWNED_BY(start_forecast_free);
+struct start_forecast *start_forecast_new(const struct forecast_parts *parts)
+    OWNED_BY(start_forecast_free);
 
 /* Change. Changed: something happened after which pods may start at other
  * times. Pod changed: a pod came, changed or went, which may be such a change.
  * Tick: works on the forecast, if one is due.
  */
-void scheduler_forecast_changed(struct scheduler *s);
-void scheduler_forecast_pod_changed(struct scheduler *s, const struct object *old_object,
-                                    const struct object *new_object);
-void scheduler_tick_forecast(struct scheduler *s);
+void start_forecast_changed(struct start_forecast *f);
+void start_forecast_pod_changed(struct start_forecast *f, const struct object *old_object,
+                                const struct object *new_object);
+void start_forecast_tick(struct start_forecast *f);
 
 /* Sets the time in the report of a pod that waits for room. */
-void scheduler_forecast_report(struct scheduler *s, const struct queued_pod *queued,
-                               struct pod_cause *told);
+void start_forecast_report(const struct queued_pod *queued, struct pod_cause *told);
 
 /* When the pod starts, on the real clock. 0: that is not known, because it is
  * behind the first pods, because no end of a pod lets it start, or because there
@@ -51,5 +51,5 @@ struct start_time {
     int64_t by_limits_us; /* if all pods run as long as they may; 0: not known */
     bool is_assumed;      /* pods without a limit are assumed to end before */
 };
-struct start_time scheduler_forecast(struct scheduler *s, struct pod_view *pod,
-                                     const struct queued_pod *queued);
+struct start_time start_forecast_find(struct start_forecast *f, struct pod_view *pod,
+                                      const struct queued_pod *queued);

@@ -2,12 +2,16 @@
 /* The one cause that is reported to the owner of a waiting pod, with its
  * condition.
  */
+#include "controller/scheduler/wait_report.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/explain/shortage.h"
 #include "controller/scheduler/explain/wait_cause.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -17,8 +21,6 @@
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/report/recorder.h"
-#include "controller/scheduler/scheduler_state.h"
-#include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
@@ -29,6 +31,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/time_share.h"
 
 /* How many nodes are checked for a cause when the time share is used up. */
 #define FEW_NODES 64
@@ -39,25 +42,56 @@
 #define ALIKE_MOST  4096
 #define ALIKE_LEAST 256
 
+/* The causes of waits and their start times may take a fiftieth of the thread.
+ */
+#define REPORT_US        2000
+#define REPORT_WINDOW_US 100000
+
+struct wait_report {
+    struct wait_report_parts parts;
+    struct time_share share; /* of the thread */
+};
+
+void
+wait_report_free(struct wait_report *w)
+{
+    free(w);
+}
+
+struct wait_report *
+wait_report_new(const struct wait_report_parts *parts)
+{
+    struct wait_report *w = xnew(struct wait_report);
+
+    w->parts = *parts;
+    w->share = (struct time_share){
+        .clock = parts->handle->clock,
+        .most_us = REPORT_US,
+        .window_us = REPORT_WINDOW_US,
+    };
+    return w;
+}
+
 static struct shortage
-shortage_of(const struct scheduler *s, const struct assignment *a)
+shortage_of(const struct wait_report *w, const struct assignment *a)
 {
     return (struct shortage){
         .profile = a->profile,
         .cycle = &a->cycle,
-        .resources = s->resources,
-        .volumes = s->handle.volumes,
+        .resources = w->parts.handle->resources,
+        .volumes = w->parts.handle->volumes,
         .scratch_bytes = pod_spec_scratch_bytes(&a->cycle.pod->pod->spec),
     };
 }
 
 /* The time is that of the forecast, also for a pod with a reservation. */
 static void
-find_start(struct scheduler *s, const struct assignment *a, struct pod_cause *ret)
+find_start(struct wait_report *w, const struct assignment *a, struct pod_cause *ret)
 {
-    const struct reserved_place *place = planner_find_place(s->planner, a->queued, a->cycle.pod);
+    const struct reserved_place *place =
+        planner_find_place(w->parts.planner, a->queued, a->cycle.pod);
 
-    scheduler_forecast_report(s, a->queued, ret);
+    start_forecast_report(a->queued, ret);
     if (place != NULL)
         ret->node = place->node->name;
 }
@@ -66,10 +100,10 @@ find_start(struct scheduler *s, const struct assignment *a, struct pod_cause *re
  * before.
  */
 static void
-judge_deadline(const struct scheduler *s, const struct pod_view *pod, struct pod_cause *told,
+judge_deadline(const struct wait_report *w, const struct pod_view *pod, struct pod_cause *told,
                struct strbuf *words)
 {
-    int64_t from_us = told->from_us > 0 ? told->from_us : clock_real_us(s->settings.clock);
+    int64_t from_us = told->from_us > 0 ? told->from_us : clock_real_us(w->parts.handle->clock);
 
     if (told->from_us == CAUSE_FROM_SAME || pod_view_is_in_time(pod, from_us))
         return;
@@ -81,12 +115,12 @@ judge_deadline(const struct scheduler *s, const struct pod_view *pod, struct pod
 
 /* 0: the begin is not known. */
 static int64_t
-begin_of_reservation(const struct scheduler *s, const struct pod_view *pod)
+begin_of_reservation(const struct wait_report *w, const struct pod_view *pod)
 {
     const char *name = node_reservations_name(pod);
     const struct object *object =
-        name != NULL ? node_reservations_find(s->handle.node_reservations, name) : NULL;
-    int64_t now_us = clock_real_us(s->settings.clock);
+        name != NULL ? node_reservations_find(w->parts.handle->node_reservations, name) : NULL;
+    int64_t now_us = clock_real_us(w->parts.handle->clock);
     struct reserved_window window;
 
     return object != NULL && node_reservation_window(node_reservation_of(object), now_us, &window)
@@ -96,26 +130,26 @@ begin_of_reservation(const struct scheduler *s, const struct pod_view *pod)
 }
 
 void
-scheduler_report_wait(struct scheduler *s, const struct assignment *a, const struct diagnosis *d,
-                      const struct diagnosis_counts *counts, const char *error)
+wait_report_tell(struct wait_report *w, const struct assignment *a, const struct diagnosis *d,
+                 const struct diagnosis_counts *counts, const char *error)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    bool has_time = time_share_is_open(&s->report_share);
-    int64_t began_us = time_share_begin(&s->report_share);
-    struct shortage shortage = shortage_of(s, a);
+    bool has_time = time_share_is_open(&w->share);
+    int64_t began_us = time_share_begin(&w->share);
+    struct shortage shortage = shortage_of(w, a);
     struct pod_cause told = {.from_us = CAUSE_FROM_SAME};
     struct wait_cause cause;
 
-    if (s->settings.is_simulation)
+    if (w->parts.is_simulation)
         return;
     cause =
         wait_cause_find(&(struct wait_cause_facts){.shortage = &shortage,
                                                    .diagnosis = d,
                                                    .counts = counts,
-                                                   .reasons = s->reasons,
-                                                   .cache = s->cache,
+                                                   .reasons = w->parts.handle->reasons,
+                                                   .cache = w->parts.cache,
                                                    .error = error,
-                                                   .now_us = clock_real_us(s->settings.clock),
+                                                   .now_us = clock_real_us(w->parts.handle->clock),
                                                    .scan_most = has_time ? UINT32_MAX : FEW_NODES},
                         &words);
 
@@ -123,19 +157,19 @@ scheduler_report_wait(struct scheduler *s, const struct assignment *a, const str
     told.message = words.text;
     if (!cause.is_for_room)
         told.from_us =
-            cause.reason == JOB_REASON_RESERVATION ? begin_of_reservation(s, a->cycle.pod) : 0;
+            cause.reason == JOB_REASON_RESERVATION ? begin_of_reservation(w, a->cycle.pod) : 0;
     else
-        find_start(s, a, &told);
-    judge_deadline(s, a->cycle.pod, &told, &words);
+        find_start(w, a, &told);
+    judge_deadline(w, a->cycle.pod, &told, &words);
     told.message = words.text;
-    time_share_end(&s->report_share, began_us);
-    recorder_set_cause(s->recorder, a->cycle.pod, &told);
+    time_share_end(&w->share, began_us);
+    recorder_set_cause(w->parts.recorder, a->cycle.pod, &told);
 }
 
 /* ---- Equal pods ---- */
 
 struct alike {
-    struct scheduler *s;
+    struct wait_report *report;
     const struct pod_view *pod;
     const struct pod_cause *cause; /* the report of the pod */
     bool is_for_room, is_other;
@@ -148,7 +182,7 @@ static void
 compare(struct queued_pod *other, void *context)
 {
     struct alike *alike = context;
-    const struct pod_cause *cause = recorder_cause(alike->s->recorder, other->pod);
+    const struct pod_cause *cause = recorder_cause(alike->report->parts.recorder, other->pod);
 
     alike->is_other |= cause != NULL
                        && (alike->is_for_room ? !wait_cause_is_for_room(cause->code)
@@ -161,25 +195,25 @@ copy(struct queued_pod *other, void *context)
     const struct alike *alike = context;
     struct pod_cause told = {0};
 
-    if (planner_find_place(alike->s->planner, other, other->pod) != NULL)
+    if (planner_find_place(alike->report->parts.planner, other, other->pod) != NULL)
         return;
-    recorder_copy(alike->s->recorder, alike->pod, other->pod);
+    recorder_copy(alike->report->parts.recorder, alike->pod, other->pod);
     if (!alike->is_for_room)
         return;
-    scheduler_forecast_report(alike->s, other, &told);
-    recorder_set_start(alike->s->recorder, other->pod, told.from_us, told.is_assumed);
+    start_forecast_report(other, &told);
+    recorder_set_start(alike->report->parts.recorder, other->pod, told.from_us, told.is_assumed);
 }
 
 /* Only one pod of a group is tried, but its cause may hold for the whole group:
  * for example, a partition that is down.
  */
 void
-scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
+wait_report_alike(struct wait_report *w, const struct queued_pod *queued)
 {
     struct alike alike = {
-        .s = s,
+        .report = w,
         .pod = queued->pod,
-        .cause = recorder_cause(s->recorder, queued->pod),
+        .cause = recorder_cause(w->parts.recorder, queued->pod),
     };
 
     int64_t began_us;
@@ -191,25 +225,25 @@ scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
     unschedulable_pods_visit_ends_alike(queued, compare, &alike);
     if (!alike.is_other)
         return;
-    most = time_share_is_open(&s->report_share) ? ALIKE_MOST : ALIKE_LEAST;
-    began_us = time_share_begin(&s->report_share);
+    most = time_share_is_open(&w->share) ? ALIKE_MOST : ALIKE_LEAST;
+    began_us = time_share_begin(&w->share);
     unschedulable_pods_visit_alike(queued, most, copy, &alike);
-    time_share_end(&s->report_share, began_us);
+    time_share_end(&w->share, began_us);
 }
 
 static void
-report(struct scheduler *s, const struct pod_view *pod, const struct job_wait *wait)
+report(struct wait_report *w, const struct pod_view *pod, const struct job_wait *wait)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     enum job_reason reason = job_wait_format(wait, &pod->pod->spec, &words);
 
-    recorder_set_cause(s->recorder, pod,
+    recorder_set_cause(w->parts.recorder, pod,
                        &(struct pod_cause){.code = job_reason_name(reason), .message = words.text});
 }
 
 const char *
-scheduler_format_failure(const struct pod_view *pod, const char *words, bool is_error,
-                         struct strbuf *out)
+wait_report_format_failure(const struct pod_view *pod, const char *words, bool is_error,
+                           struct strbuf *out)
 {
     return job_reason_name(job_wait_format(
         &(struct job_wait){.kind = WAIT_WORDS,
@@ -219,23 +253,24 @@ scheduler_format_failure(const struct pod_view *pod, const char *words, bool is_
 }
 
 void
-scheduler_report_room(struct scheduler *s, const struct pod_view *pod, const char *node_name)
+wait_report_room(struct wait_report *w, const struct pod_view *pod, const char *node_name)
 {
-    report(s, pod, &(struct job_wait){.kind = WAIT_MAKING_ROOM, .node = node_name});
+    report(w, pod, &(struct job_wait){.kind = WAIT_MAKING_ROOM, .node = node_name});
 }
 
 void
-scheduler_report_failure(struct scheduler *s, const struct pod_view *pod, const char *words,
-                         bool is_error)
+wait_report_failure(struct wait_report *w, const struct pod_view *pod, const char *words,
+                    bool is_error)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const char *code = scheduler_format_failure(pod, words, is_error, &out);
+    const char *code = wait_report_format_failure(pod, words, is_error, &out);
 
-    recorder_set_cause(s->recorder, pod, &(struct pod_cause){.code = code, .message = out.text});
+    recorder_set_cause(w->parts.recorder, pod,
+                       &(struct pod_cause){.code = code, .message = out.text});
 }
 
 void
-scheduler_report_gates(struct scheduler *s, const struct pod_view *pod)
+wait_report_gates(struct wait_report *w, const struct pod_view *pod)
 {
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
     const struct pod_spec *spec = &pod->pod->spec;
@@ -245,14 +280,14 @@ scheduler_report_gates(struct scheduler *s, const struct pod_view *pod)
                       spec->scheduling_gates.items[0].name);
     else
         strbuf_add_text(&what, "a plugin keeps it out of the queue");
-    report(s, pod,
+    report(w, pod,
            &(struct job_wait){.kind = WAIT_WORDS, .what = what.text, .reason = JOB_REASON_GATED});
 }
 
 /* ---- Groups ---- */
 
 void
-scheduler_report_hold(struct scheduler *s, const struct queued_pod *member)
+wait_report_hold(struct wait_report *w, const struct queued_pod *member)
 {
     const struct queued_group *g = member->queued_group;
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
@@ -261,7 +296,7 @@ scheduler_report_hold(struct scheduler *s, const struct queued_pod *member)
         queued_group_format_hold(g, &what);
     else
         strbuf_printf(&what, "waits until %u pods of its group '%s' are there", g->wanted, g->name);
-    report(s, member->pod,
+    report(w, member->pod,
            &(struct job_wait){.kind = WAIT_WORDS,
                               .what = what.text,
                               .reason = g->refusal != NULL && g->refusal != g->obstacle
@@ -298,16 +333,16 @@ set_lack_of_room(struct assignment_group *g)
  * than that a member found no node has no cause here.
  */
 void
-scheduler_find_group_cause(const struct scheduler *s, struct assignment_group *g)
+wait_report_find_group_cause(const struct wait_report *w, struct assignment_group *g,
+                             const struct diagnosis *d)
 {
     const struct assignment *a = g->failed;
-    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    struct shortage shortage = shortage_of(s, a);
+    struct shortage shortage = shortage_of(w, a);
     struct diagnosis_counts counts;
     struct wait_cause cause;
 
-    if (s->settings.is_simulation || g->answer.verdict != VERDICT_REJECT || g->lacks_domain)
+    if (w->parts.is_simulation || g->answer.verdict != VERDICT_REJECT || g->lacks_domain)
         return;
     if (g->lacks_room) {
         set_lack_of_room(g);
@@ -315,15 +350,16 @@ scheduler_find_group_cause(const struct scheduler *s, struct assignment_group *g
     }
     if ((a->queued->unschedulable | a->queued->pending) == 0)
         return;
-    counts = diagnosis_count(d, s->reasons);
-    cause = wait_cause_find(&(struct wait_cause_facts){.shortage = &shortage,
-                                                       .diagnosis = d,
-                                                       .counts = &counts,
-                                                       .reasons = s->reasons,
-                                                       .cache = s->cache,
-                                                       .now_us = clock_real_us(s->settings.clock),
-                                                       .scan_most = FEW_NODES},
-                            &words);
+    counts = diagnosis_count(d, w->parts.handle->reasons);
+    cause =
+        wait_cause_find(&(struct wait_cause_facts){.shortage = &shortage,
+                                                   .diagnosis = d,
+                                                   .counts = &counts,
+                                                   .reasons = w->parts.handle->reasons,
+                                                   .cache = w->parts.cache,
+                                                   .now_us = clock_real_us(w->parts.handle->clock),
+                                                   .scan_most = FEW_NODES},
+                        &words);
     diagnosis_counts_fini(&counts);
     if (cause.reason == JOB_REASON_RESOURCES) {
         set_lack_of_room(g);

@@ -90,7 +90,7 @@ main(int argc, char **argv)
         double ms;
 
         began_ns = thread_cpu_ns();
-        scheduler_tick_forecast(c.scheduler);
+        start_forecast_tick(c.scheduler->forecast);
         ms = used_ms(began_ns);
         collected_ms += ms;
         longest_ms = ms > longest_ms ? ms : longest_ms;

@@ -6,7 +6,7 @@
  * ends before the next window begins, or if the pod names the Reservation.
  *
  * Owns:       references to the Reservations.
- * Called by:  event_handlers.c and node_reservation_events.c (change); the
+ * Called by:  event_handlers.c (change); the
  *             plugins, select/, explain/ and the timeline (look).
  * Thread:     the scheduler's.
  * Invariant:  a node that exists has one entry for each Reservation that names

@@ -575,11 +575,30 @@ has_pod(const struct forecast_input *in, const char *name, const struct object *
     return false;
 }
 
+static struct forecast_parts
+parts_of(struct scheduler *s)
+{
+    return (struct forecast_parts){
+        .settings = &s->settings,
+        .profiles = s->kept_profiles,
+        .is_timed = true,
+        .handle = &s->handle,
+        .queue = s->queue,
+        .cache = s->cache,
+        .snapshot = &s->snapshot,
+        .recorder = s->recorder,
+        .pod_ranks = s->pod_ranks,
+        .pod_groups = s->pod_groups,
+        .objects = s->objects,
+    };
+}
+
 /* The queue is visited in parts, between which pods come, change and go. */
 START_TEST(pods_may_change_while_they_are_collected)
 {
     struct aside aside = {0};
     struct world *w = forecast_new_aside(&aside);
+    const struct forecast_parts parts = parts_of(w->scheduler);
     struct forecast_input *in;
     const struct object *updated;
     char name[16];
@@ -590,7 +609,7 @@ START_TEST(pods_may_change_while_they_are_collected)
         snprintf(name, sizeof(name), "p%u", i);
         submit(w, name, i == 2 ? ",\"uid\":\"u2\"" : "", 1, 600, "");
     }
-    in = forecast_input_new(w->scheduler, 1000, NULL);
+    in = forecast_input_new(&parts, 1000, NULL);
     ck_assert_uint_eq(forecast_input_count(in), 0);
     ck_assert(forecast_input_collect(in));
     ck_assert_uint_gt(forecast_input_count(in), 0);
@@ -618,13 +637,13 @@ START_TEST(pods_may_change_while_they_are_collected)
     }
     forecast_input_free(in);
 
-    in = forecast_input_new(w->scheduler, 50, NULL);
+    in = forecast_input_new(&parts, 50, NULL);
     while (forecast_input_collect(in))
         ;
     ck_assert(forecast_input_is_full(in));
     ck_assert_uint_eq(forecast_input_count(in), 50);
     forecast_input_free(in);
-    in = forecast_input_new(w->scheduler, 50, NULL); /* and it may end at any time */
+    in = forecast_input_new(&parts, 50, NULL); /* and it may end at any time */
     ck_assert(forecast_input_collect(in));
     forecast_input_free(in);
     aside.work(aside.arg);
