@@ -128,6 +128,14 @@ as kilntest1 sh -c 'echo $$ >watch.pid; exec kctl get jobs -w' >"$cluster/watch"
 wait_for 20 grep -q "^$held " "$cluster/watch"
 watch=$(cat "$cluster/home/kilntest1/watch.pid")
 kill -STOP "$watch"
+# Events are written later than they are shown.
+events() { on "$1" get events -A -o name | sort; }
+events state >"$cluster/events"
+events_are_written() {
+    [ "$(psql -qAtX "$postgres_url?target_session_attrs=read-write" \
+        -c 'SELECT count(*) FROM kiln.events')" -ge "$(wc -l <"$cluster/events")" ]
+}
+ok "events are written into the database" wait_for 20 events_are_written
 storm_begin
 signal controller KILL
 await_end controller
@@ -138,6 +146,8 @@ ok "after a kill of the leader the standby leads" wait_for 30 leads b
 ok "submissions go on" goes_on 30
 ok "it had followed, and read only the rest" log_says b 'Took over with [0-9]+ objects in memory'
 storm_end
+ok "(there were events)" test -s "$cluster/events"
+empty "events of the leader before are shown" "$(events b | comm -23 "$cluster/events" -)"
 kill -CONT "$watch"
 ok "a watch shows what it has missed" \
     wait_for 20 grep -q "^$(tail -1 "$cluster/ids") " "$cluster/watch"

@@ -278,7 +278,7 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
     store_note_space(s);
     store_metrics_commit(s->metrics, end - change_log_published(s->change_log),
                          clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
-    if (s->wants_last)
+    if (s->wants_last && s->event_batches_left == 0)
         submit_last(s);
     else if (!s->is_draining && needs_disk(s) && !batch_is_empty(s->gathering))
         submit(s, take_gathered(s));
@@ -289,13 +289,9 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
         store_flush_soon(s);
 }
 
-void
-store_on_events_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
-                          void *store)
+static void
+note_events(struct store *s, enum engine_outcome outcome, const struct error *err)
 {
-    struct store *s = store;
-
-    batch_free(batch);
     if (outcome == ENGINE_REFUSED) {
         if (!s->has_dropped_events)
             log_warning("Some events are kept in memory only: %s", err->text);
@@ -305,9 +301,31 @@ store_on_events_committed(struct batch *batch, enum engine_outcome outcome, cons
         s->events_are_off = true;
         batch_free(s->gathering_events);
         s->gathering_events = batch_new();
-        return;
     }
-    hand_over_events(s);
+}
+
+static void
+try_last(struct store *s)
+{
+    if (s->wants_last && s->event_batches_left == 0 && !s->has_failed && !writer_is_busy(s->writer))
+        submit_last(s);
+}
+
+void
+store_on_events_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
+                          void *store)
+{
+    struct store *s = store;
+
+    batch_free(batch);
+    note_events(s, outcome, err);
+    if (s->events_are_off)
+        s->event_batches_left = 0;
+    else
+        hand_over_events(s);
+    if (s->event_batches_left > 0)
+        s->event_batches_left--;
+    try_last(s);
 }
 
 int
@@ -343,23 +361,35 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
         batch_wait(s->gathering, done, context);
 }
 
-/* False if there is none any more. A failed store has written its last batch. */
+static void
+stop_engines(struct store *s)
+{
+    s->engine->ops->stop(s->engine);
+    if (s->events_engine->ops->stop != NULL)
+        s->events_engine->ops->stop(s->events_engine);
+}
+
+/* The events of now come first: who leads next reads them when it begins. False if there
+ * is no last batch any more.
+ */
 static bool
 begin_last(struct store *s)
 {
     if (s->has_failed || s->is_draining)
         return false;
-    if (writer_is_busy(s->writer))
-        s->wants_last = true;
-    else
-        submit_last(s);
+    if (!s->wants_last)
+        s->event_batches_left =
+            (writer_is_busy(s->events) ? 1U : 0U) + (batch_is_empty(s->gathering_events) ? 0U : 1U);
+    s->wants_last = true;
+    hand_over_events(s);
+    try_last(s);
     return true;
 }
 
 void
 store_finish(struct store *s, store_done_fn *done, void *context)
 {
-    s->engine->ops->stop(s->engine);
+    stop_engines(s);
     s->finished = done;
     s->finished_context = context;
     if (!begin_last(s))
@@ -370,8 +400,10 @@ static void
 drain_batches(struct store *s)
 {
     (void)begin_last(s);
-    while (!s->has_failed && writer_is_busy(s->writer))
+    while (!s->has_failed && (s->wants_last || writer_is_busy(s->writer))) {
         writer_drain(s->writer);
+        writer_drain(s->events);
+    }
     while (writer_is_busy(s->events) || !batch_is_empty(s->gathering_events)) {
         hand_over_events(s);
         writer_drain(s->events);
@@ -393,7 +425,7 @@ give_up_waiters(struct store *s)
 void
 store_drain(struct store *s)
 {
-    s->engine->ops->stop(s->engine);
+    stop_engines(s);
     drain_batches(s);
     give_up_waiters(s);
 }

@@ -198,19 +198,43 @@ open_main(struct store *s, struct error *err)
 }
 
 static int
-open_events(struct store *s, struct error *err)
+load_events(struct store *s, struct engine_counters *ret_counters, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/events.db", s->settings.location.directory);
     const struct engine_sqlite_settings settings = {.path = path, .is_relaxed = true};
-    struct engine *engine;
-    struct engine_counters counters;
-    int r = engine_sqlite_open(&settings, &engine, &counters, err);
+    int r = engine_sqlite_open(&settings, &s->events_engine, ret_counters, err);
 
-    if (r < 0)
-        return r;
-    r = store_load(s, engine, &counters, err);
+    return r == 0 ? store_load(s, s->events_engine, ret_counters, err) : r;
+}
+
+/* Without what the leader before has said a cluster works as well. */
+static void
+load_shared_events(struct store *s, struct engine_counters *ret_counters)
+{
+    struct error why = {0};
+
+    *ret_counters = s->committed;
+    s->events_engine = engine_postgres_events_new(s->settings.location.database, s->epoch,
+                                                  s->settings.event_age_s);
+    if (store_load_objects(s, s->events_engine, ret_counters, &why) < 0)
+        log_warning("The events of before are not shown: %s", why.text);
+}
+
+static int
+open_events(struct store *s, struct error *err)
+{
+    struct engine_counters counters = {0};
+    struct engine *engine;
+    int r = 0;
+
+    if (store_is_in_database(s))
+        load_shared_events(s, &counters);
+    else
+        r = load_events(s, &counters, err);
+    engine = s->events_engine;
     if (r < 0) {
-        engine->ops->close(engine);
+        if (engine != NULL)
+            engine->ops->close(engine);
         return r;
     }
     s->events = writer_new(&(struct writer_settings){

@@ -66,6 +66,7 @@ struct store {
     struct writer *writer;
     struct writer *events; /* best effort */
     struct engine *engine; /* the writer's; the reader reads blobs and rows */
+    struct engine *events_engine;
 
     struct engine_counters pending; /* includes those of the open transaction */
     struct engine_counters committed;
@@ -98,8 +99,9 @@ struct store {
     struct scrub *scrub;
     struct timer *try_reserve; /* NULL until the disk was full once */
     bool is_draining;          /* the last batch is written, or was; nothing comes after it */
-    bool wants_last;           /* it is written after the one that is under way */
-    store_done_fn *finished;   /* when the last batch is written; or NULL */
+    bool wants_last; /* it is written after the one that is under way, and the events of now */
+    unsigned event_batches_left; /* before the last batch */
+    store_done_fn *finished;     /* when the last batch is written; or NULL */
     void *finished_context;
     bool has_dropped_events;
     bool events_are_off; /* their database has failed */

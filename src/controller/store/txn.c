@@ -182,6 +182,13 @@ is_worth_a_delta(const struct entry *entry, const struct object *object, size_t 
            && entry->delta_bytes + length <= object->length * DELTAS_OF_BODY;
 }
 
+/* The events of a database are rows without changes. */
+static bool
+takes_deltas(const struct store *s, const struct kind *kind)
+{
+    return !store_kind_is(kind, KIND_TRANSIENT) || !store_is_in_database(s);
+}
+
 /* A renewed lease is not written; that the lease exists is. */
 static bool
 is_kept(const struct kind *kind, const struct entry *entry)
@@ -200,7 +207,8 @@ write_put(struct store_txn *txn, const struct section *section, struct entry *en
         return;
     if (batch == txn->batch && object->meta->deleted_at_us == 0)
         txn->grows = true;
-    if (delta != NULL && is_worth_a_delta(entry, object, length))
+    if (delta != NULL && takes_deltas(txn->store, object->kind)
+        && is_worth_a_delta(entry, object, length))
         write_delta(batch, entry, object, delta, length);
     else
         write_whole(batch, section, entry, object);

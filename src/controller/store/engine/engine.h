@@ -308,5 +308,12 @@ int engine_postgres_create(const char *url, bool anew, bool *ret_was_there, stru
 int engine_postgres_open(const struct engine_postgres_settings *settings,
                          struct engine **ret_engine, struct engine_counters *ret_counters,
                          struct error *err);
+/* The events of a store in a database that this controller leads since that epoch: it
+ * applies batches, which may be left out and wait for no disk, and scans what is there.
+ * Only stop and close besides. It connects when it is used, and waits for a database that
+ * is away until it is told to stop.
+ */
+struct engine *engine_postgres_events_new(const char *url, int64_t epoch, int64_t age_s);
+
 int engine_postgres_attach(const char *url, struct engine **ret_engine,
                            struct engine_counters *ret_counters, struct error *err);

@@ -45,6 +45,16 @@ engine_postgres_attach(const char *url, struct engine **ret_engine,
     return refuse(err);
 }
 
+/* No store in a database was opened before. */
+struct engine *
+engine_postgres_events_new(const char *url, int64_t epoch, int64_t age_s)
+{
+    (void)url;
+    (void)epoch;
+    (void)age_s;
+    abort();
+}
+
 /* It has no members: no store in a database can be opened, and so none is used. */
 struct record_log *
 record_log_new(const char *url)

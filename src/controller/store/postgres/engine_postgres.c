@@ -18,6 +18,7 @@
 
 #define WRITER "kiln-controller writer"
 #define READER "kiln-controller reader"
+#define EVENTS "kiln-controller events"
 
 /* After so long without a confirmed beat another controller may soon lead. */
 #define SILENCE_US 7000000
@@ -41,7 +42,8 @@ end_other_writers(struct postgres *p, struct error *err)
     return postgres_exec(p,
                          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                          " WHERE datname = current_database() AND usename = current_user"
-                         " AND application_name = '" WRITER "' AND pid <> pg_backend_pid()",
+                         " AND application_name IN ('" WRITER "', '" EVENTS "')"
+                         " AND pid <> pg_backend_pid()",
                          err);
 }
 
@@ -181,15 +183,9 @@ engine_postgres_release(struct engine_postgres *e)
     postgres_values_fini(&v);
 }
 
-static void
-engine_postgres_close(struct engine *engine)
+void
+engine_postgres_free(struct engine_postgres *e)
 {
-    struct engine_postgres *e = engine_postgres_of(engine);
-
-    engine_postgres_stop_beat(e);
-    engine_postgres_release(e);
-    if (e->writer != NULL && !e->leads && !e->writer->is_late)
-        engine_postgres_remove_row(e, e->writer);
     engine_postgres_forget_controllers(e);
     postgres_close(e->writer);
     postgres_close(e->reader);
@@ -202,6 +198,18 @@ engine_postgres_close(struct engine *engine)
     free(e->where);
     free(e->url);
     free(e);
+}
+
+static void
+engine_postgres_close(struct engine *engine)
+{
+    struct engine_postgres *e = engine_postgres_of(engine);
+
+    engine_postgres_stop_beat(e);
+    engine_postgres_release(e);
+    if (e->writer != NULL && !e->leads && !e->writer->is_late)
+        engine_postgres_remove_row(e, e->writer);
+    engine_postgres_free(e);
 }
 
 static int
@@ -230,7 +238,7 @@ engine_postgres_check(struct engine *engine, struct error *err)
     return 0;
 }
 
-static void
+void
 engine_postgres_stop(struct engine *engine)
 {
     struct engine_postgres *e = engine_postgres_of(engine);
@@ -247,15 +255,14 @@ engine_postgres_copies(struct engine *engine)
     return atomic_load(&engine_postgres_of(engine)->copies);
 }
 
-/* The server has its own log and checkpoints. */
-static size_t
+size_t
 engine_postgres_backlog(struct engine *engine)
 {
     (void)engine;
     return 0;
 }
 
-static int
+int
 engine_postgres_checkpoint(struct engine *engine, struct error *err)
 {
     (void)engine;
@@ -355,13 +362,13 @@ static const struct engine_ops engine_postgres_ops = {
     .close = engine_postgres_close,
 };
 
-static struct engine_postgres *
-make(const char *url, const char *place)
+struct engine_postgres *
+engine_postgres_make(const char *url, const char *place, const struct engine_ops *ops)
 {
     struct engine_postgres *e = xnew(struct engine_postgres);
     pthread_condattr_t attributes;
 
-    e->base.ops = &engine_postgres_ops;
+    e->base.ops = ops;
     e->url = xstrdup(url);
     e->where = postgres_where(url);
     e->place = xstrdup(place);
@@ -457,7 +464,8 @@ int
 engine_postgres_open(const struct engine_postgres_settings *settings, struct engine **ret_engine,
                      struct engine_counters *ret_counters, struct error *err)
 {
-    struct engine_postgres *e = make(settings->url, settings->place);
+    struct engine_postgres *e =
+        engine_postgres_make(settings->url, settings->place, &engine_postgres_ops);
     int r;
 
     if (settings->name != NULL && settings->waits != NULL) {
@@ -495,7 +503,7 @@ int
 engine_postgres_attach(const char *url, struct engine **ret_engine,
                        struct engine_counters *ret_counters, struct error *err)
 {
-    struct engine_postgres *e = make(url, "");
+    struct engine_postgres *e = engine_postgres_make(url, "", &engine_postgres_ops);
     int r = postgres_connect(url, READER, &e->reader, err);
 
     e->only_reads = true;

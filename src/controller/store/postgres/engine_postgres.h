@@ -49,7 +49,8 @@ struct engine_postgres {
     struct postgres *writer; /* NULL while it is lost */
     struct postgres *reader;
     int64_t epoch;
-    int64_t batches; /* committed, of all openings */
+    int64_t event_age_s; /* 0: these are no events */
+    int64_t batches;     /* committed, of all openings */
 
     atomic_bool stops;
     atomic_bool is_fenced;
@@ -68,7 +69,18 @@ struct engine_postgres {
 
 struct engine_postgres *engine_postgres_of(struct engine *engine);
 
-/* engine_postgres.c. Take: -ESTALE, another controller leads. */
+/* engine_postgres.c. Make: without any session. Free closes those that were made. */
+void engine_postgres_free(struct engine_postgres *e);
+struct engine_postgres *engine_postgres_make(const char *url, const char *place,
+                                             const struct engine_ops *ops)
+    OWNED_BY(engine_postgres_free);
+
+/* For all engines of a server. It has its own log and checkpoints. */
+size_t engine_postgres_backlog(struct engine *engine);
+int engine_postgres_checkpoint(struct engine *engine, struct error *err);
+void engine_postgres_stop(struct engine *engine);
+
+/* Take: -ESTALE, another controller leads. */
 int engine_postgres_retake(struct engine_postgres *e, struct error *err);
 
 /* Gives the lead back, if this engine has it. The writer's thread, or at the end. */
@@ -109,6 +121,8 @@ void engine_postgres_pause(struct engine_postgres *e, int64_t milliseconds);
 
 /* engine_postgres_apply.c */
 int engine_postgres_prepare(struct postgres *writer, struct error *err);
+void engine_postgres_fill(struct postgres_values *v, enum engine_verb verb,
+                          const struct engine_op *ops, size_t n, size_t unsure_drops);
 enum engine_outcome engine_postgres_apply(struct engine *engine, const struct engine_batch *batch,
                                           struct error *err);
 

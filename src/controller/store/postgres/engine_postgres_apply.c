@@ -166,9 +166,9 @@ add_texts(struct postgres_values *v, const struct engine_op *ops, size_t n, size
     }
 }
 
-static void
-fill(struct postgres_values *v, enum engine_verb verb, const struct engine_op *ops, size_t n,
-     size_t unsure_drops)
+void
+engine_postgres_fill(struct postgres_values *v, enum engine_verb verb, const struct engine_op *ops,
+                     size_t n, size_t unsure_drops)
 {
     switch (verb) {
     case ENGINE_INSERT:
@@ -247,7 +247,7 @@ send_verb(struct engine_postgres *e, const struct batch_fold *fold, enum engine_
 
     if (n == 0)
         return 0;
-    fill(&v, verb, fold->ops + fold->first[verb], n, fold->unsure_drops);
+    engine_postgres_fill(&v, verb, fold->ops + fold->first[verb], n, fold->unsure_drops);
     r = postgres_send(e->writer, name_of((int)verb), &v, err);
     postgres_values_fini(&v);
     return r;

@@ -103,19 +103,24 @@ next_patch(void *context, int64_t *ret_row, struct engine_delta *ret_delta, stru
     return 1;
 }
 
+#define BODIES(table)                                                                      \
+    "DECLARE kiln_bodies NO SCROLL CURSOR FOR SELECT id, revision, kind, namespace, name," \
+    " body, checksum FROM " table " ORDER BY id;"
+#define PATCHES(rest)                                                                    \
+    "DECLARE kiln_patches NO SCROLL CURSOR FOR SELECT object, revision, patch, checksum" \
+    " FROM kiln.deltas " rest
+static const char of_objects[] = BODIES("kiln.objects") PATCHES("ORDER BY object, revision");
+
+/* They are written whole. */
+static const char of_events[] = BODIES("kiln.events") PATCHES("WHERE false");
+
 static int
 open_cursors(struct engine_postgres *e, struct error *err)
 {
     int r = e->only_reads ? 0 : postgres_exec(session_of(e), "BEGIN READ ONLY", err);
 
-    if (r == 0)
-        r = postgres_exec(session_of(e),
-                          "DECLARE kiln_bodies NO SCROLL CURSOR FOR SELECT id, revision, kind,"
-                          " namespace, name, body, checksum FROM kiln.objects ORDER BY id;"
-                          "DECLARE kiln_patches NO SCROLL CURSOR FOR SELECT object, revision,"
-                          " patch, checksum FROM kiln.deltas ORDER BY object, revision",
-                          err);
-    return r;
+    return r == 0 ? postgres_exec(session_of(e), e->event_age_s > 0 ? of_events : of_objects, err)
+                  : r;
 }
 
 void

@@ -94,7 +94,7 @@ write_section(struct store *s, const struct kind *kind, struct strbuf *out)
     }
 }
 
-/* Everything but the events, which each controller has in a file. */
+/* Everything but the events, which are read at the end. */
 static char *
 text_of(struct store *s)
 {
@@ -463,6 +463,19 @@ holds(const char *condition)
     return system(command) == 0; /* NOLINT: a test's own text */
 }
 
+static void
+open_next(struct place *p)
+{
+    *p = (struct place){
+        .directory = scratch_new(),
+        .database = database(),
+        .loop = loop_new(),
+        .clock = {place_now, place_now},
+        .now_us = 1,
+    };
+    place_open(p);
+}
+
 /* Before anything is freed, which takes seconds with many objects. */
 START_TEST(a_store_that_has_finished_has_given_the_lead_back)
 {
@@ -471,13 +484,6 @@ START_TEST(a_store_that_has_finished_has_given_the_lead_back)
 
     if (database() == NULL)
         SKIP("$KILN_TEST_POSTGRES names no database");
-    next = (struct place){
-        .directory = scratch_new(),
-        .database = database(),
-        .loop = loop_new(),
-        .clock = {place_now, place_now},
-        .now_us = 1,
-    };
     begin(&s, 5);
     place_put(&s.leader, "last", "n1");
     store_finish(s.leader.store, place_stop, s.leader.loop);
@@ -487,7 +493,7 @@ START_TEST(a_store_that_has_finished_has_given_the_lead_back)
     ck_assert(store_waits(s.leader.store));
 
     place_put(&s.leader, "late", "n1");
-    place_open(&next);
+    open_next(&next);
     ck_assert_ptr_nonnull(place_find(&next, "last"));
     ck_assert_int_eq(next.store->opened_at, next.store->begun_at);
     place_fini(&s.leader);
@@ -538,7 +544,101 @@ START_TEST(the_lead_is_given_to_a_standby_that_follows)
 }
 END_TEST
 
+/* --- events ---------------------------------------------------------------------------- */
+
+static void
+put_event(struct place *p, const char *name, const char *message)
+{
+    CLEANUP_FREE char *more = xasprintf(",\"message\":\"%s\"", message);
+    CLEANUP_FREE char *delta = xasprintf("{\"message\":\"%s\"}", message);
+    struct store_txn *txn = store_begin(p->store);
+
+    store_txn_put(txn, place_object(&event_kind, store_txn_revision(txn), "a", name, more), delta);
+    store_commit(txn, NULL, NULL);
+}
+
+static void
+remove_event(struct place *p, const char *name)
+{
+    struct store_txn *txn = store_begin(p->store);
+
+    store_txn_remove(txn, place_object(&event_kind, store_txn_revision(txn), "a", name, ""));
+    store_commit(txn, NULL, NULL);
+}
+
+static const char *
+message_of(struct place *p, const char *name, struct arena *arena)
+{
+    const struct object *event = store_find(p->store, STORE_PUBLISHED, &event_kind, "a", name);
+
+    return event != NULL ? object_text(event, arena) : "";
+}
+
+START_TEST(events_outlast_a_leader)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct place next;
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    begin(&s, 8);
+    for (int i = 0; i < 300; i++) {
+        CLEANUP_FREE char *name = xasprintf("e%d", i);
+
+        put_event(&s.leader, name, "once");
+        if (i % 100 == 0)
+            place_settle(&s.leader);
+    }
+    put_event(&s.leader, "e0", "twice"); /* as a change of one that is written */
+    remove_event(&s.leader, "e1");
+    place_fini(&s.leader);
+
+    open_next(&next);
+    ck_assert_uint_eq(store_count(next.store, &event_kind), 299);
+    ck_assert_ptr_nonnull(strstr(message_of(&next, "e0", arena), "twice"));
+    ck_assert_ptr_nonnull(strstr(message_of(&next, "e299", arena), "once"));
+    put_event(&next, "e2", "again");
+    put_event(&next, "e300", "new");
+    place_reopen(&next);
+    ck_assert_uint_eq(store_count(next.store, &event_kind), 300);
+    ck_assert_ptr_nonnull(strstr(message_of(&next, "e2", arena), "again"));
+
+    psql("UPDATE kiln.events SET at = now() - interval '59 minutes'");
+    place_reopen(&next);
+    ck_assert_uint_eq(store_count(next.store, &event_kind), 300);
+    psql("UPDATE kiln.events SET at = now() - interval '61 minutes'");
+    place_reopen(&next);
+    ck_assert_uint_eq(store_count(next.store, &event_kind), 0);
+    place_fini(&next);
+}
+END_TEST
+
+/* It was killed, or stands still: nothing was said to it. */
+START_TEST(a_leader_that_was_replaced_writes_no_events)
+{
+    struct place next;
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    begin(&s, 9);
+    put_event(&s.leader, "said", "by the first one");
+    place_settle(&s.leader);
+    ck_assert(comes_true("count(*) = 1 FROM kiln.events")); /* nobody waits for it */
+    psql("UPDATE kiln.leader SET holder = ''");
+    open_next(&next);
+    ck_assert_uint_eq(store_count(next.store, &event_kind), 1);
+
+    put_event(&s.leader, "late", "by the first one");
+    place_fini(&s.leader);
+    ck_assert(holds("count(*) = 1 FROM kiln.events"));
+    place_fini(&next);
+}
+END_TEST
+
 SUITE("follow", what_was_followed_is_what_a_cold_start_reads,
       a_list_that_does_not_fit_has_everything_read, old_changes_go_unless_a_standby_needs_them,
       a_store_that_has_finished_has_given_the_lead_back,
-      the_lead_is_given_to_a_standby_that_follows)
+      the_lead_is_given_to_a_standby_that_follows, events_outlast_a_leader,
+      a_leader_that_was_replaced_writes_no_events)
