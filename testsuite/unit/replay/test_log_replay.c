@@ -136,7 +136,7 @@ write_text(const char *path, const char *text)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(what_is_no_log_is_refused_with_its_line)
+START_TEST(a_file_that_is_no_log_is_refused_with_its_line)
 {
     CLEANUP(scratch_freep) char *scratch = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/bad.swf", scratch);
@@ -332,7 +332,7 @@ START_TEST(a_schedule_is_scored_as_in_the_literature)
 END_TEST
 
 SUITE("log_replay", a_log_is_read_without_what_cannot_run, a_job_runs_to_its_limit_at_the_most,
-      a_compressed_log_reads_the_same, what_is_no_log_is_refused_with_its_line,
+      a_compressed_log_reads_the_same, a_file_that_is_no_log_is_refused_with_its_line,
       a_wide_job_has_all_its_nodes_or_none, jobs_share_a_node_of_several_cores,
       a_replay_can_be_repeated, a_job_wider_than_a_group_can_be_is_refused,
       jobs_start_when_they_were_told, a_start_does_not_move_while_nothing_happens,

@@ -311,7 +311,7 @@ START_TEST(a_cgroup_with_others_inside_is_removed_with_them)
 }
 END_TEST
 
-START_TEST(what_a_retired_cgroup_had_set_for_good_rules_its_reuse_out)
+START_TEST(a_permanent_setting_rules_the_reuse_of_a_cgroup_out)
 {
     struct cgroot *root = test_cgroups_open();
     struct cgpool *pool = root != NULL ? open_pool(root) : NULL;
@@ -413,6 +413,6 @@ SUITE("cgpool", cgroups_are_ready_before_they_are_asked_for,
       a_retired_cgroup_stays_until_its_last_process_is_gone, a_cgroup_given_back_is_as_good_as_new,
       a_cgroup_with_a_process_is_nobody_elses, a_cgroup_that_saw_an_oom_kill_is_removed,
       a_cgroup_that_was_killed_is_removed, a_cgroup_with_others_inside_is_removed_with_them,
-      what_a_retired_cgroup_had_set_for_good_rules_its_reuse_out,
+      a_permanent_setting_rules_the_reuse_of_a_cgroup_out,
       limits_of_the_last_pod_do_not_hold_for_the_next,
       cgroups_from_before_a_change_of_the_machine_are_removed)

@@ -141,7 +141,7 @@ END_TEST
 /* The keeper is like a unit's own process in the cgroup that is delegated to
  * the unit.
  */
-START_TEST(who_keeps_a_delegated_base_alive_makes_room)
+START_TEST(a_process_that_keeps_a_delegated_base_alive_makes_room)
 {
     char base[64], inner[96], home[160], seen[512] = "";
     struct cgroot_settings settings = {.base = inner};
@@ -185,4 +185,4 @@ END_TEST
 SUITE("cgroot", cgroups_are_listed_and_found_again, a_name_is_used_once,
       names_that_would_leave_the_base_are_refused, a_base_that_is_no_path_is_refused,
       a_machine_without_cgroups_says_so, a_nested_base_is_made_all_the_way_down,
-      who_keeps_a_delegated_base_alive_makes_room)
+      a_process_that_keeps_a_delegated_base_alive_makes_room)

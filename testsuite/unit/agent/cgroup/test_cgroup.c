@@ -89,7 +89,7 @@ read_status(pid_t pid, const char *key, char *value, size_t size)
     snprintf(value, size, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
-START_TEST(what_is_written_is_read_back)
+START_TEST(a_written_value_is_read_back)
 {
     static const char text[] = "p1\n2 0 /sys/fs/cgroup/unified/k/p1\n"
                                "1 4 /sys/fs/cgroup/cpuset/a b/p1\n";
@@ -107,7 +107,7 @@ START_TEST(what_is_written_is_read_back)
 }
 END_TEST
 
-START_TEST(what_is_no_cgroup_is_refused)
+START_TEST(a_directory_that_is_no_cgroup_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -322,7 +322,7 @@ START_TEST(weight_and_process_limit_are_set_where_they_can_be)
 }
 END_TEST
 
-SUITE("cgroup", what_is_written_is_read_back, what_is_no_cgroup_is_refused,
+SUITE("cgroup", a_written_value_is_read_back, a_directory_that_is_no_cgroup_is_refused,
       a_process_inside_sees_its_cpus_and_no_other, an_impossible_value_names_the_file_and_the_value,
       killing_reaches_every_process_and_the_cgroup_becomes_empty,
       usage_tells_cpu_time_peak_memory_and_oom_kills, a_memory_limit_can_be_raised_and_lowered,

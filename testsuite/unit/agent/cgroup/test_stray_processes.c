@@ -33,7 +33,7 @@ start(const char *entry)
     return pid;
 }
 
-START_TEST(what_carries_the_pods_uid_is_killed_and_nothing_else)
+START_TEST(a_process_with_the_pods_uid_is_killed_and_no_other)
 {
     pid_t orphan = start("KILN_POD_UID=uid-orphan");
     pid_t stranger = start("KILN_POD_UID=uid-orphan-2");
@@ -51,4 +51,4 @@ START_TEST(what_carries_the_pods_uid_is_killed_and_nothing_else)
 }
 END_TEST
 
-SUITE("stray_processes", what_carries_the_pods_uid_is_killed_and_nothing_else)
+SUITE("stray_processes", a_process_with_the_pods_uid_is_killed_and_no_other)

@@ -130,7 +130,7 @@ START_TEST(device_files_that_match_are_devices)
 }
 END_TEST
 
-START_TEST(what_is_no_pattern_is_refused)
+START_TEST(a_wrong_pattern_is_refused)
 {
     static const char *const bad[] = {"fpga", "fpga=xdma*", "Fpga=/dev/x", "=/dev/x", "a/b=/dev/x"};
 
@@ -145,4 +145,4 @@ START_TEST(what_is_no_pattern_is_refused)
 END_TEST
 
 SUITE("fingerprint", a_cpu_that_goes_offline_and_memory_that_goes_leave_traces,
-      memory_in_use_leaves_none, device_files_that_match_are_devices, what_is_no_pattern_is_refused)
+      memory_in_use_leaves_none, device_files_that_match_are_devices, a_wrong_pattern_is_refused)

@@ -87,7 +87,7 @@ status_of(const char *type)
     return json_get_text(condition(type), "status");
 }
 
-START_TEST(what_is_reserved_is_capacity_and_not_allocatable)
+START_TEST(reserved_resources_are_capacity_and_not_allocatable)
 {
     begin();
     ck_assert_str_eq(amount("capacity", "cpu"), "8");
@@ -129,7 +129,7 @@ START_TEST(devices_are_counted_by_their_type)
 }
 END_TEST
 
-START_TEST(what_is_not_enforced_is_said)
+START_TEST(a_limit_that_is_not_enforced_is_reported)
 {
     begin();
     ck_assert_str_eq(status_of("Ready"), "True");
@@ -210,7 +210,7 @@ START_TEST(the_port_of_steps_is_told)
 }
 END_TEST
 
-SUITE("node_status", the_port_of_steps_is_told, what_is_reserved_is_capacity_and_not_allocatable,
+SUITE("node_status", the_port_of_steps_is_told, reserved_resources_are_capacity_and_not_allocatable,
       huge_pages_are_summed_by_their_size, devices_are_counted_by_their_type,
-      what_is_not_enforced_is_said, a_given_topology_keeps_ordinary_jobs_away,
+      a_limit_that_is_not_enforced_is_reported, a_given_topology_keeps_ordinary_jobs_away,
       labels_are_those_that_were_configured_and_its_own)

@@ -104,7 +104,7 @@ START_TEST(a_pod_that_has_gone_is_noticed)
 }
 END_TEST
 
-START_TEST(what_is_not_here_any_more_is_given_back)
+START_TEST(a_pod_that_has_left_the_node_is_given_back)
 {
     begin(NODE("True", REMNANT));
 
@@ -113,7 +113,7 @@ START_TEST(what_is_not_here_any_more_is_given_back)
 }
 END_TEST
 
-START_TEST(what_is_here_is_kept_until_it_has_left)
+START_TEST(a_pod_on_the_node_is_kept_until_it_has_left)
 {
     begin(NODE("True", ""));
     world.is_here = true;
@@ -134,7 +134,7 @@ END_TEST
     "\",\"effect\":\"NoExecute\"}]},\"status\":{"                                            \
     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}"
 
-START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
+START_TEST(a_pod_that_was_given_up_is_claimed_when_fencing_ends)
 {
     const struct remnant *r;
 
@@ -180,7 +180,6 @@ START_TEST(a_claim_that_fails_is_tried_again)
 END_TEST
 
 SUITE("node_watch", a_node_that_is_well_is_left_alone, a_pod_that_was_given_up_is_noticed,
-      a_pod_that_has_gone_is_noticed, what_is_not_here_any_more_is_given_back,
-      what_is_here_is_kept_until_it_has_left,
-      what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends,
-      a_claim_that_fails_is_tried_again)
+      a_pod_that_has_gone_is_noticed, a_pod_that_has_left_the_node_is_given_back,
+      a_pod_on_the_node_is_kept_until_it_has_left,
+      a_pod_that_was_given_up_is_claimed_when_fencing_ends, a_claim_that_fails_is_tried_again)

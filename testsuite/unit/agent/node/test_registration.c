@@ -219,7 +219,7 @@ START_TEST(a_registration_without_an_answer_is_tried_again)
 }
 END_TEST
 
-START_TEST(what_is_kept_as_a_secret_is_looked_at)
+START_TEST(a_kept_secret_is_checked)
 {
     struct node_secret secret;
     struct error err = {0};
@@ -239,4 +239,4 @@ SUITE("registration", a_node_on_its_first_day_is_made_enrolled_and_keeps_its_sec
       a_proven_node_says_what_it_is_and_is_ready,
       a_controller_without_space_keeps_no_node_from_its_pods, one_that_changes_is_written_again,
       one_that_was_deleted_begins_anew_without_proof,
-      a_registration_without_an_answer_is_tried_again, what_is_kept_as_a_secret_is_looked_at)
+      a_registration_without_an_answer_is_tried_again, a_kept_secret_is_checked)

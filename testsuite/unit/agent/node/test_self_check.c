@@ -44,7 +44,7 @@ await_look(void)
     loop_run(world.loop);
 }
 
-START_TEST(what_was_said_stays_where_it_is_until_there_is_news)
+START_TEST(the_words_stay_in_place_until_there_are_others)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *missing = xasprintf("%s/missing", dir);
@@ -77,4 +77,4 @@ START_TEST(what_was_said_stays_where_it_is_until_there_is_news)
 }
 END_TEST
 
-SUITE("self_check", what_was_said_stays_where_it_is_until_there_is_news)
+SUITE("self_check", the_words_stay_in_place_until_there_are_others)

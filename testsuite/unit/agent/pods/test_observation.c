@@ -82,7 +82,7 @@ START_TEST(a_process_and_its_children_are_seen_together)
 }
 END_TEST
 
-START_TEST(who_is_gone_is_not_seen)
+START_TEST(a_process_that_is_gone_is_not_seen)
 {
     CLEANUP_SCRATCH char *proc = scratch_new();
     const struct observation_request request = {.proc = proc, .main = 10};
@@ -167,7 +167,7 @@ START_TEST(much_memory_is_asked_for_page_by_page)
 }
 END_TEST
 
-START_TEST(what_is_not_as_it_was_given_is_said)
+START_TEST(a_deviation_from_the_grant_is_reported)
 {
     const struct observation right = {
         .processes = 1,
@@ -204,7 +204,7 @@ START_TEST(what_is_not_as_it_was_given_is_said)
 }
 END_TEST
 
-SUITE("observation", a_process_and_its_children_are_seen_together, who_is_gone_is_not_seen,
-      a_first_process_that_ends_has_not_left_its_cgroup,
+SUITE("observation", a_process_and_its_children_are_seen_together,
+      a_process_that_is_gone_is_not_seen, a_first_process_that_ends_has_not_left_its_cgroup,
       this_process_is_where_the_kernel_says_it_is, much_memory_is_asked_for_page_by_page,
-      what_is_not_as_it_was_given_is_said)
+      a_deviation_from_the_grant_is_reported)

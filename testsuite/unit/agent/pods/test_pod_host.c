@@ -122,7 +122,7 @@ put_pod(const char *uid, const char *boot)
 /* The tree is deeper than the number of descriptors, and has a link to the
  * outside.
  */
-START_TEST(what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else)
+START_TEST(the_files_of_a_job_in_its_tmpdir_are_removed_and_no_others)
 {
     struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
     CLEANUP_FREE char *tmp = NULL;
@@ -486,7 +486,7 @@ START_TEST(signals_have_names)
 }
 END_TEST
 
-SUITE("pod_host", what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else,
+SUITE("pod_host", the_files_of_a_job_in_its_tmpdir_are_removed_and_no_others,
       a_place_that_is_a_link_is_not_followed, a_tmpdir_is_where_the_record_says,
       a_record_says_under_which_boot_its_pod_began, pods_that_were_begun_are_found_with_their_text,
       output_stays_until_the_pod_is_forgotten,

@@ -404,7 +404,7 @@ START_TEST(a_virtual_node_binds_nothing)
 }
 END_TEST
 
-START_TEST(what_this_node_does_not_have_is_refused)
+START_TEST(a_pod_that_needs_absent_resources_is_refused)
 {
     const struct object *pod = parse(WHOLE_POD);
     struct topology shrunk = here;
@@ -441,7 +441,7 @@ START_TEST(a_script_without_an_interpreter_is_refused)
 }
 END_TEST
 
-START_TEST(what_this_node_must_not_run_is_refused)
+START_TEST(a_pod_that_must_not_run_here_is_refused)
 {
     static const struct {
         const char *spec;
@@ -764,7 +764,7 @@ START_TEST(a_pod_of_a_group_knows_the_nodes_of_the_others)
 END_TEST
 
 /* Memory by CPU excludes memory by node; a program takes SLURM_NTASKS for srun. */
-START_TEST(what_was_not_asked_for_has_no_variable)
+START_TEST(an_option_that_was_not_given_has_no_variable)
 {
     static const struct {
         const char *pod;
@@ -820,9 +820,9 @@ SUITE("pod_order", an_order_says_all_that_the_pod_says, a_later_attempt_appends,
       a_pod_that_pauses_runs_the_program_beside_the_shepherd,
       a_pod_sees_its_own_gpus_as_the_runtime_counts_them,
       threads_are_counted_and_bound_only_on_request, the_partition_is_the_one_that_the_pod_runs_in,
-      what_was_not_asked_for_has_no_variable, memory_is_bound_where_it_was_reserved,
+      an_option_that_was_not_given_has_no_variable, memory_is_bound_where_it_was_reserved,
       a_virtual_node_binds_nothing, a_script_without_an_interpreter_is_refused,
-      what_this_node_does_not_have_is_refused, what_this_node_must_not_run_is_refused,
+      a_pod_that_needs_absent_resources_is_refused, a_pod_that_must_not_run_here_is_refused,
       the_user_that_runs_the_controller_has_no_jobs_here,
       a_rootless_agent_runs_its_own_users_pods_alone, a_script_of_slurms_finds_its_variables,
       the_path_of_a_script_of_slurms_has_their_commands_once,

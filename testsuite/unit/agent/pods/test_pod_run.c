@@ -109,7 +109,7 @@ END_TEST
 /* An agent that ends handles no answer, so a pending call must not keep the
  * run.
  */
-START_TEST(what_is_told_when_it_is_freed_is_not_told_any_more)
+START_TEST(a_freed_run_reports_nothing_more)
 {
     begin(POD(""));
     pod_run_refuse(world.run, "Refused", "the node is full");
@@ -161,7 +161,7 @@ START_TEST(a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(what_was_not_sent_before_the_end_is_not_told)
+START_TEST(a_report_that_was_not_sent_before_the_end_is_dropped)
 {
     begin(POD(""));
     world.run->live = xnew(struct live_record);
@@ -400,8 +400,8 @@ END_TEST
 
 SUITE("pod_run", an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone,
       the_end_of_a_pod_that_is_gone_is_told_to_nobody, the_end_of_an_orphan_is_its_last_word,
-      what_was_not_sent_before_the_end_is_not_told, a_refusal_is_told_and_then_it_is_over,
-      what_is_told_when_it_is_freed_is_not_told_any_more,
+      a_report_that_was_not_sent_before_the_end_is_dropped, a_refusal_is_told_and_then_it_is_over,
+      a_freed_run_reports_nothing_more,
       a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more,
       a_script_that_is_fetched_when_it_is_freed_is_not_waited_for,
       a_pod_of_a_gang_is_reported_as_prepared_once,

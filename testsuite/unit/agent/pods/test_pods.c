@@ -587,7 +587,7 @@ START_TEST(an_orphan_that_the_api_knows_again_is_none)
 }
 END_TEST
 
-START_TEST(what_a_list_lacks_keeps_its_output_until_the_cluster_is_known)
+START_TEST(a_pod_that_a_list_lacks_keeps_its_output_until_the_cluster_is_known)
 {
     CLEANUP_FREE char *output = NULL;
     bool lost = false;
@@ -620,7 +620,7 @@ END_TEST
 
 SUITE("pods", the_end_of_a_pod_is_told_though_another_has_its_cores_by_now,
       an_orphan_that_the_api_knows_again_is_none,
-      what_a_list_lacks_keeps_its_output_until_the_cluster_is_known,
+      a_pod_that_a_list_lacks_keeps_its_output_until_the_cluster_is_known,
       a_pod_that_is_deleted_after_half_a_start_leaves_nothing,
       a_pod_that_was_deleted_during_half_a_start_leaves_nothing,
       a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores,

@@ -292,7 +292,7 @@ START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
 END_TEST
 
 /* The live record is gone when an agent was killed between cleaning up and the report. */
-START_TEST(how_long_a_pod_was_suspended_is_told_by_its_exit_record_alone)
+START_TEST(the_exit_record_alone_tells_how_long_a_pod_was_suspended)
 {
     struct exit_record e = {.started_at_us = 1, .ended_at_us = 9000000, .frozen_us = 5000000};
     const struct object *now;
@@ -307,7 +307,7 @@ START_TEST(how_long_a_pod_was_suspended_is_told_by_its_exit_record_alone)
 END_TEST
 
 /* The controller set the reason while the agent could not receive events. */
-START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
+START_TEST(conditions_of_a_silent_node_are_taken_back_unseen)
 {
     struct exit_record e = {.exit_code = 69, .started_at_us = 1};
     struct json *patches[2];
@@ -364,7 +364,7 @@ START_TEST(a_pod_that_was_told_to_leave_still_says_why_when_it_has)
 }
 END_TEST
 
-START_TEST(what_was_seen_and_what_is_wrong_is_told)
+START_TEST(the_observed_placement_and_its_fault_are_reported)
 {
     const struct observation seen = {
         .processes = 3,
@@ -421,10 +421,11 @@ END_TEST
 SUITE("status_patch", a_condition_that_came_meanwhile_stays,
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
       a_prepared_pod_of_a_gang_waits_and_keeps_the_conditions_of_others,
-      a_pod_that_is_over_its_limit_is_ending_until_its_end, what_was_seen_and_what_is_wrong_is_told,
+      a_pod_that_is_over_its_limit_is_ending_until_its_end,
+      the_observed_placement_and_its_fault_are_reported,
       an_end_is_told_with_its_phase_reason_and_exit_code, a_pod_that_could_not_start_says_why,
       a_pod_that_was_called_off_never_started,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
-      how_long_a_pod_was_suspended_is_told_by_its_exit_record_alone,
-      what_was_said_of_a_silent_node_is_taken_back_unseen,
+      the_exit_record_alone_tells_how_long_a_pod_was_suspended,
+      conditions_of_a_silent_node_are_taken_back_unseen,
       a_pod_that_was_told_to_leave_still_says_why_when_it_has)

@@ -71,7 +71,7 @@ START_TEST(the_job_has_the_users_supplementary_groups)
 }
 END_TEST
 
-START_TEST(what_only_root_may_read_stays_closed)
+START_TEST(a_file_that_only_root_may_read_stays_closed)
 {
     struct test_pod p;
 
@@ -653,7 +653,7 @@ START_TEST(audit_knows_the_jobs_user)
 END_TEST
 
 SUITE("become_user", the_job_is_the_user_in_every_sense, the_job_has_the_users_supplementary_groups,
-      what_only_root_may_read_stays_closed, limits_umask_and_directory_are_as_ordered,
+      a_file_that_only_root_may_read_stays_closed, limits_umask_and_directory_are_as_ordered,
       a_limit_that_this_node_cannot_give_is_cut_to_what_it_can,
       the_environment_is_the_orders_with_the_gaps_filled, three_descriptors_come_down_and_no_other,
       the_job_leads_a_session_of_its_own, no_signal_is_blocked_or_ignored,

@@ -206,7 +206,7 @@ START_TEST(a_job_that_ends_meanwhile_leaves_it_its_time)
 }
 END_TEST
 
-START_TEST(what_the_job_prints_later_does_not_overwrite_it)
+START_TEST(later_output_of_the_job_does_not_overwrite_it)
 {
     struct checked t;
 
@@ -291,6 +291,6 @@ SUITE("checkpoint", a_checkpoint_runs_before_the_job_is_told_as_its_user_and_whe
       the_signal_that_its_user_asked_for_comes_behind_it, an_agent_that_asks_again_has_it_run_once,
       one_that_does_not_end_delays_nothing,
       a_job_that_ignores_its_end_is_killed_with_the_grace_of_its_limit,
-      a_job_that_ends_meanwhile_leaves_it_its_time, what_the_job_prints_later_does_not_overwrite_it,
+      a_job_that_ends_meanwhile_leaves_it_its_time, later_output_of_the_job_does_not_overwrite_it,
       one_that_cannot_be_started_says_so_and_the_job_ends, the_record_says_that_the_job_was_ended,
       a_job_without_one_is_told_at_once, the_last_of_the_grace_is_the_jobs)

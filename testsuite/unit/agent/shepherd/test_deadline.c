@@ -136,7 +136,7 @@ START_TEST(another_limit_takes_the_place_of_the_one_before)
 }
 END_TEST
 
-START_TEST(what_stands_still_comes_no_nearer_to_its_limit)
+START_TEST(a_suspended_job_comes_no_nearer_to_its_limit)
 {
     struct deadline d = running;
     unsigned warned = 0, done = 0;
@@ -172,7 +172,7 @@ START_TEST(a_limit_that_is_lowered_meanwhile_is_due_once_it_goes_on)
 }
 END_TEST
 
-START_TEST(what_stands_still_is_deleted_all_the_same)
+START_TEST(a_suspended_job_is_deleted_all_the_same)
 {
     struct deadline d = running;
     unsigned warned = 0, done = 0;
@@ -207,8 +207,6 @@ SUITE("deadline", a_pod_without_limits_is_left_alone,
       a_limit_warns_terminates_and_kills_in_that_order,
       a_deletion_before_the_limit_is_not_an_exceeded_limit,
       an_agent_that_comes_late_kills_what_is_overdue, a_deletion_without_grace_kills_at_once,
-      another_limit_takes_the_place_of_the_one_before,
-      what_stands_still_comes_no_nearer_to_its_limit,
+      another_limit_takes_the_place_of_the_one_before, a_suspended_job_comes_no_nearer_to_its_limit,
       a_limit_that_is_lowered_meanwhile_is_due_once_it_goes_on,
-      what_stands_still_is_deleted_all_the_same,
-      a_limit_that_has_passed_gives_its_grace_from_now_on)
+      a_suspended_job_is_deleted_all_the_same, a_limit_that_has_passed_gives_its_grace_from_now_on)

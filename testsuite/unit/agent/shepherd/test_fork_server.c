@@ -89,7 +89,7 @@ find_fork_server(void)
     return found;
 }
 
-START_TEST(what_it_bears_runs_its_order_and_no_other)
+START_TEST(a_forked_shepherd_runs_its_order_and_no_other)
 {
     struct test_pod first, second;
     struct fork_server *n;
@@ -221,7 +221,7 @@ START_TEST(a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can)
 }
 END_TEST
 
-START_TEST(what_it_bore_outlives_it)
+START_TEST(a_forked_shepherd_outlives_the_fork_server)
 {
     struct test_pod p;
     struct fork_server *n;
@@ -417,9 +417,10 @@ START_TEST(after_one_that_does_not_answer_no_other_is_waited_for)
 }
 END_TEST
 
-SUITE("fork_server", what_it_bears_runs_its_order_and_no_other, a_script_comes_along,
+SUITE("fork_server", a_forked_shepherd_runs_its_order_and_no_other, a_script_comes_along,
       a_megabyte_of_environment_comes_along,
-      a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can, what_it_bore_outlives_it,
-      one_that_was_killed_is_replaced, one_whose_owner_was_killed_ends,
-      without_one_that_can_the_program_is_started, one_that_has_ended_is_passed_over_for_another,
+      a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can,
+      a_forked_shepherd_outlives_the_fork_server, one_that_was_killed_is_replaced,
+      one_whose_owner_was_killed_ends, without_one_that_can_the_program_is_started,
+      one_that_has_ended_is_passed_over_for_another,
       after_one_that_does_not_answer_no_other_is_waited_for)

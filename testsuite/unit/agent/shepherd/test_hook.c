@@ -208,7 +208,7 @@ has_gone(const char *pid)
     return kill((pid_t)atol(pid), 0) < 0 && errno == ESRCH;
 }
 
-START_TEST(what_they_leave_behind_is_ended)
+START_TEST(processes_that_hooks_leave_behind_are_ended)
 {
     struct test_pod p;
     CLEANUP_FREE char *note = NULL;
@@ -238,4 +238,5 @@ SUITE("hook", one_that_ends_well_has_succeeded, one_that_fails_has_its_last_line
       one_that_leaves_a_child_is_not_waited_for_longer, one_that_prints_much_is_read,
       one_that_is_not_there_says_so, hooks_run_around_the_job_as_the_agents_user,
       a_job_whose_prolog_fails_does_not_run_and_its_epilog_does,
-      a_job_that_is_told_to_end_during_its_prolog_does_not_run, what_they_leave_behind_is_ended)
+      a_job_that_is_told_to_end_during_its_prolog_does_not_run,
+      processes_that_hooks_leave_behind_are_ended)

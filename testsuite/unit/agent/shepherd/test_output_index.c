@@ -187,7 +187,7 @@ START_TEST(an_output_that_is_emptied_is_begun_anew)
 }
 END_TEST
 
-START_TEST(what_came_before_the_end_is_noted)
+START_TEST(output_before_the_end_is_noted)
 {
     struct scene s;
     struct output_index_copy copy = {0};
@@ -204,7 +204,7 @@ START_TEST(what_came_before_the_end_is_noted)
 }
 END_TEST
 
-START_TEST(what_is_no_chronicle_is_said)
+START_TEST(a_file_that_is_no_index_is_reported)
 {
     CLEANUP(scratch_freep) char *directory = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/x", directory);
@@ -221,4 +221,4 @@ END_TEST
 SUITE("output_index", growth_is_noted_and_found_by_size_and_time,
       other_users_cannot_read_when_an_output_grew, a_look_is_taken_no_earlier_than_due,
       an_index_is_bounded_and_keeps_both_ends, an_output_that_is_emptied_is_begun_anew,
-      what_came_before_the_end_is_noted, what_is_no_chronicle_is_said)
+      output_before_the_end_is_noted, a_file_that_is_no_index_is_reported)

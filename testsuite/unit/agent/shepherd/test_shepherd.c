@@ -266,7 +266,7 @@ assert_fails(const struct failure *f)
     test_pod_fini(&p);
 }
 
-START_TEST(what_cannot_be_started_says_at_which_step_and_why)
+START_TEST(a_failed_start_says_at_which_step_and_why)
 {
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++)
         if (!failures[i].needs_root || test_pod_is_root())
@@ -588,7 +588,7 @@ START_TEST(a_signal_sent_at_once_is_not_lost_on_the_shepherd)
 }
 END_TEST
 
-START_TEST(what_ends_daemons_does_not_end_a_shepherd)
+START_TEST(signals_that_end_daemons_do_not_end_a_shepherd)
 {
     static const int signals[] = {SIGINT, SIGHUP, SIGPIPE, SIGUSR1};
     struct test_pod p;
@@ -1043,14 +1043,14 @@ START_TEST(a_job_that_is_called_off_at_the_barrier_does_not_start)
 END_TEST
 
 SUITE("shepherd", exit_codes_and_signals_are_recorded, elapsed_and_cpu_time_are_measured,
-      what_cannot_be_started_says_at_which_step_and_why,
-      a_symlink_to_roots_file_is_not_written_through,
+      a_failed_start_says_at_which_step_and_why, a_symlink_to_roots_file_is_not_written_through,
       a_script_runs_from_its_own_file_with_its_arguments, a_script_of_four_mebibytes_runs,
       a_megabyte_of_environment_arrives, daemons_do_not_outlive_the_job,
       a_job_that_asked_for_it_ends_when_its_node_is_cut_off, a_signal_goes_to_whom_it_is_meant_for,
       a_warning_spares_the_scripts_shell, the_record_says_whether_an_order_ended_the_job,
       a_job_that_hangs_in_opening_its_output_can_be_killed,
-      a_signal_sent_at_once_is_not_lost_on_the_shepherd, what_ends_daemons_does_not_end_a_shepherd,
+      a_signal_sent_at_once_is_not_lost_on_the_shepherd,
+      signals_that_end_daemons_do_not_end_a_shepherd,
       the_job_and_its_record_outlive_a_launcher_killed_meanwhile,
       a_second_shepherd_leaves_the_pod_to_the_first, a_finished_pod_is_never_run_again,
       an_order_that_is_no_order_touches_nothing, a_record_the_disk_refuses_is_kept_in_run,

@@ -6,7 +6,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
-START_TEST(what_stood_at_the_place_is_replaced_and_not_followed)
+START_TEST(a_link_at_the_place_is_replaced_and_not_followed)
 {
     struct test_pod p;
     CLEANUP_FREE char *target = NULL;
@@ -49,5 +49,5 @@ START_TEST(an_existing_directory_is_nobodys_tmpdir)
 }
 END_TEST
 
-SUITE("spool", what_stood_at_the_place_is_replaced_and_not_followed,
+SUITE("spool", a_link_at_the_place_is_replaced_and_not_followed,
       an_existing_directory_is_nobodys_tmpdir)

@@ -21,7 +21,7 @@ open_roster(struct test_pod *p)
     return directory;
 }
 
-START_TEST(who_was_looked_up_is_found_again)
+START_TEST(a_user_who_was_looked_up_is_found_again)
 {
     struct test_pod p;
     CLEANUP_FREE char *directory = open_roster(&p);
@@ -124,5 +124,5 @@ START_TEST(a_job_finds_its_groups_in_the_roster)
 }
 END_TEST
 
-SUITE("user_cache", who_was_looked_up_is_found_again, an_old_entry_is_asked_for_anew,
+SUITE("user_cache", a_user_who_was_looked_up_is_found_again, an_old_entry_is_asked_for_anew,
       an_entry_that_makes_no_sense_is_asked_for_anew, a_job_finds_its_groups_in_the_roster)

@@ -277,7 +277,7 @@ START_TEST(a_call_is_taken_once_also_when_munged_forgets)
 }
 END_TEST
 
-START_TEST(what_is_no_call_is_refused)
+START_TEST(a_message_that_is_no_call_is_refused)
 {
     struct world *w = world_new(60000);
     char much[2 * STEP_LINE_MOST];
@@ -419,7 +419,7 @@ END_TEST
 
 SUITE("step_port", a_caller_gets_a_connection_with_keys,
       a_call_for_another_pod_or_of_another_user_is_refused,
-      a_call_is_taken_once_also_when_munged_forgets, what_is_no_call_is_refused,
+      a_call_is_taken_once_also_when_munged_forgets, a_message_that_is_no_call_is_refused,
       a_connection_that_says_too_little_is_closed,
       ten_thousand_connections_without_credentials_keep_nobody_out,
       a_grant_of_the_controller_is_taken_once_for_its_pod, a_port_that_is_taken_is_told)

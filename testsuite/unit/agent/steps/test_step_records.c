@@ -100,7 +100,7 @@ has_file(const struct place *p)
     return access(path, F_OK) == 0;
 }
 
-START_TEST(what_is_not_acknowledged_is_sent_again_also_by_the_next_agent)
+START_TEST(an_unacknowledged_record_is_sent_again_also_by_the_next_agent)
 {
     struct place p;
     const struct step_batch *batch;
@@ -149,7 +149,7 @@ START_TEST(a_change_after_the_report_is_not_acknowledged_with_it)
 }
 END_TEST
 
-START_TEST(who_ends_a_step_is_known_to_the_next_agent_and_stays_the_first)
+START_TEST(the_first_to_end_a_step_is_known_to_the_next_agent)
 {
     struct place p;
     const struct step_record *known;
@@ -322,9 +322,9 @@ START_TEST(a_torn_line_is_ignored)
 }
 END_TEST
 
-SUITE("step_records", what_is_not_acknowledged_is_sent_again_also_by_the_next_agent,
+SUITE("step_records", an_unacknowledged_record_is_sent_again_also_by_the_next_agent,
       a_change_after_the_report_is_not_acknowledged_with_it,
-      who_ends_a_step_is_known_to_the_next_agent_and_stays_the_first, a_step_ends_once,
+      the_first_to_end_a_step_is_known_to_the_next_agent, a_step_ends_once,
       a_pod_that_is_over_is_forgotten_when_all_is_known,
       steps_of_a_pod_that_the_next_agent_does_not_have_have_ended,
       a_report_and_a_pod_are_bounded_and_the_rest_is_counted, a_file_of_many_steps_stays_small,

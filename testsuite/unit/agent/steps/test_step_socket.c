@@ -215,7 +215,7 @@ expect_refusal(struct world *w, struct strbuf *out, const char *expected)
     ck_assert_uint_eq(w->n_asked, 0);
 }
 
-START_TEST(what_is_no_request_is_refused)
+START_TEST(a_message_that_is_no_request_is_refused)
 {
     struct world *w = world_new();
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -415,7 +415,7 @@ START_TEST(the_socket_of_an_earlier_agent_is_replaced)
 END_TEST
 
 SUITE("step_socket", a_request_arrives_whole_and_with_its_user,
-      a_grant_and_places_come_before_the_request, what_is_no_request_is_refused,
+      a_grant_and_places_come_before_the_request, a_message_that_is_no_request_is_refused,
       a_grant_of_the_controller_is_for_programs_alone,
       a_user_has_only_so_many_connections_without_a_request,
       users_who_fill_the_socket_together_give_way_to_others_and_to_root,

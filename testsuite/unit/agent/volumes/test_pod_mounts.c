@@ -159,7 +159,7 @@ START_TEST(a_claim_that_was_made_for_another_pod_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_wrong_names_the_volume)
+START_TEST(an_error_names_the_volume)
 {
     struct stage t = {0};
 
@@ -227,5 +227,5 @@ END_TEST
 
 SUITE("pod_mounts", a_pod_without_volumes_has_its_answer_at_once, a_claim_is_where_its_volume_is,
       one_that_is_not_mounted_is_known_all_the_same,
-      a_claim_that_was_made_for_another_pod_is_refused, what_is_wrong_names_the_volume,
+      a_claim_that_was_made_for_another_pod_is_refused, an_error_names_the_volume,
       an_api_that_is_away_for_a_while_is_asked_again, an_agent_that_stops_answers_all)

@@ -29,7 +29,7 @@ is_there(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-START_TEST(what_is_not_there_is_gone)
+START_TEST(an_absent_directory_counts_as_removed)
 {
     ck_assert_int_eq(removal_run(AT_FDCWD, "/no/such/directory"), 0);
 }
@@ -135,6 +135,6 @@ START_TEST(directories_that_their_owner_locked_are_emptied)
 }
 END_TEST
 
-SUITE("removal", what_is_not_there_is_gone, links_are_removed_and_not_followed,
+SUITE("removal", an_absent_directory_counts_as_removed, links_are_removed_and_not_followed,
       a_tree_may_be_as_deep_as_it_likes, names_like_our_own_are_no_trouble,
       directories_that_their_owner_locked_are_emptied)

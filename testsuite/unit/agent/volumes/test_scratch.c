@@ -85,7 +85,7 @@ START_TEST(making_and_removing_twice_is_as_good_as_once)
 END_TEST
 
 /* The agent may have been killed at each step. */
-START_TEST(what_an_earlier_agent_began_is_finished)
+START_TEST(a_removal_that_an_earlier_agent_began_is_finished)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP(scratch_closep) struct scratch *s = NULL;
@@ -230,7 +230,7 @@ START_TEST(a_volume_with_a_quota_cannot_grow_beyond_its_size)
 END_TEST
 
 SUITE("scratch", a_volume_is_its_owners_alone, making_and_removing_twice_is_as_good_as_once,
-      what_an_earlier_agent_began_is_finished, nothing_but_volumes_is_touched,
+      a_removal_that_an_earlier_agent_began_is_finished, nothing_but_volumes_is_touched,
       a_link_in_the_place_of_a_volume_leads_nowhere, more_than_there_is_is_not_promised,
       a_directory_that_others_may_write_to_is_refused, a_part_of_a_file_system_needs_a_size,
       a_volume_with_a_quota_cannot_grow_beyond_its_size)

@@ -106,7 +106,7 @@ START_TEST(the_parent_is_found_again_and_not_when_it_is_another_ones)
 }
 END_TEST
 
-START_TEST(what_no_record_speaks_of_is_put_away)
+START_TEST(a_directory_without_a_record_is_put_away)
 {
     struct error err = {0};
     bool left = false;
@@ -134,4 +134,4 @@ END_TEST
 
 SUITE("tmp_dirs", names_have_128_bits_below_a_parent_that_cannot_be_listed,
       the_parent_is_found_again_and_not_when_it_is_another_ones,
-      what_no_record_speaks_of_is_put_away)
+      a_directory_without_a_record_is_put_away)

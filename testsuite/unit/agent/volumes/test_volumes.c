@@ -121,7 +121,7 @@ make(struct stage *t, const char *policy)
 
 #define DELETED ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\""
 
-START_TEST(what_is_pending_is_made)
+START_TEST(a_pending_volume_is_made)
 {
     struct stage t = {0};
 
@@ -133,7 +133,7 @@ START_TEST(what_is_pending_is_made)
 }
 END_TEST
 
-START_TEST(what_cannot_be_made_has_failed_and_says_why)
+START_TEST(a_volume_that_cannot_be_made_has_failed_and_says_why)
 {
     struct stage t = {0};
 
@@ -147,7 +147,7 @@ START_TEST(what_cannot_be_made_has_failed_and_says_why)
 }
 END_TEST
 
-START_TEST(what_is_deleted_is_removed_and_said_to_be)
+START_TEST(a_deleted_volume_is_removed_and_reported)
 {
     struct stage t = {0};
 
@@ -161,7 +161,7 @@ START_TEST(what_is_deleted_is_removed_and_said_to_be)
 }
 END_TEST
 
-START_TEST(what_is_bound_stays_although_it_is_deleted)
+START_TEST(a_bound_volume_stays_although_it_is_deleted)
 {
     struct stage t = {0};
 
@@ -176,7 +176,7 @@ START_TEST(what_is_bound_stays_although_it_is_deleted)
 }
 END_TEST
 
-START_TEST(what_is_to_be_retained_stays_on_the_disk)
+START_TEST(a_retained_volume_stays_on_the_disk)
 {
     struct stage t = {0};
 
@@ -227,7 +227,7 @@ START_TEST(an_agent_may_stop_in_the_middle)
 }
 END_TEST
 
-SUITE("volumes", what_is_pending_is_made, what_cannot_be_made_has_failed_and_says_why,
-      what_is_deleted_is_removed_and_said_to_be, what_is_bound_stays_although_it_is_deleted,
-      what_is_to_be_retained_stays_on_the_disk, a_word_that_was_lost_is_said_again,
+SUITE("volumes", a_pending_volume_is_made, a_volume_that_cannot_be_made_has_failed_and_says_why,
+      a_deleted_volume_is_removed_and_reported, a_bound_volume_stays_although_it_is_deleted,
+      a_retained_volume_stays_on_the_disk, a_word_that_was_lost_is_said_again,
       an_agent_may_stop_in_the_middle)

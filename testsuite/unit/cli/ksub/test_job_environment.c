@@ -31,7 +31,7 @@ export_as(const char *list, struct strbuf *out)
     }
 }
 
-START_TEST(what_goes_along_is_what_export_says)
+START_TEST(export_says_which_variables_go_along)
 {
     static const char all[] = "HOME=/home/u|PATH=/bin:/usr/bin|X=1|KILN_SERVER=head:6820|";
     static const struct {
@@ -97,7 +97,7 @@ START_TEST(tasks_account_and_partition_are_told_to_the_job)
 END_TEST
 
 /* Of an outer job, the agent's settings stay behind, and its user's go along. */
-START_TEST(what_was_made_for_another_job_does_not_go_along)
+START_TEST(variables_of_another_job_do_not_go_along)
 {
     static const char *const rows[][5] = {
         {"OMP_NUM_THREADS=8", "KILN_CPUS_PER_TASK=8", NULL},
@@ -150,8 +150,7 @@ START_TEST(slurms_variables_are_those_that_were_asked_for)
 }
 END_TEST
 
-SUITE("job_environment", what_goes_along_is_what_export_says,
+SUITE("job_environment", export_says_which_variables_go_along,
       a_value_of_the_list_takes_the_place_of_the_one_there,
-      tasks_account_and_partition_are_told_to_the_job,
-      what_was_made_for_another_job_does_not_go_along,
+      tasks_account_and_partition_are_told_to_the_job, variables_of_another_job_do_not_go_along,
       slurms_variables_are_those_that_were_asked_for)

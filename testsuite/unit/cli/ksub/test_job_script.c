@@ -19,7 +19,7 @@ START_TEST(a_script_that_begins_with_an_interpreter_is_good)
 }
 END_TEST
 
-START_TEST(what_is_no_script_is_refused_with_what_to_do)
+START_TEST(a_file_that_is_no_script_is_refused_with_what_to_do)
 {
     static const struct {
         const char *text;
@@ -164,6 +164,7 @@ START_TEST(utf8_is_told_from_other_bytes)
 END_TEST
 
 SUITE("job_script", a_script_that_begins_with_an_interpreter_is_good,
-      what_is_no_script_is_refused_with_what_to_do, a_script_may_be_four_mebibytes_and_no_more,
-      directives_are_read_to_the_first_command, a_quote_that_is_not_closed_is_refused,
-      a_directive_that_fills_the_script_is_refused_cheaply, utf8_is_told_from_other_bytes)
+      a_file_that_is_no_script_is_refused_with_what_to_do,
+      a_script_may_be_four_mebibytes_and_no_more, directives_are_read_to_the_first_command,
+      a_quote_that_is_not_closed_is_refused, a_directive_that_fills_the_script_is_refused_cheaply,
+      utf8_is_told_from_other_bytes)

@@ -258,7 +258,7 @@ refusal_of(const struct submission *s, struct error *err)
     return err->text;
 }
 
-START_TEST(what_cannot_be_a_job_is_refused)
+START_TEST(a_submission_that_cannot_be_a_job_is_refused)
 {
     static const struct {
         struct submission s;
@@ -456,7 +456,7 @@ END_TEST
 
 SUITE("manifest", each_of_several_nodes_is_an_alternative_of_every_feature,
       a_submission_without_options_is_one_cpu_and_no_limit, every_option_has_its_place_in_the_job,
-      an_array_is_one_job_whose_elements_fail_alone, what_cannot_be_a_job_is_refused,
+      an_array_is_one_job_whose_elements_fail_alone, a_submission_that_cannot_be_a_job_is_refused,
       a_script_that_is_no_utf8_travels_as_base64,
       one_of_several_features_is_an_alternative_of_its_own,
       no_limit_that_is_asked_for_is_not_none_asked_for, a_job_of_several_nodes_is_a_gang_of_indexes,

@@ -37,7 +37,7 @@ parse(const char *text, struct submission *s, struct error *err)
     return r < 0 ? r : sbatch_settle(s, err);
 }
 
-START_TEST(what_means_the_same_on_one_node_is_taken)
+START_TEST(an_option_that_means_the_same_on_one_node_is_taken)
 {
     static const struct {
         const char *line;
@@ -196,7 +196,7 @@ START_TEST(nodes_are_also_a_range_or_a_file)
 }
 END_TEST
 
-START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
+START_TEST(an_option_that_cannot_be_obeyed_is_refused_with_what_to_do)
 {
     static const struct {
         const char *line, *words;
@@ -365,7 +365,7 @@ START_TEST(no_memory_means_all_of_the_node)
 }
 END_TEST
 
-START_TEST(what_does_no_harm_is_noted_once)
+START_TEST(a_harmless_option_is_noted_once)
 {
     struct submission s;
 
@@ -415,9 +415,10 @@ START_TEST(every_option_has_one_row_in_the_order_of_names)
 END_TEST
 
 SUITE("sbatch_options", tasks_that_are_not_divided_equally_are_counted,
-      what_means_the_same_on_one_node_is_taken, cores_and_memory_are_chosen_in_their_words,
-      tasks_of_a_socket_are_cores_of_it, nodes_are_also_a_range_or_a_file,
-      what_cannot_be_done_is_refused_with_what_to_do, no_memory_means_all_of_the_node,
-      cpus_of_a_node_are_not_always_tasks_times_cpus, names_of_files_are_read_as_slurm_reads_them,
-      abbreviations_are_those_of_slurm, amounts_of_memory_exclude_one_another,
-      what_does_no_harm_is_noted_once, every_option_has_one_row_in_the_order_of_names)
+      an_option_that_means_the_same_on_one_node_is_taken,
+      cores_and_memory_are_chosen_in_their_words, tasks_of_a_socket_are_cores_of_it,
+      nodes_are_also_a_range_or_a_file, an_option_that_cannot_be_obeyed_is_refused_with_what_to_do,
+      no_memory_means_all_of_the_node, cpus_of_a_node_are_not_always_tasks_times_cpus,
+      names_of_files_are_read_as_slurm_reads_them, abbreviations_are_those_of_slurm,
+      amounts_of_memory_exclude_one_another, a_harmless_option_is_noted_once,
+      every_option_has_one_row_in_the_order_of_names)

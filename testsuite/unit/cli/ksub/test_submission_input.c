@@ -66,7 +66,7 @@ START_TEST(the_command_line_wins_over_the_script_and_that_over_the_environment)
 }
 END_TEST
 
-START_TEST(what_is_behind_the_script_is_its_own)
+START_TEST(words_behind_the_script_are_its_own)
 {
     CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
@@ -243,7 +243,7 @@ START_TEST(a_hash_within_a_word_begins_a_comment_only_in_slurms_lines)
 END_TEST
 
 /* A job that gets 1 CPU in silence is the harm. */
-START_TEST(what_a_script_asks_of_another_scheduler_is_told_or_refused)
+START_TEST(directives_for_another_scheduler_are_reported_or_refused)
 {
     static const char pbs[] = "#!/bin/sh\n#PBS -N a\n#PBS -l nodes=1:ppn=8\n";
     static const char *const refusal = "run.sh:3: #PBS lines are for PBS and are not read, so the "
@@ -421,10 +421,10 @@ START_TEST(signals_are_read_by_name_and_by_number)
 END_TEST
 
 SUITE("submission_input", the_command_line_wins_over_the_script_and_that_over_the_environment,
-      what_is_behind_the_script_is_its_own, a_flag_of_the_environment_may_say_no,
+      words_behind_the_script_are_its_own, a_flag_of_the_environment_may_say_no,
       a_flag_of_the_environment_that_is_neither_yes_nor_no_is_refused,
       a_hash_within_a_word_begins_a_comment_only_in_slurms_lines,
-      what_a_script_asks_of_another_scheduler_is_told_or_refused,
+      directives_for_another_scheduler_are_reported_or_refused,
       directives_of_slurm_are_counted_or_read, all_problems_of_a_script_are_told_at_once,
       the_command_line_decides_about_several_nodes, the_command_line_takes_sbatchs_options_with_it,
       in_a_dry_run_the_output_may_be_a_format, a_mistake_is_refused_with_its_place,

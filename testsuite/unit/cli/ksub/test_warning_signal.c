@@ -33,7 +33,7 @@ START_TEST(a_warning_is_read_as_slurm_reads_it)
 }
 END_TEST
 
-START_TEST(what_is_none_is_refused_and_changes_nothing)
+START_TEST(a_wrong_signal_is_refused_and_changes_nothing)
 {
     static const char *const cases[] = {
         "",         "@",          "@60",    "B:",         "NOPE",
@@ -53,4 +53,4 @@ START_TEST(what_is_none_is_refused_and_changes_nothing)
 END_TEST
 
 SUITE("warning_signal", a_warning_is_read_as_slurm_reads_it,
-      what_is_none_is_refused_and_changes_nothing)
+      a_wrong_signal_is_refused_and_changes_nothing)

@@ -33,7 +33,7 @@ START_TEST(times_are_those_of_the_users_zone)
 }
 END_TEST
 
-START_TEST(what_is_as_now_is_left_out_of_a_brief_time)
+START_TEST(a_brief_time_leaves_out_the_parts_that_are_as_now)
 {
     char text[LOCAL_TIME_SIZE];
 
@@ -47,4 +47,5 @@ START_TEST(what_is_as_now_is_left_out_of_a_brief_time)
 }
 END_TEST
 
-SUITE("local_time", times_are_those_of_the_users_zone, what_is_as_now_is_left_out_of_a_brief_time)
+SUITE("local_time", times_are_those_of_the_users_zone,
+      a_brief_time_leaves_out_the_parts_that_are_as_now)

@@ -66,7 +66,7 @@ START_TEST(bars_that_overlap_have_lanes_of_their_own)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_beside_the_others_stays_within_its_node)
+START_TEST(a_bar_that_does_not_fit_beside_the_others_stays_within_its_node)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct node_chart_bar bars[] = {
@@ -190,7 +190,7 @@ START_TEST(names_cannot_break_a_picture)
 END_TEST
 
 SUITE("node_chart", bars_that_overlap_have_lanes_of_their_own,
-      what_does_not_fit_beside_the_others_stays_within_its_node,
+      a_bar_that_does_not_fit_beside_the_others_stays_within_its_node,
       two_users_have_two_colours_as_long_as_there_are_some,
       marks_are_round_times_where_the_reader_is, cells_show_bars_labels_and_what_has_no_end,
       cpus_that_one_has_lent_count_once_and_with_those_left, names_cannot_break_a_picture)

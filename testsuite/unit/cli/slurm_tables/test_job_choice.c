@@ -35,7 +35,7 @@ START_TEST(jobs_are_named_in_every_form)
 }
 END_TEST
 
-START_TEST(what_is_no_job_is_named)
+START_TEST(an_operand_that_is_no_job_is_named)
 {
     static const struct {
         const char *list, *bad;
@@ -72,5 +72,5 @@ START_TEST(a_list_of_names_has_whole_names)
 }
 END_TEST
 
-SUITE("job_choice", jobs_are_named_in_every_form, what_is_no_job_is_named,
+SUITE("job_choice", jobs_are_named_in_every_form, an_operand_that_is_no_job_is_named,
       a_step_is_part_of_the_choice, a_list_of_names_has_whole_names)

@@ -116,7 +116,7 @@ START_TEST(times_are_read_in_all_of_slurms_forms)
 }
 END_TEST
 
-START_TEST(what_is_no_time_is_refused)
+START_TEST(a_wrong_time_is_refused)
 {
     static const char *const cases[] = {"foo", "25:00", "13/45/26", "11/29/26-x", "12:30pmx"};
 
@@ -133,4 +133,4 @@ END_TEST
 
 SUITE("slurm_time", a_point_has_the_form_of_the_environment,
       lengths_are_those_of_squeue_and_of_sacct, cpu_times_have_thousandths_below_an_hour,
-      times_are_read_in_all_of_slurms_forms, what_is_no_time_is_refused)
+      times_are_read_in_all_of_slurms_forms, a_wrong_time_is_refused)

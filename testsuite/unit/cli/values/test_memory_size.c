@@ -35,7 +35,7 @@ START_TEST(an_amount_is_read_in_powers_of_1024)
 }
 END_TEST
 
-START_TEST(what_is_no_amount_is_refused)
+START_TEST(a_wrong_amount_is_refused)
 {
     static const struct {
         const char *text;
@@ -86,5 +86,5 @@ START_TEST(an_amount_is_written_as_the_shortest_exact_quantity)
 }
 END_TEST
 
-SUITE("memory_size", an_amount_is_read_in_powers_of_1024, what_is_no_amount_is_refused,
+SUITE("memory_size", an_amount_is_read_in_powers_of_1024, a_wrong_amount_is_refused,
       an_amount_is_written_as_the_shortest_exact_quantity)

@@ -156,7 +156,7 @@ refusal(const char *text, enum time_direction direction, int64_t now_s)
     return err.text;
 }
 
-START_TEST(what_is_no_time_is_refused_in_both_directions)
+START_TEST(a_wrong_time_is_refused_in_both_directions)
 {
     static const char *const cases[] = {
         "",
@@ -339,7 +339,7 @@ END_TEST
 
 SUITE("time_expression", the_same_words_mean_the_same_in_both_directions,
       ahead_a_time_is_the_next_one, back_a_time_is_the_last_one,
-      what_is_no_time_is_refused_in_both_directions, a_mistake_is_told_with_what_may_be_meant,
+      a_wrong_time_is_refused_in_both_directions, a_mistake_is_told_with_what_may_be_meant,
       a_period_may_end_later_than_now, a_period_may_end_on_the_day_after_it_begins,
       clocks_and_days_are_local, a_time_that_clocks_leave_out_is_refused,
       of_a_time_that_comes_twice_the_direction_chooses)

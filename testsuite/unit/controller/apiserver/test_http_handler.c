@@ -318,7 +318,7 @@ START_TEST(a_watch_tells_the_state_and_then_what_changes)
 }
 END_TEST
 
-START_TEST(what_leaves_a_selection_is_deleted_and_what_comes_back_added)
+START_TEST(an_object_that_leaves_a_selection_is_deleted_and_added_when_it_returns)
 {
     CLEANUP_HOUSE struct house h;
     struct listener l = {0};
@@ -478,6 +478,6 @@ END_TEST
 SUITE("http_handler", health_and_version_are_told_to_anybody, nobody_else_is_let_in_without_proof,
       a_local_peer_is_who_the_kernel_says, paths_that_are_none_are_404,
       a_watch_tells_the_state_and_then_what_changes,
-      what_leaves_a_selection_is_deleted_and_what_comes_back_added,
+      an_object_that_leaves_a_selection_is_deleted_and_added_when_it_returns,
       an_agents_watch_holds_the_end_of_a_pod, an_agent_gets_the_end_of_a_pod_that_stays,
       a_watch_of_what_is_forgotten_ends_with_410)

@@ -117,7 +117,7 @@ START_TEST(one_refused_of_five_leaves_none)
 }
 END_TEST
 
-START_TEST(what_names_no_stage_before_it_is_refused)
+START_TEST(a_stage_that_names_no_earlier_one_is_refused)
 {
     static const struct {
         const char *body;
@@ -300,6 +300,6 @@ START_TEST(only_a_post_submits_and_not_under_conformance)
 END_TEST
 
 SUITE("pipeline", stages_wait_for_the_numbers_that_others_got, one_refused_of_five_leaves_none,
-      what_names_no_stage_before_it_is_refused, a_pipeline_sent_again_is_one,
+      a_stage_that_names_no_earlier_one_is_refused, a_pipeline_sent_again_is_one,
       a_dry_run_checks_all_and_creates_none, all_stages_count_for_a_quota,
       stages_are_128_at_the_most, only_a_post_submits_and_not_under_conformance)

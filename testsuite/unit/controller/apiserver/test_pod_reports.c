@@ -83,7 +83,7 @@ populate(struct world *w)
     make(w, POD("c"), PODS "/c/binding", BIND("n2"));
 }
 
-START_TEST(what_is_refused_of_one_pod_keeps_no_other_back)
+START_TEST(a_refused_report_of_one_pod_keeps_no_other_back)
 {
     CLEANUP_WORLD struct world w;
 
@@ -202,7 +202,7 @@ START_TEST(upstream_has_no_such_path)
 }
 END_TEST
 
-SUITE("pod_reports", what_is_refused_of_one_pod_keeps_no_other_back,
+SUITE("pod_reports", a_refused_report_of_one_pod_keeps_no_other_back,
       two_about_one_pod_are_taken_in_their_order_and_late_ones_refused,
       a_user_can_say_nothing_of_pods, a_request_that_is_no_list_is_refused_in_words,
       one_request_has_no_more_than_the_loop_takes_in_a_turn, upstream_has_no_such_path)

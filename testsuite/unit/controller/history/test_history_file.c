@@ -230,7 +230,7 @@ START_TEST(a_file_of_a_later_version_is_refused_in_words)
 }
 END_TEST
 
-START_TEST(how_long_it_stood_still_is_kept)
+START_TEST(the_suspended_time_is_kept)
 {
     struct place p;
     struct history_row row;
@@ -443,7 +443,7 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
 }
 END_TEST
 
-START_TEST(what_runs_over_midnight_counts_for_both_days)
+START_TEST(a_job_that_runs_over_midnight_counts_for_both_days)
 {
     struct history_question report = everything;
     struct place p;
@@ -639,8 +639,8 @@ SUITE("history_file", a_row_comes_back_as_it_was,
       a_file_that_is_no_database_is_set_aside, a_file_of_a_later_version_is_refused_in_words,
       an_attempt_of_several_nodes_is_one_row_with_their_sums,
       an_attempt_of_several_nodes_is_one_end_in_reports,
-      a_node_that_fails_decides_how_the_attempt_ended, how_long_it_stood_still_is_kept,
-      a_file_of_before_arrays_gets_their_tasks, what_runs_over_midnight_counts_for_both_days,
+      a_node_that_fails_decides_how_the_attempt_ended, the_suspended_time_is_kept,
+      a_file_of_before_arrays_gets_their_tasks, a_job_that_runs_over_midnight_counts_for_both_days,
       the_oldest_rows_go_first_and_their_sums_stay, a_clock_that_was_set_back_makes_no_usage_less,
       a_job_that_ran_for_a_leap_of_the_clock_counts_for_a_year_at_most,
       a_file_that_is_too_large_loses_its_oldest_rows_and_no_more,

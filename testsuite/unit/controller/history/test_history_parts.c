@@ -201,7 +201,7 @@ START_TEST(pages_are_the_same_bytes_however_many_read_them)
 END_TEST
 
 /* Few matches in many rows: parts, and whole rounds of parts, without any. */
-START_TEST(what_is_rare_is_found_by_all)
+START_TEST(rare_rows_are_found_by_all_parts)
 {
     struct history_question q = everything;
     struct place p;
@@ -487,7 +487,7 @@ START_TEST(a_full_page_ends_with_its_last_row_however_many_read_it)
 END_TEST
 
 SUITE("history_parts", pages_are_the_same_bytes_however_many_read_them,
-      what_is_rare_is_found_by_all, a_full_page_ends_with_its_last_row_however_many_read_it,
+      rare_rows_are_found_by_all_parts, a_full_page_ends_with_its_last_row_however_many_read_it,
       without_time_each_page_goes_on_nevertheless,
       a_reader_may_be_closed_in_the_middle_of_an_answer,
       no_answer_waits_for_a_helper_that_stands_still,

@@ -99,7 +99,7 @@ count_ended(struct place *p, const struct history_question *question)
 /* The names change while the rows are read; with KILN_LONG there are a million
  * rows.
  */
-START_TEST(who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
+START_TEST(a_user_renamed_over_many_rows_keeps_all_and_no_other_rows)
 {
     const bool is_long = getenv("KILN_LONG") != NULL && !IS_SANITIZED;
     const int64_t rows = is_long ? 1000002 : 6000;
@@ -145,4 +145,4 @@ START_TEST(who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
 END_TEST
 
 SUITE("history_renames", a_user_who_was_renamed_has_both_names_rows_by_the_number,
-      who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
+      a_user_renamed_over_many_rows_keeps_all_and_no_other_rows)

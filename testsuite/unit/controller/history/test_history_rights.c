@@ -247,7 +247,7 @@ START_TEST(members_read_their_accounts_and_who_left_reads_ones_own)
 }
 END_TEST
 
-START_TEST(what_is_the_owners_alone_is_in_ones_own_rows_only)
+START_TEST(private_members_are_in_ones_own_rows_only)
 {
     struct history_question q = of_member;
     const struct json *items;
@@ -271,4 +271,4 @@ END_TEST
 SUITE("history_rights", a_page_is_the_same_whether_there_are_rows_of_others_or_not,
       sums_are_the_same_whether_there_are_rows_of_others_or_not,
       members_read_their_accounts_and_who_left_reads_ones_own,
-      what_is_the_owners_alone_is_in_ones_own_rows_only)
+      private_members_are_in_ones_own_rows_only)

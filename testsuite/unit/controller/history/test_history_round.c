@@ -73,7 +73,7 @@ END_TEST
 
 /* Also after the round's page was sent: no result is kept, and none is leaked.
  */
-START_TEST(who_comes_late_finds_the_round_and_leaves_nothing)
+START_TEST(a_late_part_finds_the_round_and_leaves_nothing)
 {
     struct history_round *round = round_of(2);
     struct history_round *late = history_round_ref(round);
@@ -132,5 +132,5 @@ START_TEST(the_question_is_the_rounds_own)
 END_TEST
 
 SUITE("history_round", each_part_is_claimed_once_and_those_that_come_later_too,
-      the_first_result_of_a_part_stays, who_comes_late_finds_the_round_and_leaves_nothing,
+      the_first_result_of_a_part_stays, a_late_part_finds_the_round_and_leaves_nothing,
       the_question_is_the_rounds_own)

@@ -140,7 +140,7 @@ START_TEST(a_short_job_that_has_ended_is_observed_and_a_cancelled_one_is_not)
 }
 END_TEST
 
-START_TEST(who_does_not_lead_knows_no_wait)
+START_TEST(a_controller_that_does_not_lead_knows_no_wait)
 {
     begin();
     fake_clock_advance(&now, 600 * FAKE_SECOND);
@@ -158,4 +158,4 @@ SUITE("job_waits", the_oldest_wait_of_each_partition_is_that_of_the_job_that_wai
       a_held_job_does_not_wait_and_an_update_moves_a_job_to_another_partition,
       a_job_that_starts_is_observed_once_with_its_wait,
       a_short_job_that_has_ended_is_observed_and_a_cancelled_one_is_not,
-      who_does_not_lead_knows_no_wait)
+      a_controller_that_does_not_lead_knows_no_wait)

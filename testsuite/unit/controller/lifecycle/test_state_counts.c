@@ -304,7 +304,7 @@ START_TEST(pods_are_counted_by_phase_and_by_why_they_wait_or_ended)
 }
 END_TEST
 
-START_TEST(who_does_not_lead_counts_nothing)
+START_TEST(a_controller_that_does_not_lead_counts_nothing)
 {
     begin();
     put_node("n1", "", "True");
@@ -325,4 +325,5 @@ SUITE("state_counts", a_node_is_in_one_state,
       cpus_are_counted_by_the_state_of_their_node_and_as_held_by_pods,
       a_job_goes_from_state_to_state_and_out, a_job_that_succeeded_is_complete,
       reasons_that_are_not_ours_are_one, namespaces_beyond_a_thousand_are_counted_together,
-      pods_are_counted_by_phase_and_by_why_they_wait_or_ended, who_does_not_lead_counts_nothing)
+      pods_are_counted_by_phase_and_by_why_they_wait_or_ended,
+      a_controller_that_does_not_lead_counts_nothing)

@@ -252,7 +252,7 @@ START_TEST(a_reset_of_either_side_is_passed_on)
 END_TEST
 
 /* Whatever is on its way is in buffers of the kernel, and in one of the relay. */
-START_TEST(who_does_not_read_holds_up_the_sender)
+START_TEST(a_peer_that_does_not_read_holds_up_the_sender)
 {
     enum { MOST = 64 << 20, PIECE = 1 << 16 };
     static char piece[PIECE];
@@ -420,7 +420,7 @@ START_TEST(a_name_that_is_not_known_is_asked_for_again)
 }
 END_TEST
 
-START_TEST(what_a_relay_has_sent_is_not_relayed)
+START_TEST(a_relayed_connection_is_not_relayed_again)
 {
     struct proxy_sender sender = {.key = "k", .relay = 3};
     struct sockaddr_in from = {.sin_family = AF_INET};
@@ -440,7 +440,7 @@ START_TEST(what_a_relay_has_sent_is_not_relayed)
 END_TEST
 
 SUITE("relay", bytes_go_both_ways_and_each_end_is_passed_on, TLS_goes_to_the_port_with_TLS,
-      a_reset_of_either_side_is_passed_on, who_does_not_read_holds_up_the_sender,
+      a_reset_of_either_side_is_passed_on, a_peer_that_does_not_read_holds_up_the_sender,
       connections_end_when_another_one_leads, a_leader_that_is_not_there_is_said,
       a_name_that_takes_long_holds_nobody_up, nor_the_end_of_the_relay,
-      a_name_that_is_not_known_is_asked_for_again, what_a_relay_has_sent_is_not_relayed)
+      a_name_that_is_not_known_is_asked_for_again, a_relayed_connection_is_not_relayed_again)

@@ -192,7 +192,7 @@ world_with_wide(void)
 }
 
 /* Another pod's early end may still help it, so the pod is not ended here. */
-START_TEST(what_would_start_too_late_for_its_deadline_is_not_reserved)
+START_TEST(a_pod_too_late_for_its_deadline_gets_no_reservation)
 {
     struct world *w = backfill_new(NULL, false);
 
@@ -343,7 +343,7 @@ START_TEST(a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace)
 }
 END_TEST
 
-START_TEST(where_nobody_has_an_end_there_is_no_reservation_and_others_go_on)
+START_TEST(no_reservation_is_made_where_nobody_has_an_end)
 {
     struct world *w = backfill_new(NULL, false);
 
@@ -376,7 +376,7 @@ START_TEST(the_head_that_can_never_start_leaves_the_reservation_to_the_next)
 }
 END_TEST
 
-START_TEST(what_no_node_has_is_not_reserved)
+START_TEST(a_pod_that_fits_no_node_gets_no_reservation)
 {
     struct world *w = backfill_new(NULL, false);
 
@@ -776,7 +776,7 @@ START_TEST(a_group_is_reserved_all_its_nodes)
 }
 END_TEST
 
-START_TEST(what_is_free_beyond_a_group_is_taken_by_long_ones)
+START_TEST(room_beside_a_group_is_taken_by_long_pods)
 {
     struct world *w = world_of_small_nodes(NULL);
 
@@ -884,7 +884,7 @@ END_TEST
 
 /* The amounts would suffice, but no NUMA node is large enough, even when empty.
  */
-START_TEST(what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end)
+START_TEST(a_pod_too_large_for_any_numa_node_is_not_tried_at_each_end)
 {
     struct world *w = backfill_new(NULL, false);
     unsigned attempts;
@@ -910,20 +910,19 @@ END_TEST
 
 SUITE("backfill", a_wide_pod_is_passed_by_those_that_do_not_delay_it,
       those_who_are_before_it_in_the_order_take_its_room,
-      what_would_start_too_late_for_its_deadline_is_not_reserved,
+      a_pod_too_late_for_its_deadline_gets_no_reservation,
       one_that_changes_before_it_is_asked_about_room_gets_it,
       a_job_that_ends_early_moves_the_reservation, a_reservation_that_ends_wakes_those_it_kept_out,
       a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace,
-      where_nobody_has_an_end_there_is_no_reservation_and_others_go_on,
+      no_reservation_is_made_where_nobody_has_an_end,
       the_head_that_can_never_start_leaves_the_reservation_to_the_next,
-      what_no_node_has_is_not_reserved, a_reserved_node_that_goes_moves_the_reservation,
+      a_pod_that_fits_no_node_gets_no_reservation, a_reserved_node_that_goes_moves_the_reservation,
       a_node_that_joins_is_the_heads, a_node_that_says_nothing_new_wakes_nobody,
       a_clock_that_jumps_moves_the_reservation_and_starts_nobody,
       a_scheduler_that_starts_anew_reserves_the_same,
-      what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end, shapes_count_not_amounts,
+      a_pod_too_large_for_any_numa_node_is_not_tried_at_each_end, shapes_count_not_amounts,
       nobody_who_passes_makes_the_first_start_later, results_that_are_shared_decide_the_same,
       one_that_backs_off_is_reserved_before_those_behind_it, a_group_is_reserved_all_its_nodes,
-      what_is_free_beyond_a_group_is_taken_by_long_ones,
-      a_short_one_exchanges_its_node_with_the_group,
+      room_beside_a_group_is_taken_by_long_pods, a_short_one_exchanges_its_node_with_the_group,
       a_group_without_one_of_its_members_loses_its_reservation,
       a_second_reservation_is_planned_around_the_first, the_number_of_reservations_is_at_least_one)

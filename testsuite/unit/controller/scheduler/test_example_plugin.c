@@ -71,7 +71,7 @@ START_TEST(the_example_filters_and_says_why)
 }
 END_TEST
 
-START_TEST(what_it_waits_for_wakes_the_pod)
+START_TEST(an_awaited_event_wakes_the_pod)
 {
     struct world *w = world_with_plugin(NULL);
 
@@ -217,7 +217,7 @@ count_waiting(struct pod_view *pod, const char *node_name, void *context)
 }
 
 /* Gang scheduling needs this: the last pod's permit sees all waiting pods. */
-START_TEST(who_waits_in_permit_can_be_listed_and_allowed_once)
+START_TEST(a_pod_in_permit_can_be_listed_and_allowed_once)
 {
     struct world *w = world_with_one_in_permit();
     struct handle *h = quiet_hours.handle;
@@ -336,12 +336,12 @@ START_TEST(its_rejections_are_counted_under_its_name)
 }
 END_TEST
 
-SUITE("example plugin", the_example_filters_and_says_why, what_it_waits_for_wakes_the_pod,
+SUITE("example plugin", the_example_filters_and_says_why, an_awaited_event_wakes_the_pod,
       its_score_counts_by_its_weight, a_permit_that_is_refused_gives_the_node_back,
       a_permit_that_is_not_given_in_time_is_refused,
       a_pod_that_is_allowed_goes_through_prebind_to_its_node,
       a_pod_that_is_rejected_gives_the_node_back, a_late_answer_does_not_end_the_wait_in_permit,
-      who_waits_in_permit_can_be_listed_and_allowed_once, a_pod_that_is_deleted_waits_no_longer,
+      a_pod_in_permit_can_be_listed_and_allowed_once, a_pod_that_is_deleted_waits_no_longer,
       others_are_placed_while_one_waits_in_prebind,
       a_prebind_that_fails_gives_the_node_back_and_is_tried_again,
       its_rejections_are_counted_under_its_name)

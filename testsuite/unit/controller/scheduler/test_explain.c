@@ -452,7 +452,7 @@ START_TEST(a_device_that_is_taken_is_not_there)
 END_TEST
 
 /* The pod was deleted by force while its node was unreachable. */
-START_TEST(what_a_forgotten_pod_left_is_not_free)
+START_TEST(resources_that_a_forgotten_pod_left_are_not_free)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct world *w = world_new(NULL);
@@ -612,6 +612,6 @@ SUITE("scheduler/explain", a_pod_that_fits_could_start_now,
       the_nearest_nodes_are_those_of_the_pods_partition, a_cluster_without_nodes_says_so,
       gated_pods_name_their_gates, nothing_changes_by_a_question, questions_leave_the_dice_alone,
       whole_cores_cost_their_threads, cores_of_each_socket_are_counted,
-      a_device_that_is_taken_is_not_there, what_a_forgotten_pod_left_is_not_free,
+      a_device_that_is_taken_is_not_there, resources_that_a_forgotten_pod_left_are_not_free,
       other_resources_are_counted_down, one_answer_is_for_all_pods_of_a_job,
       an_answer_tells_how_many_are_before, the_work_and_the_text_of_an_answer_are_bounded)

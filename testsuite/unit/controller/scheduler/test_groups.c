@@ -395,7 +395,7 @@ END_TEST
 
 /* --- no room -------------------------------------------------------------- */
 
-START_TEST(when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before)
+START_TEST(nothing_is_held_when_the_last_does_not_fit)
 {
     struct world *w = world_with_nodes();
     CLEANUP_FREE char *before = NULL;
@@ -1269,7 +1269,7 @@ END_TEST
 SUITE("groups", all_members_are_bound_in_one_request, members_share_a_node_with_cores_of_their_own,
       a_group_waits_in_words_for_a_member_that_is_missing, a_member_with_gates_is_missing,
       pods_of_no_group_and_of_other_groups_go_by_themselves,
-      when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before,
+      nothing_is_held_when_the_last_does_not_fit,
       a_failed_plan_leaves_no_trace_in_the_order_of_numa_nodes,
       a_member_that_no_node_can_run_is_the_cause_for_all,
       the_first_member_that_finds_no_room_is_named, room_that_lies_on_two_numa_nodes_is_none,

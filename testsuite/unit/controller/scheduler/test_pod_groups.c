@@ -488,7 +488,7 @@ put_other(struct world *w, const char *name, const char *more)
 }
 
 /* x finds that n1 has room, and takes n2, which leaves n1 as it was. */
-START_TEST(what_was_found_for_an_equal_pod_is_not_kept)
+START_TEST(a_result_of_an_equal_pod_is_not_kept)
 {
     struct world *w = world_of(1);
 
@@ -1126,7 +1126,7 @@ SUITE("PodGroups", a_gang_is_weighed_as_a_whole_and_preempted_as_a_whole,
       a_spread_group_without_enough_nodes_gets_none_and_says_so,
       pods_beyond_the_least_number_are_apart_as_well,
       a_single_pod_of_a_spread_group_keeps_off_the_others,
-      other_pods_share_the_nodes_of_a_spread_group, what_was_found_for_an_equal_pod_is_not_kept,
+      other_pods_share_the_nodes_of_a_spread_group, a_result_of_an_equal_pod_is_not_kept,
       room_beside_a_pod_of_the_group_goes_to_others, a_gang_that_can_never_run_says_so,
       a_gang_of_shared_nodes_that_can_never_run_says_so,
       a_member_that_another_binder_has_placed_is_told, a_node_counts_once_where_room_is_counted,

@@ -298,7 +298,7 @@ START_TEST(a_gated_pod_waits_for_its_gates)
 }
 END_TEST
 
-START_TEST(who_does_not_lead_writes_nothing_and_says_it_when_it_does)
+START_TEST(a_scheduler_that_does_not_lead_writes_nothing_until_it_leads)
 {
     struct world *w = world_new(NULL);
 
@@ -316,7 +316,7 @@ START_TEST(who_does_not_lead_writes_nothing_and_says_it_when_it_does)
 }
 END_TEST
 
-START_TEST(what_was_under_way_ends_with_who_leads_no_longer)
+START_TEST(work_under_way_ends_when_the_scheduler_leads_no_longer)
 {
     struct world *w = world_new(NULL);
 
@@ -502,7 +502,7 @@ END_TEST
     "\"namespace\":\"default\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}," \
     "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}"
 
-START_TEST(who_waits_for_the_first_node_is_left_alone_until_it_comes)
+START_TEST(a_pod_that_waits_for_the_first_node_is_left_alone_until_it_comes)
 {
     struct world *w = world_new(NULL);
     uint64_t attempts;
@@ -644,12 +644,12 @@ SUITE("scheduler", a_pod_gets_whole_cores_on_one_numa_node,
       a_pod_bound_by_hand_that_does_not_fit_is_refused,
       a_pod_bound_by_hand_is_given_others_when_it_was_too_late,
       a_pod_bound_by_hand_to_no_node_waits_for_it_a_while, a_gated_pod_waits_for_its_gates,
-      who_does_not_lead_writes_nothing_and_says_it_when_it_does,
-      what_was_under_way_ends_with_who_leads_no_longer,
+      a_scheduler_that_does_not_lead_writes_nothing_until_it_leads,
+      work_under_way_ends_when_the_scheduler_leads_no_longer,
       a_pod_that_fails_often_makes_one_event_with_a_count,
       explain_names_what_is_missing_on_the_nearest_nodes, a_waiting_pod_that_goes_leaves_the_queue,
       room_that_was_never_confirmed_is_others_in_the_end,
-      who_waits_for_the_first_node_is_left_alone_until_it_comes,
+      a_pod_that_waits_for_the_first_node_is_left_alone_until_it_comes,
       a_waiting_pod_that_is_deleted_at_once_leaves_the_queue,
       nothing_is_placed_while_scheduling_is_paused, equal_pods_start_in_the_order_they_came,
       a_more_important_pod_makes_room_and_gets_exact_cores,

@@ -168,7 +168,7 @@ START_TEST(a_short_one_is_told_the_gap_that_it_fits_into)
 }
 END_TEST
 
-START_TEST(who_can_never_start_takes_nobodys_turn)
+START_TEST(a_pod_that_can_never_start_takes_nobodys_turn)
 {
     struct world *w = forecast_new();
 
@@ -656,7 +656,7 @@ SUITE("scheduler/start_forecast", pods_may_change_while_they_are_collected,
       starts_are_told_by_predictions_and_by_limits,
       those_that_would_delay_the_first_are_told_a_time_after_it,
       each_of_those_that_wait_is_told_its_own_turn, a_short_one_is_told_the_gap_that_it_fits_into,
-      who_can_never_start_takes_nobodys_turn, a_queue_of_one_partition_is_none_of_another,
+      a_pod_that_can_never_start_takes_nobodys_turn, a_queue_of_one_partition_is_none_of_another,
       partitions_that_nobody_waits_in_any_more_leave_their_place,
       a_group_is_told_when_all_of_it_start, a_member_that_has_succeeded_counts_in_the_forecast,
       a_member_that_runs_counts_in_the_forecast_when_it_has_ended,

@@ -250,7 +250,7 @@ START_TEST(one_volume_is_not_given_to_two_claims)
 }
 END_TEST
 
-START_TEST(what_a_claim_is_given_has_its_mode_labels_and_access)
+START_TEST(the_volume_of_a_claim_has_its_mode_labels_and_access)
 {
     struct world *w = world_new(NULL);
 
@@ -475,7 +475,7 @@ SUITE("volumes", a_pod_goes_where_its_bound_volume_is, a_volume_out_of_reach_is_
       a_claim_of_a_volume_that_is_gone_says_so, a_claim_that_is_not_there_is_waited_for,
       an_immediate_claim_is_bound_by_others_first,
       the_smallest_volume_that_suits_is_taken_and_waited_for, one_volume_is_not_given_to_two_claims,
-      what_a_claim_is_given_has_its_mode_labels_and_access, scratch_is_promised_once,
+      the_volume_of_a_claim_has_its_mode_labels_and_access, scratch_is_promised_once,
       scratch_is_free_again_when_the_volume_is_gone, a_volume_that_cannot_be_made_is_tried_again,
       a_volume_that_nobody_makes_is_given_up_in_time,
       a_pod_that_goes_while_its_volume_is_made_leaves_nothing,

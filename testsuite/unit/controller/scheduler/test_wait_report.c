@@ -81,7 +81,7 @@ END_TEST
 /* A node that has enough, but that the pod does not ask for, or that has too
  * little of something else.
  */
-START_TEST(what_no_node_has_is_told_of_the_nodes_that_are_asked_for)
+START_TEST(an_absent_resource_is_reported_of_the_requested_nodes)
 {
     struct world *w = world_new(NULL);
 
@@ -270,7 +270,7 @@ END_TEST
 
 SUITE("scheduler/wait_report", nodes_and_partitions_that_are_not_there_are_named,
       a_partition_that_came_and_went_is_not_there,
-      what_no_node_has_is_told_of_the_nodes_that_are_asked_for,
+      an_absent_resource_is_reported_of_the_requested_nodes,
       cores_that_no_node_has_are_told_as_cores, a_taken_node_is_waited_for_until_about_its_end,
       closed_nodes_are_counted_when_they_could_do, a_closed_partition_is_down,
       several_taken_nodes_are_not_named, gates_and_empty_clusters_are_told,

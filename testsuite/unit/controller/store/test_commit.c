@@ -49,7 +49,7 @@ START_TEST(nothing_pending_is_durable_at_once_and_from_within)
 }
 END_TEST
 
-START_TEST(who_looked_up_what_is_pending_waits_for_it)
+START_TEST(a_reader_of_a_pending_change_waits_for_it)
 {
     struct place p;
     unsigned committed = 0, looked = 0;
@@ -460,7 +460,7 @@ START_TEST(everything_that_was_pending_is_taken_back)
 END_TEST
 
 /* Another process has taken over the database. */
-START_TEST(who_waits_for_a_store_that_failed_hears_so_at_its_end)
+START_TEST(a_waiter_of_a_failed_store_is_answered_at_its_end)
 {
     struct place p;
     CLEANUP_FREE char *path = NULL;
@@ -495,12 +495,11 @@ START_TEST(who_waits_for_a_store_that_failed_hears_so_at_its_end)
 END_TEST
 
 SUITE("commit", nothing_pending_is_durable_at_once_and_from_within,
-      who_looked_up_what_is_pending_waits_for_it, writes_may_be_made_from_acknowledgements,
+      a_reader_of_a_pending_change_waits_for_it, writes_may_be_made_from_acknowledgements,
       closing_waits_for_what_was_committed, a_lease_renewed_costs_the_disk_nothing,
       a_lease_is_published_behind_what_was_written_before_it,
       after_a_stop_in_order_watches_go_on_where_they_were,
       events_come_back_though_nobody_waits_for_their_disk,
       a_damaged_database_of_events_is_begun_anew,
       a_full_disk_refuses_what_was_pending_and_then_takes_removals_alone,
-      everything_that_was_pending_is_taken_back,
-      who_waits_for_a_store_that_failed_hears_so_at_its_end)
+      everything_that_was_pending_is_taken_back, a_waiter_of_a_failed_store_is_answered_at_its_end)

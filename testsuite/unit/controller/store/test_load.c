@@ -51,7 +51,7 @@ static const struct {
     {"UPDATE objects SET kind = 'unicorns' WHERE name = 'x'", "unicorns/a/x", "unknown kind"},
 };
 
-START_TEST(what_no_store_would_write_is_kept_aside_and_the_rest_is_there)
+START_TEST(a_row_that_no_store_writes_is_kept_aside_and_the_rest_is_there)
 {
     for (size_t i = 0; i < ARRAY_SIZE(tampers); i++) {
         struct place p;
@@ -218,7 +218,7 @@ START_TEST(a_store_in_use_is_not_opened_again)
 }
 END_TEST
 
-SUITE("load", what_no_store_would_write_is_kept_aside_and_the_rest_is_there,
+SUITE("load", a_row_that_no_store_writes_is_kept_aside_and_the_rest_is_there,
       a_row_kept_aside_answers_for_its_key_and_uids_until_it_is_dropped,
       a_lease_that_cannot_be_read_is_dropped_and_made_anew, a_store_without_counters_is_refused,
       many_objects_all_come_back, a_store_in_use_is_not_opened_again)

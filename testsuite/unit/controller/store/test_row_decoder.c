@@ -87,7 +87,7 @@ START_TEST(changes_are_laid_over_it_in_their_order)
 }
 END_TEST
 
-START_TEST(what_is_no_such_object_is_damage_and_names_the_row)
+START_TEST(a_row_that_is_no_object_is_damage_and_is_named)
 {
     static const char *const torn[] = {"{\"status\":"};
     static const char *const wrong[] = {"{\"spec\":{\"containers\":7}}"};
@@ -123,7 +123,7 @@ END_TEST
 /* One decoder reads many rows, some with a delta: each result equals that of a
  * new decoder.
  */
-START_TEST(what_was_restored_before_makes_no_difference)
+START_TEST(earlier_restored_rows_make_no_difference)
 {
     static const char *const specs[] = {
         "\"spec\":{\"containers\":null},\"status\":{}",
@@ -159,5 +159,5 @@ START_TEST(what_was_restored_before_makes_no_difference)
 }
 END_TEST
 
-SUITE("row decoder", what_was_restored_before_makes_no_difference, a_body_alone_is_the_object,
-      changes_are_laid_over_it_in_their_order, what_is_no_such_object_is_damage_and_names_the_row)
+SUITE("row decoder", earlier_restored_rows_make_no_difference, a_body_alone_is_the_object,
+      changes_are_laid_over_it_in_their_order, a_row_that_is_no_object_is_damage_and_is_named)

@@ -122,7 +122,7 @@ START_TEST(nothing_is_read_while_a_batch_waits_or_the_disk_is_full)
 }
 END_TEST
 
-START_TEST(what_was_kept_aside_at_the_start_is_not_told_of_again)
+START_TEST(a_row_kept_aside_at_the_start_is_not_reported_again)
 {
     struct place p;
 
@@ -140,4 +140,4 @@ SUITE("scrub", rows_that_change_on_the_disk_are_found_and_what_is_in_memory_stay
       a_row_without_a_checksum_is_not_wrong,
       a_pass_that_is_over_begins_again_hours_later_and_counts_anew,
       nothing_is_read_while_a_batch_waits_or_the_disk_is_full,
-      what_was_kept_aside_at_the_start_is_not_told_of_again)
+      a_row_kept_aside_at_the_start_is_not_reported_again)

@@ -31,7 +31,7 @@ START_TEST(a_change_is_published_when_it_is_durable_and_not_before)
 }
 END_TEST
 
-START_TEST(what_was_written_is_there_after_a_restart)
+START_TEST(written_objects_are_there_after_a_restart)
 {
     struct place p;
     int64_t revision;
@@ -195,7 +195,7 @@ kill_soon(struct place *p, int64_t count, int told[2], unsigned after_us)
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 
-START_TEST(what_was_acknowledged_outlives_kill_9_and_no_id_comes_twice)
+START_TEST(acknowledged_changes_outlive_kill_9_and_no_id_comes_twice)
 {
     struct place p;
     struct random_source random = {(uint64_t)getpid()};
@@ -225,5 +225,5 @@ START_TEST(what_was_acknowledged_outlives_kill_9_and_no_id_comes_twice)
 END_TEST
 
 SUITE("store", a_change_is_published_when_it_is_durable_and_not_before,
-      what_was_written_is_there_after_a_restart,
-      what_was_acknowledged_outlives_kill_9_and_no_id_comes_twice)
+      written_objects_are_there_after_a_restart,
+      acknowledged_changes_outlive_kill_9_and_no_id_comes_twice)

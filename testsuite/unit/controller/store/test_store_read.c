@@ -115,7 +115,7 @@ START_TEST(a_list_at_a_revision_shows_each_object_as_it_was)
 }
 END_TEST
 
-START_TEST(what_the_log_has_forgotten_can_neither_be_listed_nor_watched)
+START_TEST(a_forgotten_revision_can_neither_be_listed_nor_watched)
 {
     struct place p;
     struct place_names names = {0};
@@ -241,6 +241,6 @@ END_TEST
 SUITE("store read", a_list_is_in_the_order_of_its_keys_and_keeps_to_its_namespace,
       pages_at_one_revision_show_what_was_there_whatever_happens_between,
       a_list_at_a_revision_shows_each_object_as_it_was,
-      what_the_log_has_forgotten_can_neither_be_listed_nor_watched,
+      a_forgotten_revision_can_neither_be_listed_nor_watched,
       the_log_is_bounded_by_age_and_by_bytes, a_job_is_found_by_its_id_also_after_a_restart,
       an_index_follows_each_head)

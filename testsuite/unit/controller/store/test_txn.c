@@ -198,7 +198,7 @@ START_TEST(many_small_changes_fold_themselves)
 }
 END_TEST
 
-START_TEST(what_is_removed_takes_its_small_changes_along)
+START_TEST(a_removal_takes_the_rows_deltas_along)
 {
     struct place p;
 
@@ -345,6 +345,6 @@ END_TEST
 SUITE("txn", changes_of_a_transaction_have_consecutive_revisions, a_rollback_forgets_everything,
       small_changes_are_kept_beside_the_body_and_come_back_the_same,
       a_full_write_folds_the_small_ones, many_small_changes_fold_themselves,
-      what_is_removed_takes_its_small_changes_along, a_rolled_back_fold_leaves_the_small_changes,
+      a_removal_takes_the_rows_deltas_along, a_rolled_back_fold_leaves_the_small_changes,
       job_ids_are_never_issued_twice_over_restarts, a_blob_lives_as_long_as_somebody_names_it,
       secrets_survive_and_go)

@@ -579,7 +579,7 @@ START_TEST(a_width_that_just_does_not_do_is_given_up)
 }
 END_TEST
 
-START_TEST(what_is_written_is_read_back)
+START_TEST(a_written_grant_is_read_back)
 {
     struct topology_index *s = machine(2, 4, 2, 16, 4);
     struct occupancy *o = occupancy_new(s);
@@ -635,4 +635,4 @@ SUITE("allocator", siblings_that_are_not_used_are_withheld, the_tightest_numa_no
       close_numa_nodes_go_before_far_ones,
       random_allocations_never_overlap_nor_split_cores_nor_lose_memory,
       a_machine_of_64_numa_nodes_is_no_trouble, a_width_that_just_does_not_do_is_given_up,
-      what_is_written_is_read_back, an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)
+      a_written_grant_is_read_back, an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)

@@ -123,7 +123,7 @@ any_demand(struct random_source *r)
 }
 
 /* "Never" must equal the empty machine's answer. */
-START_TEST(what_is_never_is_what_the_empty_machine_refuses)
+START_TEST(a_demand_is_impossible_if_the_empty_machine_refuses_it)
 {
     struct topology_index *s = machine_of(TWO_SOCKETS);
     struct occupancy *empty = occupancy_new(s), *full = occupancy_new(s);
@@ -151,4 +151,4 @@ START_TEST(what_is_never_is_what_the_empty_machine_refuses)
 END_TEST
 
 SUITE("capacity", a_full_machine_knows_what_it_could_never_hold,
-      what_is_never_is_what_the_empty_machine_refuses)
+      a_demand_is_impossible_if_the_empty_machine_refuses_it)

@@ -105,7 +105,7 @@ START_TEST(resources_must_agree_resource_by_resource)
 }
 END_TEST
 
-START_TEST(who_asks_for_no_memory_is_not_aligned_by_it)
+START_TEST(a_pod_that_asks_for_no_memory_is_not_aligned_by_it)
 {
     struct topology_index *s = machine(4, 4, 1, 8, 4);
     struct occupancy *o = occupancy_new(s);
@@ -143,7 +143,7 @@ START_TEST(a_numa_node_that_is_used_alone_joins_no_group)
 }
 END_TEST
 
-START_TEST(what_its_rules_do_not_know_is_decided_by_ours)
+START_TEST(a_request_outside_the_kubelets_rules_is_decided_by_ours)
 {
     struct topology_index *s = machine(2, 4, 2, 16, 4);
     struct occupancy *o = occupancy_new(s);
@@ -162,5 +162,6 @@ END_TEST
 
 SUITE("kubelet_grant", a_core_of_which_one_thread_is_taken_is_nobody_elses,
       the_options_of_the_cpu_manager_apply, resources_must_agree_resource_by_resource,
-      who_asks_for_no_memory_is_not_aligned_by_it, a_numa_node_that_is_used_alone_joins_no_group,
-      what_its_rules_do_not_know_is_decided_by_ours)
+      a_pod_that_asks_for_no_memory_is_not_aligned_by_it,
+      a_numa_node_that_is_used_alone_joins_no_group,
+      a_request_outside_the_kubelets_rules_is_decided_by_ours)

@@ -58,7 +58,7 @@ START_TEST(pods_that_ask_for_something_else_have_their_own)
 }
 END_TEST
 
-START_TEST(what_borrows_from_its_pod_is_not_shared)
+START_TEST(a_demand_that_borrows_from_its_pod_is_not_shared)
 {
     CLEANUP(shared_demands_freep)
     struct shared_demands *s = shared_demands_new();
@@ -94,5 +94,5 @@ START_TEST(a_demand_outlives_those_that_are_remembered)
 END_TEST
 
 SUITE("shared_demands", pods_that_ask_for_the_same_have_one_demand,
-      pods_that_ask_for_something_else_have_their_own, what_borrows_from_its_pod_is_not_shared,
-      a_demand_outlives_those_that_are_remembered)
+      pods_that_ask_for_something_else_have_their_own,
+      a_demand_that_borrows_from_its_pod_is_not_shared, a_demand_outlives_those_that_are_remembered)

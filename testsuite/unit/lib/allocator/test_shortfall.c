@@ -106,7 +106,7 @@ START_TEST(cores_that_are_scattered_are_counted_where_there_are_most)
 }
 END_TEST
 
-START_TEST(what_is_too_much_for_the_empty_node_is_held_against_it)
+START_TEST(a_demand_beyond_the_empty_node_is_reported_against_it)
 {
     struct demand d = cpus(24, NUMA_SINGLE);
 
@@ -186,7 +186,7 @@ START_TEST(a_node_that_is_wanted_whole_says_how_full_it_is)
 }
 END_TEST
 
-START_TEST(what_others_share_is_told)
+START_TEST(a_shortfall_names_what_others_share)
 {
     struct demand shared = {.shared_milli = 2500};
     struct demand all = cpus(64, NUMA_NONE);
@@ -205,7 +205,7 @@ START_TEST(what_others_share_is_told)
 END_TEST
 
 SUITE("shortfall", a_need_is_told_whole, cores_that_are_scattered_are_counted_where_there_are_most,
-      what_is_too_much_for_the_empty_node_is_held_against_it,
+      a_demand_beyond_the_empty_node_is_reported_against_it,
       memory_devices_and_huge_pages_are_told_when_they_are_short,
       enough_of_each_but_nowhere_together_is_said, cores_of_each_socket_are_counted,
-      a_node_that_is_wanted_whole_says_how_full_it_is, what_others_share_is_told)
+      a_node_that_is_wanted_whole_says_how_full_it_is, a_shortfall_names_what_others_share)

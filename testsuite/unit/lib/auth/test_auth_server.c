@@ -678,7 +678,7 @@ START_TEST(the_service_being_down_is_not_the_callers_fault)
 }
 END_TEST
 
-START_TEST(what_proves_nothing_is_refused)
+START_TEST(a_request_without_proof_is_refused)
 {
     static const char *const nothing[] = {
         NULL,         "",        "Munge", "Munge ",
@@ -864,6 +864,6 @@ SUITE("auth_server", a_sealed_header_that_changes_on_the_way_is_noticed,
       an_answer_by_credential_covers_all_of_it, an_expired_and_a_rewound_credential_are_refused,
       a_credential_that_lives_too_long_is_refused, a_credential_from_before_the_lead_is_refused,
       a_credential_that_all_may_read_is_refused, the_service_being_down_is_not_the_callers_fault,
-      what_proves_nothing_is_refused, a_local_peer_is_whom_the_kernel_says,
+      a_request_without_proof_is_refused, a_local_peer_is_whom_the_kernel_says,
       frames_are_proven_however_they_are_cut,
       a_frame_that_was_changed_left_out_or_repeated_is_noticed)

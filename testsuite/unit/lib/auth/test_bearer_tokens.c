@@ -108,7 +108,7 @@ START_TEST(a_token_of_which_anything_is_changed_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_token_is_refused)
+START_TEST(a_wrong_token_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -218,6 +218,6 @@ START_TEST(a_key_that_others_may_read_is_refused)
 END_TEST
 
 SUITE("bearer", a_token_is_its_user_until_it_ends, a_token_of_which_anything_is_changed_is_refused,
-      what_is_no_token_is_refused, a_token_is_for_one_cluster, another_key_ends_all_tokens_at_once,
+      a_wrong_token_is_refused, a_token_is_for_one_cluster, another_key_ends_all_tokens_at_once,
       no_token_is_good_when_the_key_was_taken_away, tokens_outlive_the_controller,
       a_key_that_others_may_read_is_refused)

@@ -92,7 +92,7 @@ START_TEST(base64_goes_there_and_back)
 }
 END_TEST
 
-START_TEST(what_is_not_base64_is_refused)
+START_TEST(a_text_that_is_not_base64_is_refused)
 {
     static const char *const bad[] = {"Zg",   "Zg=",  "Zg==Zg==",    "Z!==",        "Zg==\n",
                                       "====", "Z===", "Zm9=", /* unused bits are not 0 */
@@ -152,5 +152,5 @@ START_TEST(a_proof_is_of_one_nonce_one_node_and_one_secret)
 END_TEST
 
 SUITE("digest", sha256_is_that_of_fips_180, hmac_is_that_of_rfc_4231, hexadecimal_is_read_strictly,
-      base64_goes_there_and_back, what_is_not_base64_is_refused,
+      base64_goes_there_and_back, a_text_that_is_not_base64_is_refused,
       one_wrong_character_anywhere_is_found, a_proof_is_of_one_nonce_one_node_and_one_secret)

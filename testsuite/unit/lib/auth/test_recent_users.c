@@ -28,7 +28,7 @@ START_TEST(a_user_is_remembered_for_five_minutes)
 }
 END_TEST
 
-START_TEST(what_is_found_outlives_its_being_forgotten)
+START_TEST(a_found_user_outlives_its_removal)
 {
     struct recent_users *users = recent_users_new();
     const struct user *root = user_lookup(0, 0);
@@ -78,5 +78,5 @@ START_TEST(an_unknown_one_is_found_with_the_group_it_came_with)
 }
 END_TEST
 
-SUITE("users", a_user_is_remembered_for_five_minutes, what_is_found_outlives_its_being_forgotten,
+SUITE("users", a_user_is_remembered_for_five_minutes, a_found_user_outlives_its_removal,
       a_known_user_has_one_primary_group, an_unknown_one_is_found_with_the_group_it_came_with)

@@ -177,7 +177,7 @@ START_TEST(a_credential_of_another_purpose_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_call_is_refused)
+START_TEST(a_message_that_is_no_call_is_refused)
 {
     struct world *w = world_new();
 
@@ -250,6 +250,6 @@ END_TEST
 SUITE("step_handshake", both_sides_have_the_same_two_keys, two_calls_have_different_keys,
       a_call_for_another_node_or_cluster_is_refused, a_call_is_taken_once,
       a_call_that_others_may_read_or_that_is_old_is_refused,
-      a_credential_of_another_purpose_is_refused, what_is_no_call_is_refused,
+      a_credential_of_another_purpose_is_refused, a_message_that_is_no_call_is_refused,
       an_answer_of_somebody_else_is_not_believed, an_answer_to_another_call_is_not_believed,
       a_refusal_arrives_in_one_line)

@@ -41,7 +41,7 @@ START_TEST(nothing_is_seen_of_what_an_earlier_arena_held)
 }
 END_TEST
 
-START_TEST(what_was_taken_stays_in_place_while_the_arena_grows)
+START_TEST(memory_stays_in_place_while_the_arena_grows)
 {
     struct arena *arena = arena_new(16);
     char *texts[2000];
@@ -120,7 +120,7 @@ START_TEST(a_small_document_costs_one_small_block)
 }
 END_TEST
 
-START_TEST(what_came_after_a_mark_goes_and_what_came_before_stays)
+START_TEST(memory_after_a_mark_goes_and_memory_before_it_stays)
 {
     enum { LARGE = 300 * 1024 };
     struct arena *arena = arena_new(0);
@@ -174,10 +174,8 @@ START_TEST(freeing_no_arena_is_fine)
 END_TEST
 
 SUITE("arena", memory_is_zeroed_and_aligned_whatever_came_before,
-      nothing_is_seen_of_what_an_earlier_arena_held,
-      what_was_taken_stays_in_place_while_the_arena_grows,
+      nothing_is_seen_of_what_an_earlier_arena_held, memory_stays_in_place_while_the_arena_grows,
       a_printed_text_may_be_longer_than_any_block, two_texts_are_put_together_however_long,
       strings_with_nul_bytes_are_kept_whole, large_pieces_do_not_waste_the_room_of_the_open_block,
-      a_small_document_costs_one_small_block,
-      what_came_after_a_mark_goes_and_what_came_before_stays,
+      a_small_document_costs_one_small_block, memory_after_a_mark_goes_and_memory_before_it_stays,
       an_arena_goes_back_to_where_it_was_empty_or_held_large_pieces, freeing_no_arena_is_fine)

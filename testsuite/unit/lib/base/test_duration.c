@@ -46,7 +46,7 @@ START_TEST(a_time_is_read_as_slurm_reads_it)
 }
 END_TEST
 
-START_TEST(what_is_no_time_is_refused_with_the_forms_that_are)
+START_TEST(a_wrong_time_is_refused_with_the_right_forms)
 {
     static const char *const cases[] = {
         "",       " ",   "-",       "-5", "5x",
@@ -109,6 +109,6 @@ START_TEST(a_time_in_a_table_has_no_more_digits_than_it_needs)
 }
 END_TEST
 
-SUITE("duration", a_time_is_read_as_slurm_reads_it,
-      what_is_no_time_is_refused_with_the_forms_that_are, a_time_beyond_a_hundred_years_is_refused,
-      a_time_is_written_as_it_could_be_read, a_time_in_a_table_has_no_more_digits_than_it_needs)
+SUITE("duration", a_time_is_read_as_slurm_reads_it, a_wrong_time_is_refused_with_the_right_forms,
+      a_time_beyond_a_hundred_years_is_refused, a_time_is_written_as_it_could_be_read,
+      a_time_in_a_table_has_no_more_digits_than_it_needs)

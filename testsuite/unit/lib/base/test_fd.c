@@ -14,7 +14,7 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-START_TEST(what_was_written_is_read_back)
+START_TEST(written_bytes_are_read_back)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/file", dir);
@@ -163,7 +163,7 @@ START_TEST(writing_to_a_closed_descriptor_is_an_error)
 }
 END_TEST
 
-SUITE("fd", what_was_written_is_read_back, answer_reader_appends_to_what_the_buffer_held,
+SUITE("fd", written_bytes_are_read_back, answer_reader_appends_to_what_the_buffer_held,
       a_file_beyond_the_limit_is_refused_by_name, a_missing_file_is_named,
       a_replaced_file_has_the_new_mode_and_leaves_nothing_beside_it,
       a_write_that_fails_leaves_the_old_content, a_directory_is_made_with_its_parents_and_once,

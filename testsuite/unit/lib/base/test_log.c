@@ -106,7 +106,7 @@ START_TEST(a_message_too_long_is_cut_and_still_ends_its_line)
 }
 END_TEST
 
-START_TEST(what_is_below_the_level_is_not_written)
+START_TEST(a_message_below_the_level_is_not_written)
 {
     struct caught c;
 
@@ -162,5 +162,5 @@ END_TEST
 SUITE("log", a_line_has_time_level_room_and_message,
       the_room_is_the_second_folder_whatever_folders_it_has,
       a_record_is_one_line_whatever_a_peer_put_into_a_name,
-      a_message_too_long_is_cut_and_still_ends_its_line, what_is_below_the_level_is_not_written,
+      a_message_too_long_is_cut_and_still_ends_its_line, a_message_below_the_level_is_not_written,
       the_journal_gets_its_prefix_and_no_other_file_does, logging_leaves_errno_alone)

@@ -64,7 +64,7 @@ START_TEST(the_group_counts)
 }
 END_TEST
 
-START_TEST(what_is_not_there_is_no_obstacle)
+START_TEST(an_absent_path_is_no_obstacle)
 {
     ck_assert_ptr_null(path_obstacle_dup("/nowhere/at/all", 1, 1));
     ck_assert_ptr_null(path_obstacle_dup("relative/path", 1, 1));
@@ -73,4 +73,4 @@ START_TEST(what_is_not_there_is_no_obstacle)
 END_TEST
 
 SUITE("path_access", a_closed_directory_on_the_way_is_named_with_its_owner,
-      an_open_way_has_no_obstacle, the_group_counts, what_is_not_there_is_no_obstacle)
+      an_open_way_has_no_obstacle, the_group_counts, an_absent_path_is_no_obstacle)

@@ -82,7 +82,7 @@ START_TEST(truncating_shortens_and_never_lengthens)
 }
 END_TEST
 
-START_TEST(what_was_taken_is_ours_and_the_buffer_is_empty)
+START_TEST(a_taken_text_is_ours_and_the_buffer_is_empty)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
     char *empty = strbuf_take(&s);
@@ -99,7 +99,7 @@ START_TEST(what_was_taken_is_ours_and_the_buffer_is_empty)
 }
 END_TEST
 
-START_TEST(what_outgrows_a_lent_room_moves_out_of_it)
+START_TEST(a_text_that_outgrows_a_lent_room_moves_out_of_it)
 {
     char room[8] = "?";
     CLEANUP_STRBUF struct strbuf s;
@@ -148,6 +148,6 @@ END_TEST
 SUITE("strbuf", an_empty_buffer_is_an_empty_string_and_owns_nothing, pieces_of_every_kind_append,
       a_text_grows_at_every_length_without_losing_its_end,
       printing_more_than_there_is_room_for_prints_all_of_it, bytes_may_be_nul,
-      truncating_shortens_and_never_lengthens, what_was_taken_is_ours_and_the_buffer_is_empty,
-      what_outgrows_a_lent_room_moves_out_of_it,
+      truncating_shortens_and_never_lengthens, a_taken_text_is_ours_and_the_buffer_is_empty,
+      a_text_that_outgrows_a_lent_room_moves_out_of_it,
       a_buffer_that_is_never_empty_keeps_only_what_is_not_sent)

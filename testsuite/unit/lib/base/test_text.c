@@ -66,6 +66,8 @@ START_TEST(an_absent_text_is_no_word_and_not_set)
     ck_assert(!text_is("a", "b"));
     ck_assert(!text_is(NULL, "a"));
     ck_assert(!text_is(NULL, ""));
+    ck_assert_str_eq(text_or_empty("a"), "a");
+    ck_assert_str_eq(text_or_empty(NULL), "");
 }
 END_TEST
 

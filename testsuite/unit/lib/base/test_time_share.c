@@ -18,7 +18,7 @@ share_of(struct fake_clock *time)
     };
 }
 
-START_TEST(what_began_in_time_may_end_late)
+START_TEST(work_that_began_in_time_may_end_late)
 {
     struct fake_clock time = FAKE_CLOCK;
     struct time_share share = share_of(&time);
@@ -46,7 +46,7 @@ START_TEST(a_share_is_open_again_in_the_next_window)
 }
 END_TEST
 
-START_TEST(what_is_too_much_is_owed_by_the_windows_that_follow)
+START_TEST(work_beyond_the_limit_is_owed_by_the_windows_that_follow)
 {
     struct fake_clock time = FAKE_CLOCK;
     struct time_share share = share_of(&time);
@@ -81,5 +81,6 @@ START_TEST(a_long_rest_is_no_credit)
 }
 END_TEST
 
-SUITE("base/time_share", what_began_in_time_may_end_late, a_share_is_open_again_in_the_next_window,
-      what_is_too_much_is_owed_by_the_windows_that_follow, a_long_rest_is_no_credit)
+SUITE("base/time_share", work_that_began_in_time_may_end_late,
+      a_share_is_open_again_in_the_next_window,
+      work_beyond_the_limit_is_owed_by_the_windows_that_follow, a_long_rest_is_no_credit)

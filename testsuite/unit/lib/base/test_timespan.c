@@ -55,7 +55,7 @@ START_TEST(nonsense_is_refused_and_leaves_the_result_alone)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_is_out_of_range)
+START_TEST(a_value_that_does_not_fit_is_out_of_range)
 {
     int64_t us = 7;
 
@@ -65,7 +65,7 @@ START_TEST(what_does_not_fit_is_out_of_range)
 }
 END_TEST
 
-START_TEST(what_is_written_reads_back)
+START_TEST(a_written_value_reads_back)
 {
     static const struct {
         int64_t us;
@@ -93,5 +93,5 @@ START_TEST(what_is_written_reads_back)
 END_TEST
 
 SUITE("timespan", timespans_are_read_with_their_units,
-      nonsense_is_refused_and_leaves_the_result_alone, what_does_not_fit_is_out_of_range,
-      what_is_written_reads_back)
+      nonsense_is_refused_and_leaves_the_result_alone, a_value_that_does_not_fit_is_out_of_range,
+      a_written_value_reads_back)

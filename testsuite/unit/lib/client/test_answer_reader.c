@@ -80,7 +80,7 @@ START_TEST(an_object_of_another_kind_leaves_the_reading_empty)
 }
 END_TEST
 
-START_TEST(what_is_no_answer_is_refused)
+START_TEST(a_text_that_is_no_answer_is_refused)
 {
     static const char *const cases[] = {
         "",
@@ -129,5 +129,5 @@ END_TEST
 
 SUITE("reading", an_object_is_read_as_its_kind, a_list_is_read_though_its_items_say_no_kind,
       a_status_is_read_in_place_of_an_object, an_object_of_another_kind_leaves_the_reading_empty,
-      what_is_no_answer_is_refused, a_frame_has_its_type_and_its_object,
+      a_text_that_is_no_answer_is_refused, a_frame_has_its_type_and_its_object,
       a_bookmark_is_a_version_and_no_object)

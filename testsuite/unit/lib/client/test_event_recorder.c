@@ -36,7 +36,7 @@ end(void)
     fake_client_free(api);
 }
 
-START_TEST(what_is_said_again_is_counted)
+START_TEST(a_repeated_event_is_counted)
 {
     begin();
 
@@ -114,5 +114,5 @@ START_TEST(one_that_ends_while_it_speaks_is_not_called_back)
 }
 END_TEST
 
-SUITE("event_recorder", what_is_said_again_is_counted, after_a_while_it_is_news_again,
-      a_flood_is_cut, one_that_ends_while_it_speaks_is_not_called_back)
+SUITE("event_recorder", a_repeated_event_is_counted, after_a_while_it_is_news_again, a_flood_is_cut,
+      one_that_ends_while_it_speaks_is_not_called_back)

@@ -199,7 +199,7 @@ let_time_pass(void)
     loop_run(api.client.loop);
 }
 
-START_TEST(what_is_there_is_told_before_it_is_synced)
+START_TEST(existing_objects_are_delivered_before_the_informer_is_synced)
 {
     start();
 
@@ -373,7 +373,7 @@ START_TEST(answers_that_refuse_are_waited_for_longer_and_longer)
 }
 END_TEST
 
-START_TEST(who_hears_that_the_server_answers_again_need_not_wait)
+START_TEST(an_informer_need_not_wait_when_the_server_answers_again)
 {
     start();
     ANSWER("9", NULL, pod("a", "1", 5));
@@ -424,11 +424,12 @@ START_TEST(freeing_one_ends_what_is_under_way)
 }
 END_TEST
 
-SUITE("informer", what_is_there_is_told_before_it_is_synced, a_list_of_several_pages_is_one_state,
-      changes_are_told_as_they_come, a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is,
+SUITE("informer", existing_objects_are_delivered_before_the_informer_is_synced,
+      a_list_of_several_pages_is_one_state, changes_are_told_as_they_come,
+      a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is,
       another_life_under_the_same_name_ends_the_first, a_lost_connection_goes_on_where_it_was,
       a_watch_that_is_too_old_lists_again_and_tells_the_difference,
       waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer,
       answers_that_refuse_are_waited_for_longer_and_longer,
-      who_hears_that_the_server_answers_again_need_not_wait, a_list_that_fails_is_tried_again,
+      an_informer_need_not_wait_when_the_server_answers_again, a_list_that_fails_is_tried_again,
       freeing_one_ends_what_is_under_way)

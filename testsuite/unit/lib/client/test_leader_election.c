@@ -147,7 +147,7 @@ START_TEST(a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_befo
 }
 END_TEST
 
-START_TEST(who_cannot_renew_stops_at_the_deadline_before_the_lease_runs_out)
+START_TEST(a_leader_that_cannot_renew_stops_before_the_lease_runs_out)
 {
     setup();
     pass(&a, 1);
@@ -168,7 +168,7 @@ START_TEST(who_cannot_renew_stops_at_the_deadline_before_the_lease_runs_out)
 }
 END_TEST
 
-START_TEST(who_comes_back_finds_another_in_its_place_and_is_well)
+START_TEST(a_former_leader_finds_another_in_its_place_and_is_well)
 {
     setup();
     pass(&a, 1);
@@ -198,7 +198,7 @@ START_TEST(oneself_before_a_restart_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(who_took_over_from_the_same_group_does_not_wait)
+START_TEST(a_successor_from_the_same_group_does_not_wait)
 {
     struct candidate c = {0}, d = {0};
 
@@ -233,7 +233,7 @@ START_TEST(a_lease_that_somebody_deleted_is_made_again_at_once)
 }
 END_TEST
 
-START_TEST(who_finds_another_in_the_lease_when_renewing_stops_at_once)
+START_TEST(a_leader_that_finds_another_in_the_lease_stops_at_once)
 {
     setup();
     pass(&a, 1);
@@ -268,10 +268,10 @@ START_TEST(a_lease_that_cannot_be_taken_is_told_of_once)
 END_TEST
 
 SUITE("leadership", a_lease_that_somebody_deleted_is_made_again_at_once,
-      who_finds_another_in_the_lease_when_renewing_stops_at_once,
+      a_leader_that_finds_another_in_the_lease_stops_at_once,
       a_lease_that_cannot_be_taken_is_told_of_once, the_first_to_ask_leads_and_the_other_waits,
       a_lease_that_is_renewed_is_never_taken,
       a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before,
-      who_cannot_renew_stops_at_the_deadline_before_the_lease_runs_out,
-      who_comes_back_finds_another_in_its_place_and_is_well,
-      oneself_before_a_restart_is_not_waited_for, who_took_over_from_the_same_group_does_not_wait)
+      a_leader_that_cannot_renew_stops_before_the_lease_runs_out,
+      a_former_leader_finds_another_in_its_place_and_is_well,
+      oneself_before_a_restart_is_not_waited_for, a_successor_from_the_same_group_does_not_wait)

@@ -90,7 +90,7 @@ START_TEST(a_pod_is_told_why_and_then_deleted)
 }
 END_TEST
 
-START_TEST(who_was_not_told_is_not_deleted)
+START_TEST(a_pod_without_its_reason_is_not_deleted)
 {
     const struct pod_condition *c;
 
@@ -150,5 +150,5 @@ START_TEST(after_a_cancel_nothing_more_comes)
 }
 END_TEST
 
-SUITE("pod removal", a_pod_is_told_why_and_then_deleted, who_was_not_told_is_not_deleted,
+SUITE("pod removal", a_pod_is_told_why_and_then_deleted, a_pod_without_its_reason_is_not_deleted,
       one_that_is_gone_is_no_failure, after_a_cancel_nothing_more_comes)

@@ -177,7 +177,7 @@ on_told(const struct client_reply *reply, void *context)
         loop_stop(site.loop);
 }
 
-START_TEST(what_is_said_while_one_is_under_way_goes_with_the_next)
+START_TEST(a_report_while_one_is_under_way_goes_with_the_next)
 {
     struct sent a = {.name = "a"}, b = {.name = "bad"}, c = {.name = "c"};
 
@@ -309,7 +309,7 @@ START_TEST(reports_end_with_their_client)
 }
 END_TEST
 
-SUITE("remote_reports", what_is_said_while_one_is_under_way_goes_with_the_next,
+SUITE("remote_reports", a_report_while_one_is_under_way_goes_with_the_next,
       one_that_is_told_may_cancel_another_and_say_more, no_more_go_together_than_the_server_takes,
       a_server_of_before_gets_each_alone_from_then_on,
       one_that_makes_a_request_unreadable_keeps_no_other_back,

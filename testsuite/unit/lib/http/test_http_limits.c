@@ -362,7 +362,7 @@ START_TEST(bodies_in_flight_are_bounded_and_small_requests_still_pass)
 }
 END_TEST
 
-START_TEST(what_is_sent_ahead_of_an_answer_is_not_hoarded)
+START_TEST(bytes_sent_ahead_of_an_answer_are_not_hoarded)
 {
     struct host *h = host_start(NULL);
     int fd = server_fixture_connect(&h->fixture);
@@ -428,7 +428,7 @@ START_TEST(whoever_keeps_silent_makes_way_for_the_next)
 }
 END_TEST
 
-START_TEST(who_waits_for_an_answer_is_not_cut_for_a_newcomer)
+START_TEST(a_client_that_waits_for_an_answer_is_not_cut_for_a_newcomer)
 {
     struct http_limits limits = {.peer_connections = 2};
     struct host *h = host_start(&limits);
@@ -577,9 +577,9 @@ SUITE("http_limits", a_body_of_100_mib_is_refused_with_413,
       a_client_that_does_not_read_its_answer_is_cut_off,
       a_client_that_reads_slowly_but_reads_gets_it_all,
       bodies_in_flight_are_bounded_and_small_requests_still_pass,
-      what_is_sent_ahead_of_an_answer_is_not_hoarded,
+      bytes_sent_ahead_of_an_answer_are_not_hoarded,
       a_flood_of_small_requests_is_not_hoarded_either, whoever_keeps_silent_makes_way_for_the_next,
-      who_waits_for_an_answer_is_not_cut_for_a_newcomer,
+      a_client_that_waits_for_an_answer_is_not_cut_for_a_newcomer,
       an_account_has_so_many_and_its_address_is_free_again, all_together_have_so_many_connections,
       a_stream_that_is_not_read_is_dropped,
       a_stream_that_stands_still_with_little_queued_is_dropped_in_time,

@@ -363,7 +363,7 @@ START_TEST(a_stream_opens_a_session_and_hands_on_what_is_proven)
 }
 END_TEST
 
-START_TEST(what_was_changed_on_the_way_is_not_believed)
+START_TEST(an_answer_that_was_changed_on_the_way_is_not_believed)
 {
     static const enum http_login_mode modes[] = {
         HTTP_LOGIN_SESSION,
@@ -456,5 +456,6 @@ END_TEST
 
 SUITE("http_login", sessions_are_opened_once_for_each_connection,
       a_request_alone_brings_its_credential, a_stream_opens_a_session_and_hands_on_what_is_proven,
-      what_was_changed_on_the_way_is_not_believed, a_stream_that_was_changed_or_cut_is_not_believed,
-      a_refused_login_answers_the_call, the_service_being_down_at_the_client_is_said)
+      an_answer_that_was_changed_on_the_way_is_not_believed,
+      a_stream_that_was_changed_or_cut_is_not_believed, a_refused_login_answers_the_call,
+      the_service_being_down_at_the_client_is_said)

@@ -135,7 +135,7 @@ START_TEST(one_that_never_ends_does_not_last)
 }
 END_TEST
 
-START_TEST(who_leaves_in_the_middle_is_forgotten)
+START_TEST(a_client_that_leaves_in_the_middle_is_forgotten)
 {
     int silent, begun;
 
@@ -185,5 +185,5 @@ END_TEST
 
 SUITE("http_preface", the_address_is_that_of_the_preface,
       a_client_without_one_is_served_with_its_own, one_that_is_not_genuine_ends_the_connection,
-      one_that_never_ends_does_not_last, who_leaves_in_the_middle_is_forgotten,
+      one_that_never_ends_does_not_last, a_client_that_leaves_in_the_middle_is_forgotten,
       the_server_can_end_while_it_waits_for_one, on_a_Unix_socket_there_is_none)

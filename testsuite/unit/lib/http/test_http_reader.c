@@ -151,7 +151,7 @@ START_TEST(one_that_breaks_off_is_not_complete)
 }
 END_TEST
 
-START_TEST(what_could_be_read_in_two_ways_is_no_answer)
+START_TEST(an_ambiguous_answer_is_none)
 {
     static const char *const cases[] = {
         "\r\n\r\n",
@@ -199,7 +199,7 @@ START_TEST(a_nul_does_not_end_a_head)
 }
 END_TEST
 
-START_TEST(what_does_not_end_is_not_kept_for_ever)
+START_TEST(an_endless_answer_is_not_kept_for_ever)
 {
     char x[4096];
     int r = 0;
@@ -221,7 +221,7 @@ START_TEST(what_does_not_end_is_not_kept_for_ever)
 }
 END_TEST
 
-START_TEST(who_listens_can_end_the_reading)
+START_TEST(a_listener_can_end_the_reading)
 {
     static const char text[] = OK "Content-Length: 5\r\n\r\nhello";
 
@@ -257,6 +257,6 @@ START_TEST(whether_the_connection_stays_is_told)
 END_TEST
 
 SUITE("http_reader", an_answer_ends_where_it_says, one_without_a_length_ends_with_its_connection,
-      one_that_breaks_off_is_not_complete, what_could_be_read_in_two_ways_is_no_answer,
-      a_nul_does_not_end_a_head, what_does_not_end_is_not_kept_for_ever,
-      who_listens_can_end_the_reading, whether_the_connection_stays_is_told)
+      one_that_breaks_off_is_not_complete, an_ambiguous_answer_is_none, a_nul_does_not_end_a_head,
+      an_endless_answer_is_not_kept_for_ever, a_listener_can_end_the_reading,
+      whether_the_connection_stays_is_told)

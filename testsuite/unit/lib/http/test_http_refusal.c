@@ -84,7 +84,7 @@ assert_answer(const char *request, int status)
     strbuf_fini(&answer);
 }
 
-START_TEST(what_cannot_be_read_is_refused_in_the_words_of_the_servers_user)
+START_TEST(an_unreadable_request_is_refused_in_the_words_of_the_servers_user)
 {
     struct strbuf answer = STRBUF_INIT;
 
@@ -169,7 +169,7 @@ START_TEST(leave_to_send_a_body_is_not_taken_for_a_refusal)
 }
 END_TEST
 
-SUITE("http_refusal", what_cannot_be_read_is_refused_in_the_words_of_the_servers_user,
+SUITE("http_refusal", an_unreadable_request_is_refused_in_the_words_of_the_servers_user,
       a_body_that_is_too_large_is_refused_in_them,
       a_body_that_is_only_announced_as_too_large_is_refused_in_them,
       a_method_that_nobody_has_heard_of_is_refused_in_them,

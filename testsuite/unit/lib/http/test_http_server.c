@@ -236,7 +236,7 @@ START_TEST(a_malformed_request_is_refused_and_the_connection_ends)
 }
 END_TEST
 
-START_TEST(what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close)
+START_TEST(borrowed_data_stays_when_it_is_replaced_and_at_the_close)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
@@ -539,7 +539,7 @@ main(void)
     tcase_add_loop_test(tcase, a_request_arrives_as_it_was_sent, 0, (int)ARRAY_SIZE(exchanges));
     tcase_add_loop_test(tcase, a_malformed_request_is_refused_and_the_connection_ends, 0,
                         (int)ARRAY_SIZE(refusals));
-    tcase_add_test(tcase, what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close);
+    tcase_add_test(tcase, borrowed_data_stays_when_it_is_replaced_and_at_the_close);
     tcase_add_test(tcase, a_connection_serves_many_requests_also_sent_ahead);
     tcase_add_test(tcase, a_long_request_behind_a_kept_one_is_read_in_time);
     tcase_add_test(tcase, pieces_are_sent_without_a_copy_and_released_once);

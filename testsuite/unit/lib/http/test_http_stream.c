@@ -171,7 +171,7 @@ START_TEST(a_stream_comes_in_chunks_and_the_connection_goes_on)
 }
 END_TEST
 
-START_TEST(what_the_socket_takes_at_once_leaves_nothing_to_wait_for)
+START_TEST(bytes_that_the_socket_takes_at_once_leave_nothing_to_wait_for)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
@@ -211,7 +211,7 @@ send_many(void *arg)
     send_hello(h);
 }
 
-START_TEST(what_the_socket_does_not_take_follows_in_order)
+START_TEST(bytes_that_the_socket_does_not_take_follow_in_order)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
@@ -350,7 +350,7 @@ START_TEST(a_server_that_ends_tells_its_streams)
 END_TEST
 
 SUITE("http_stream", a_stream_comes_in_chunks_and_the_connection_goes_on,
-      what_the_socket_takes_at_once_leaves_nothing_to_wait_for,
-      what_the_socket_does_not_take_follows_in_order, a_client_of_http_1_0_gets_no_chunks,
+      bytes_that_the_socket_takes_at_once_leave_nothing_to_wait_for,
+      bytes_that_the_socket_does_not_take_follow_in_order, a_client_of_http_1_0_gets_no_chunks,
       a_stream_that_is_cut_delivers_what_it_had_and_no_end, a_stream_is_told_when_its_peer_goes,
       a_stream_to_a_client_that_has_gone_is_told_so, a_server_that_ends_tells_its_streams)

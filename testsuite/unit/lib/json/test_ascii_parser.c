@@ -62,7 +62,7 @@ START_TEST(more_values_than_usual_become_a_tree)
 }
 END_TEST
 
-START_TEST(what_the_other_parser_must_judge_is_left_to_it)
+START_TEST(a_text_that_the_other_parser_must_judge_is_left_to_it)
 {
     static const char *const texts[] = {
         "",
@@ -162,6 +162,6 @@ START_TEST(an_object_of_very_many_members_is_left_to_the_other)
 END_TEST
 
 SUITE("quick", usual_text_becomes_the_tree_that_the_other_parser_makes,
-      more_values_than_usual_become_a_tree, what_the_other_parser_must_judge_is_left_to_it,
+      more_values_than_usual_become_a_tree, a_text_that_the_other_parser_must_judge_is_left_to_it,
       nothing_behind_the_end_is_read, nesting_ends_where_the_other_parser_ends_it,
       an_object_of_very_many_members_is_left_to_the_other)

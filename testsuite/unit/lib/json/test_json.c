@@ -56,7 +56,7 @@ START_TEST(text_that_is_no_json_is_refused)
 }
 END_TEST
 
-START_TEST(what_was_parsed_prints_the_same)
+START_TEST(a_parsed_text_prints_the_same)
 {
     static const char *const same[] = {
         "null",
@@ -187,7 +187,7 @@ START_TEST(a_path_names_whole_members)
 END_TEST
 
 /* Several bytes are checked together, so each length and position is tried. */
-START_TEST(what_needs_an_escape_gets_one_wherever_it_stands)
+START_TEST(a_character_that_needs_an_escape_gets_one_everywhere)
 {
     static const char bytes[] = {'"', '\\', '\n', '\x01', '\x1f', ' ', '\x7f'};
 
@@ -238,9 +238,9 @@ START_TEST(integers_are_written_and_read_to_their_last_digit)
 }
 END_TEST
 
-SUITE("json", text_that_is_no_json_is_refused, what_was_parsed_prints_the_same,
+SUITE("json", text_that_is_no_json_is_refused, a_parsed_text_prints_the_same,
       a_member_given_twice_is_noted_and_the_last_one_counts,
       duplicates_are_found_among_many_members, nesting_has_a_bound, equality_is_of_content,
       members_can_be_set_removed_and_reached_by_path, a_path_names_whole_members,
-      what_needs_an_escape_gets_one_wherever_it_stands,
+      a_character_that_needs_an_escape_gets_one_everywhere,
       integers_are_written_and_read_to_their_last_digit)

@@ -263,7 +263,7 @@ static const struct record holder_record = {
     RECORD_FIELDS(holder_fields),
 };
 
-START_TEST(what_is_always_written_is_added_all_the_way_down)
+START_TEST(members_that_are_always_written_are_added_at_every_depth)
 {
     static const struct {
         const char *in, *out;
@@ -308,7 +308,7 @@ START_TEST(members_are_put_in_order_and_empty_ones_left_out)
 }
 END_TEST
 
-START_TEST(what_is_shared_with_a_normal_tree_is_as_it_was)
+START_TEST(a_part_shared_with_a_normal_tree_is_as_it_was)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -397,7 +397,7 @@ decode_like(struct arena *arena, const struct json *v, const struct thing *like,
     "{\"name\":\"b\"}],\"words\":[\"v\",\"w\"],\"labels\":{\"k\":\"v\"}," \
     "\"note\":\"N\",\"extra\":{\"name\":\"e\",\"size\":[1,{\"a\":null}]}}"
 
-START_TEST(what_another_struct_says_is_not_held_again)
+START_TEST(a_value_of_another_struct_is_not_held_again)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *v = parse(arena, WHOLE);
@@ -456,7 +456,7 @@ END_TEST
 /* There are more lists than can be noted: further lists are kept twice, and
  * nothing else changes.
  */
-START_TEST(what_cannot_be_noted_is_held_twice)
+START_TEST(a_value_that_cannot_be_noted_is_held_twice)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *v = json_object(arena);
@@ -485,9 +485,9 @@ END_TEST
 SUITE("record", a_struct_goes_to_json_and_back, unknown_fields_are_dropped_and_named,
       a_value_of_the_wrong_type_is_refused_with_its_path,
       times_are_read_in_any_zone_and_written_in_utc,
-      what_is_always_written_is_added_all_the_way_down,
+      members_that_are_always_written_are_added_at_every_depth,
       members_are_put_in_order_and_empty_ones_left_out,
-      what_is_shared_with_a_normal_tree_is_as_it_was, values_are_brought_to_their_canonical_form,
+      a_part_shared_with_a_normal_tree_is_as_it_was, values_are_brought_to_their_canonical_form,
       a_struct_takes_exactly_the_space_that_was_measured,
-      what_another_struct_says_is_not_held_again, a_struct_beside_another_is_what_it_is_alone,
-      what_cannot_be_noted_is_held_twice)
+      a_value_of_another_struct_is_not_held_again, a_struct_beside_another_is_what_it_is_alone,
+      a_value_that_cannot_be_noted_is_held_twice)

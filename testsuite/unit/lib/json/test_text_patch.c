@@ -69,7 +69,7 @@ START_TEST(a_patched_text_is_that_of_the_merged_tree)
 }
 END_TEST
 
-START_TEST(what_it_cannot_do_is_refused)
+START_TEST(an_impossible_patch_is_refused)
 {
     static const char *const patches[] = {
         "{\"status\":{\"phase\":null}}",
@@ -90,4 +90,4 @@ START_TEST(what_it_cannot_do_is_refused)
 }
 END_TEST
 
-SUITE("text_patch", a_patched_text_is_that_of_the_merged_tree, what_it_cannot_do_is_refused)
+SUITE("text_patch", a_patched_text_is_that_of_the_merged_tree, an_impossible_patch_is_refused)

@@ -45,7 +45,7 @@ START_TEST(the_first_and_the_last_time_are_those_of_four_digits)
 }
 END_TEST
 
-START_TEST(what_is_no_time_is_refused)
+START_TEST(a_wrong_time_is_refused)
 {
     static const char *const bad[] = {
         "",
@@ -77,4 +77,4 @@ START_TEST(what_is_no_time_is_refused)
 END_TEST
 
 SUITE("time", every_day_is_the_c_librarys, the_first_and_the_last_time_are_those_of_four_digits,
-      what_is_no_time_is_refused)
+      a_wrong_time_is_refused)

@@ -130,7 +130,7 @@ START_TEST(a_merge_keeps_what_the_upper_one_does_not_name)
 }
 END_TEST
 
-START_TEST(what_is_removed_goes_with_all_below_it)
+START_TEST(a_removed_member_goes_with_all_below_it)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *whole = tree(arena, "{'spec':{'size':1,'labels':{'a':'1'},'ports':[{'port':1},"
@@ -166,4 +166,4 @@ END_TEST
 
 SUITE("typed_tree", a_place_is_what_can_have_an_owner_of_its_own,
       a_difference_tells_what_came_went_and_changed, a_merge_keeps_what_the_upper_one_does_not_name,
-      what_is_removed_goes_with_all_below_it, a_set_survives_its_written_form)
+      a_removed_member_goes_with_all_below_it, a_set_survives_its_written_form)

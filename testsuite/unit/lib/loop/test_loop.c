@@ -54,7 +54,7 @@ START_TEST(posts_run_in_order_and_a_stop_lets_the_earlier_ones_run)
 }
 END_TEST
 
-START_TEST(what_is_deferred_runs_after_the_callback_under_way)
+START_TEST(deferred_work_runs_after_the_callback_under_way)
 {
     struct loop *loop = loop_new();
     struct diary d = {.loop = loop};
@@ -347,7 +347,7 @@ START_TEST(the_end_of_a_peer_is_seen_once_also_if_it_resets_the_connection)
 END_TEST
 
 SUITE("loop", posts_run_in_order_and_a_stop_lets_the_earlier_ones_run,
-      what_is_deferred_runs_after_the_callback_under_way, timers_have_their_turn_among_many_posts,
+      deferred_work_runs_after_the_callback_under_way, timers_have_their_turn_among_many_posts,
       a_loop_that_is_freed_forgets_its_posts,
       posts_of_many_threads_all_arrive_each_threads_in_order,
       two_loops_in_two_threads_talk_by_posts, a_one_shot_timer_fires_once_and_not_early,

@@ -119,7 +119,7 @@ START_TEST(a_process_that_is_left_behind_does_not_delay_the_result)
 }
 END_TEST
 
-START_TEST(what_cannot_be_started_is_an_error)
+START_TEST(a_program_that_cannot_be_started_is_an_error)
 {
     char name[] = "none";
     char *const argv[] = {name, NULL};
@@ -142,4 +142,5 @@ END_TEST
 
 SUITE("timed_program", the_last_line_says_why_a_program_failed, much_output_is_read_and_not_kept,
       a_program_that_is_late_is_killed_with_its_group,
-      a_process_that_is_left_behind_does_not_delay_the_result, what_cannot_be_started_is_an_error)
+      a_process_that_is_left_behind_does_not_delay_the_result,
+      a_program_that_cannot_be_started_is_an_error)

@@ -180,7 +180,7 @@ START_TEST(a_good_configuration_can_be_checked_and_printed)
 }
 END_TEST
 
-START_TEST(what_only_a_start_refuses_is_checked_too)
+START_TEST(a_mistake_that_only_a_start_refuses_is_checked_too)
 {
     struct apart run;
 
@@ -250,6 +250,7 @@ SUITE("configuration", the_command_line_wins_over_the_file_and_the_file_over_def
       the_usual_file_is_read_when_it_is_there,
       mistakes_in_the_file_are_all_told_and_end_the_program,
       mistakes_on_the_command_line_are_told_as_such,
-      a_good_configuration_can_be_checked_and_printed, what_only_a_start_refuses_is_checked_too,
+      a_good_configuration_can_be_checked_and_printed,
+      a_mistake_that_only_a_start_refuses_is_checked_too,
       a_value_of_the_file_is_not_overridden_in_silence, help_shows_the_options_of_settings_too,
       a_reload_reads_the_file_as_it_is_now)

@@ -134,7 +134,7 @@ START_TEST(every_way_to_write_an_option_is_the_same)
 }
 END_TEST
 
-START_TEST(what_comes_after_the_first_operand_may_be_somebody_elses)
+START_TEST(words_after_the_first_operand_may_be_another_programs)
 {
     struct option_table stopping = table;
     struct target got;
@@ -321,7 +321,7 @@ START_TEST(long_lines_below_the_options_are_wrapped_and_others_stay)
 END_TEST
 
 SUITE("option", options_of_every_type_reach_the_target, every_way_to_write_an_option_is_the_same,
-      what_comes_after_the_first_operand_may_be_somebody_elses, mistakes_are_told_in_a_few_words,
+      words_after_the_first_operand_may_be_another_programs, mistakes_are_told_in_a_few_words,
       a_value_may_be_left_out_where_the_table_says_so, after_a_mistake_the_rest_can_be_read,
       help_and_version_are_answers, the_letter_of_help_can_be_another_options,
       help_is_formatted_to_fit_a_terminal, long_lines_below_the_options_are_wrapped_and_others_stay)

@@ -290,7 +290,7 @@ START_TEST(the_whole_configuration_is_printed_with_explanations)
 }
 END_TEST
 
-START_TEST(what_was_printed_reads_back_the_same)
+START_TEST(printed_settings_read_back_the_same)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf first = STRBUF_INIT;
@@ -313,7 +313,7 @@ START_TEST(what_was_printed_reads_back_the_same)
 }
 END_TEST
 
-START_TEST(what_a_reload_changes_is_found)
+START_TEST(a_setting_that_a_reload_changes_is_found)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
@@ -338,5 +338,5 @@ END_TEST
 SUITE("setting", nothing_said_means_the_defaults, a_file_says_otherwise,
       a_key_without_a_value_and_an_empty_group_are_defaults, every_mistake_has_its_line_and_key,
       a_missing_file_is_a_mistake_too, the_command_line_sets_one_at_a_time,
-      the_whole_configuration_is_printed_with_explanations, what_was_printed_reads_back_the_same,
-      what_a_reload_changes_is_found)
+      the_whole_configuration_is_printed_with_explanations, printed_settings_read_back_the_same,
+      a_setting_that_a_reload_changes_is_found)

@@ -235,7 +235,7 @@ static const struct {
      "message"},
 };
 
-START_TEST(what_cannot_be_read_is_said)
+START_TEST(an_unreadable_message_is_reported)
 {
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -269,7 +269,7 @@ START_TEST(an_envelope_says_what_is_in_it)
 }
 END_TEST
 
-START_TEST(what_is_no_envelope_is_refused)
+START_TEST(a_message_without_an_envelope_is_refused)
 {
     static const struct {
         const char *body;
@@ -298,5 +298,5 @@ START_TEST(what_is_no_envelope_is_refused)
 }
 END_TEST
 
-SUITE("protobuf", a_message_is_read_by_its_record, what_cannot_be_read_is_said,
-      an_envelope_says_what_is_in_it, what_is_no_envelope_is_refused)
+SUITE("protobuf", a_message_is_read_by_its_record, an_unreadable_message_is_reported,
+      an_envelope_says_what_is_in_it, a_message_without_an_envelope_is_refused)

@@ -35,7 +35,7 @@ START_TEST(fields_come_in_their_order)
 }
 END_TEST
 
-START_TEST(what_breaks_off_or_is_no_field_is_refused)
+START_TEST(a_truncated_or_wrong_field_is_refused)
 {
     static const struct {
         const char *bytes;
@@ -85,5 +85,5 @@ START_TEST(the_last_of_a_small_message_counts)
 }
 END_TEST
 
-SUITE("wire_reader", fields_come_in_their_order, what_breaks_off_or_is_no_field_is_refused,
+SUITE("wire_reader", fields_come_in_their_order, a_truncated_or_wrong_field_is_refused,
       the_last_of_a_small_message_counts)

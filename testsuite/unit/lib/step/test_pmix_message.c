@@ -79,7 +79,7 @@ START_TEST(a_long_message_goes_in_several_frames)
 }
 END_TEST
 
-START_TEST(what_is_no_message_is_refused)
+START_TEST(bytes_that_are_no_message_are_refused)
 {
     char bytes[16] = {PMIX_GET};
     struct step_frame f = {.type = STEP_FRAME_PMIX, .payload = bytes, .length = sizeof(bytes)};
@@ -103,4 +103,4 @@ START_TEST(what_is_no_message_is_refused)
 END_TEST
 
 SUITE("pmix_message", a_message_comes_back_as_it_was, a_long_message_goes_in_several_frames,
-      what_is_no_message_is_refused)
+      bytes_that_are_no_message_are_refused)

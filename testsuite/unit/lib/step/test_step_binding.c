@@ -106,7 +106,7 @@ START_TEST(tasks_are_bound_inside_the_step)
 }
 END_TEST
 
-START_TEST(what_is_no_binding_is_refused)
+START_TEST(a_wrong_binding_is_refused)
 {
     static const struct {
         const char *text, *expected;
@@ -168,5 +168,5 @@ START_TEST(masks_are_written_as_slurm_writes_them)
 }
 END_TEST
 
-SUITE("step_binding", tasks_are_bound_inside_the_step, what_is_no_binding_is_refused,
+SUITE("step_binding", tasks_are_bound_inside_the_step, a_wrong_binding_is_refused,
       a_machine_without_topology_has_one_core_for_each_cpu, masks_are_written_as_slurm_writes_them)

@@ -35,7 +35,7 @@ add_data(struct strbuf *out, uint32_t task, const char *text)
                         });
 }
 
-START_TEST(what_is_sent_arrives_in_any_pieces)
+START_TEST(a_frame_arrives_in_any_pieces)
 {
     CLEANUP_STRBUF struct strbuf sent = STRBUF_INIT;
 
@@ -255,7 +255,7 @@ START_TEST(a_peer_that_breaks_a_window_is_noticed)
 }
 END_TEST
 
-SUITE("step_frames", what_is_sent_arrives_in_any_pieces, the_end_of_a_task_keeps_its_message,
+SUITE("step_frames", a_frame_arrives_in_any_pieces, the_end_of_a_task_keeps_its_message,
       bytes_that_are_no_frame_are_refused_for_ever, a_claimed_length_takes_no_memory,
       a_long_stream_needs_the_memory_of_a_few_frames,
       a_window_lets_through_what_was_credited_and_no_more, the_size_of_a_terminal_is_one_number,

@@ -10,7 +10,7 @@
 #include "lib/step/step_layout.h"
 #include "testsuite/lib/suite.h"
 
-START_TEST(what_an_agent_tells_is_read_back)
+START_TEST(an_encoded_answer_is_read_back)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -56,7 +56,7 @@ START_TEST(places_are_read_back)
 }
 END_TEST
 
-START_TEST(what_is_out_of_range_is_refused)
+START_TEST(a_number_out_of_range_is_refused)
 {
     static const char *const infos[] = {"{\"port\":65536}", "{\"agentUID\":-1}", "[]", "{"};
     static const char *const places[] = {
@@ -101,5 +101,5 @@ START_TEST(a_short_grant_does_not_take_much_memory)
 }
 END_TEST
 
-SUITE("step_info", what_an_agent_tells_is_read_back, places_are_read_back,
-      what_is_out_of_range_is_refused, a_short_grant_does_not_take_much_memory)
+SUITE("step_info", an_encoded_answer_is_read_back, places_are_read_back,
+      a_number_out_of_range_is_refused, a_short_grant_does_not_take_much_memory)

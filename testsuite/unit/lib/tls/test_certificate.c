@@ -24,7 +24,7 @@ make(const char *certificate, const char *key)
                   err.text);
 }
 
-START_TEST(what_was_made_serves)
+START_TEST(a_made_certificate_serves)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *certificate = xasprintf("%s/crt", dir);
@@ -99,5 +99,6 @@ START_TEST(a_certificate_has_the_names_that_it_was_made_with)
 }
 END_TEST
 
-SUITE("certificate", what_was_made_serves, the_key_is_its_owners_alone, another_ones_key_is_refused,
-      a_file_that_is_no_certificate_is_named, a_certificate_has_the_names_that_it_was_made_with)
+SUITE("certificate", a_made_certificate_serves, the_key_is_its_owners_alone,
+      another_ones_key_is_refused, a_file_that_is_no_certificate_is_named,
+      a_certificate_has_the_names_that_it_was_made_with)

@@ -135,7 +135,7 @@ ask_server(struct town *t, const struct tls_client_settings *settings, size_t le
     ask(t, url, settings, length);
 }
 
-START_TEST(who_trusts_the_certificate_is_answered_on_one_connection)
+START_TEST(a_client_that_trusts_the_certificate_is_answered_on_one_connection)
 {
     struct town *t = town_new();
 
@@ -216,7 +216,7 @@ START_TEST(a_certificate_of_another_name_is_not_believed)
 }
 END_TEST
 
-START_TEST(who_speaks_no_tls_is_told_of)
+START_TEST(a_server_without_tls_is_reported)
 {
     struct town *t = town_new();
     CLEANUP_FREE char *url = xasprintf("https://127.0.0.1:%d", http_server_port(t->server));
@@ -229,7 +229,7 @@ START_TEST(who_speaks_no_tls_is_told_of)
 }
 END_TEST
 
-START_TEST(who_says_nothing_in_the_handshake_is_not_waited_for)
+START_TEST(a_server_that_is_silent_in_the_handshake_is_not_waited_for)
 {
     struct town *t = town_new();
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -251,7 +251,7 @@ START_TEST(who_says_nothing_in_the_handshake_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(what_does_not_go_together_is_refused_with_its_name)
+START_TEST(files_that_do_not_go_together_are_refused_with_their_name)
 {
     struct town *t = town_new(), *other = town_new();
     const struct {
@@ -281,8 +281,8 @@ START_TEST(what_does_not_go_together_is_refused_with_its_name)
 }
 END_TEST
 
-SUITE("tls_client", who_trusts_the_certificate_is_answered_on_one_connection,
+SUITE("tls_client", a_client_that_trusts_the_certificate_is_answered_on_one_connection,
       an_authority_may_be_given_as_base64, a_stranger_is_not_believed,
-      a_certificate_of_another_name_is_not_believed, who_speaks_no_tls_is_told_of,
-      who_says_nothing_in_the_handshake_is_not_waited_for,
-      what_does_not_go_together_is_refused_with_its_name)
+      a_certificate_of_another_name_is_not_believed, a_server_without_tls_is_reported,
+      a_server_that_is_silent_in_the_handshake_is_not_waited_for,
+      files_that_do_not_go_together_are_refused_with_their_name)

@@ -78,7 +78,7 @@ START_TEST(numbers_become_json_numbers)
 }
 END_TEST
 
-START_TEST(what_only_looks_like_a_number_is_a_string)
+START_TEST(a_text_that_only_looks_like_a_number_is_a_string)
 {
     static const char *const cases[] = {
         "-",     "+",   ".",      "0x",   "0xg",        "0b2", "1e",    "1e999",
@@ -137,5 +137,5 @@ START_TEST(strings_that_would_be_read_as_something_else_are_known)
 END_TEST
 
 SUITE("scalar", words_mean_what_yaml_1_1_says, numbers_become_json_numbers,
-      what_only_looks_like_a_number_is_a_string, a_nul_byte_makes_a_string,
+      a_text_that_only_looks_like_a_number_is_a_string, a_nul_byte_makes_a_string,
       strings_that_would_be_read_as_something_else_are_known)

@@ -276,7 +276,7 @@ START_TEST(duplicates_can_be_noted_instead)
 }
 END_TEST
 
-START_TEST(what_was_printed_reads_back_the_same)
+START_TEST(a_printed_tree_reads_back_the_same)
 {
     static const char json[] =
         "{\"a\":[\"\",\"yes\",\"1\",\"a: b\",\" \",\"#\",\"\\n\",\"a\\n\\nb\","
@@ -305,4 +305,4 @@ SUITE("yaml", a_manifest_is_read, keys_of_other_types_become_their_text, times_s
       mistakes_name_their_line, many_members_are_told_apart, nine_lines_cannot_become_gigabytes,
       deep_nesting_is_refused, documents_come_one_by_one, a_mistake_ends_the_documents,
       values_know_the_line_of_their_key, duplicates_can_be_noted_instead,
-      what_was_printed_reads_back_the_same)
+      a_printed_tree_reads_back_the_same)

@@ -138,7 +138,7 @@ START_TEST(content_that_is_not_what_its_name_says_is_refused)
 }
 END_TEST
 
-START_TEST(who_waits_when_they_are_freed_is_told_that_nothing_comes)
+START_TEST(a_waiting_pod_is_answered_when_the_blobs_are_freed)
 {
     struct blobs *blobs = begin();
 
@@ -191,7 +191,7 @@ START_TEST(a_controller_that_does_not_answer_is_asked_until_it_does)
 }
 END_TEST
 
-START_TEST(what_the_controller_refuses_is_not_asked_again)
+START_TEST(a_refused_request_is_not_repeated)
 {
     static const int codes[] = {403, 404, 410};
     struct blobs *blobs = begin();
@@ -207,7 +207,7 @@ START_TEST(what_the_controller_refuses_is_not_asked_again)
 }
 END_TEST
 
-START_TEST(who_waits_to_ask_again_when_they_are_freed_is_told_so)
+START_TEST(a_pod_that_waits_to_ask_again_is_answered_when_the_blobs_are_freed)
 {
     struct blobs *blobs = begin();
 
@@ -222,8 +222,8 @@ START_TEST(who_waits_to_ask_again_when_they_are_freed_is_told_so)
 END_TEST
 
 SUITE("blobs", a_controller_that_does_not_answer_is_asked_until_it_does,
-      what_the_controller_refuses_is_not_asked_again,
-      who_waits_to_ask_again_when_they_are_freed_is_told_so, content_is_fetched_once,
+      a_refused_request_is_not_repeated,
+      a_pod_that_waits_to_ask_again_is_answered_when_the_blobs_are_freed, content_is_fetched_once,
       content_that_is_not_what_its_name_says_is_refused,
-      who_waits_when_they_are_freed_is_told_that_nothing_comes,
+      a_waiting_pod_is_answered_when_the_blobs_are_freed,
       one_that_is_used_when_they_are_freed_stays_for_its_user)

@@ -177,7 +177,7 @@ START_TEST(the_agent_gives_up_when_the_pod_is_not_wanted_any_more)
 }
 END_TEST
 
-START_TEST(what_is_under_way_is_cancelled_at_the_end)
+START_TEST(a_request_under_way_is_cancelled_at_the_end)
 {
     struct group_nodes *g = begin();
 
@@ -191,4 +191,4 @@ END_TEST
 SUITE("group_nodes", the_list_that_names_the_node_is_the_answer,
       a_group_without_such_a_list_has_none, the_agent_asks_again_until_the_list_names_the_node,
       the_agent_gives_up_when_the_pod_is_not_wanted_any_more,
-      what_is_under_way_is_cancelled_at_the_end)
+      a_request_under_way_is_cancelled_at_the_end)

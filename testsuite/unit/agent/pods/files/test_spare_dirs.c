@@ -26,7 +26,7 @@ count_spare(const char *top)
     return scratch_entries(path);
 }
 
-START_TEST(what_is_put_there_is_taken_again)
+START_TEST(a_spare_directory_is_taken_again)
 {
     CLEANUP(scratch_freep) char *top = scratch_new();
     CLEANUP(spare_dirs_freep)
@@ -50,7 +50,7 @@ START_TEST(what_is_put_there_is_taken_again)
 }
 END_TEST
 
-START_TEST(what_is_not_empty_stays)
+START_TEST(a_directory_that_is_not_empty_stays)
 {
     CLEANUP(scratch_freep) char *top = scratch_new();
     CLEANUP(spare_dirs_freep)
@@ -69,7 +69,7 @@ START_TEST(what_is_not_empty_stays)
 }
 END_TEST
 
-START_TEST(what_an_earlier_agent_kept_closed_is_open_to_users_again)
+START_TEST(a_directory_that_an_earlier_agent_closed_is_open_to_users_again)
 {
     CLEANUP(scratch_freep) char *top = scratch_new();
     CLEANUP(spare_dirs_freep) struct spare_dirs *spare_dirs = NULL;
@@ -183,7 +183,7 @@ START_TEST(there_is_room_for_so_many)
 }
 END_TEST
 
-SUITE("spare_dirs", what_is_put_there_is_taken_again, what_is_not_empty_stays,
-      what_an_earlier_agent_kept_closed_is_open_to_users_again,
+SUITE("spare_dirs", a_spare_directory_is_taken_again, a_directory_that_is_not_empty_stays,
+      a_directory_that_an_earlier_agent_closed_is_open_to_users_again,
       one_file_comes_along_and_goes_with_the_rest, nothing_is_put_over_what_is_there,
       the_next_agent_takes_them_up, there_is_room_for_so_many)

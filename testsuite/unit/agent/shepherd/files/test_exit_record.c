@@ -172,7 +172,7 @@ START_TEST(a_blank_record_is_none)
 END_TEST
 
 /* The disk has written that many bytes of the record and of the former one. */
-START_TEST(what_a_crash_leaves_of_two_records_is_none)
+START_TEST(a_mix_of_two_records_after_a_crash_is_none)
 {
     struct exit_record second = whole;
     char first_bytes[1024], second_bytes[1024];
@@ -228,5 +228,5 @@ SUITE("exit_record", a_record_is_read_as_it_was_written,
       a_job_that_lost_a_process_for_memory_has_not_succeeded,
       a_record_that_no_place_takes_is_an_error, a_torn_record_is_not_taken_for_one,
       a_record_is_written_over_that_of_the_pod_before, a_blank_record_is_none,
-      what_a_crash_leaves_of_two_records_is_none,
+      a_mix_of_two_records_after_a_crash_is_none,
       a_record_that_is_too_long_for_the_file_has_one_of_its_own)

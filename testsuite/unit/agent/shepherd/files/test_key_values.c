@@ -60,7 +60,7 @@ START_TEST(a_sheet_torn_anywhere_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_sheet_is_refused)
+START_TEST(a_text_without_keys_and_values_is_refused)
 {
     static const struct {
         const char *text;
@@ -87,7 +87,7 @@ START_TEST(what_is_no_sheet_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_number_is_refused)
+START_TEST(a_value_that_is_no_number_is_refused)
 {
     static const char *const texts[] = {"", "x", "1x", "99999999999999999999", "0x10"};
     int64_t number;
@@ -98,4 +98,4 @@ START_TEST(what_is_no_number_is_refused)
 END_TEST
 
 SUITE("key_values", any_byte_but_nul_comes_back, a_sheet_torn_anywhere_is_refused,
-      what_is_no_sheet_is_refused, what_is_no_number_is_refused)
+      a_text_without_keys_and_values_is_refused, a_value_that_is_no_number_is_refused)

@@ -25,7 +25,7 @@ START_TEST(limits_are_read_by_name)
 }
 END_TEST
 
-START_TEST(what_is_no_limit_is_refused)
+START_TEST(a_wrong_limit_is_refused)
 {
     static const struct {
         const char *name, *soft, *hard, *says;
@@ -51,4 +51,4 @@ START_TEST(what_is_no_limit_is_refused)
 }
 END_TEST
 
-SUITE("rlimit", limits_are_read_by_name, what_is_no_limit_is_refused)
+SUITE("rlimit", limits_are_read_by_name, a_wrong_limit_is_refused)

@@ -67,7 +67,7 @@ START_TEST(the_namespace_of_the_command_line_counts_for_those_without)
 }
 END_TEST
 
-START_TEST(what_is_no_object_is_refused_with_its_place)
+START_TEST(a_document_that_is_no_object_is_refused_with_its_place)
 {
     static const struct {
         const char *text;
@@ -98,4 +98,4 @@ END_TEST
 
 SUITE("documents", documents_and_the_items_of_lists_are_objects,
       the_namespace_of_the_command_line_counts_for_those_without,
-      what_is_no_object_is_refused_with_its_place)
+      a_document_that_is_no_object_is_refused_with_its_place)

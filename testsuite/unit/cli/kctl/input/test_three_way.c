@@ -46,7 +46,7 @@ assert_patch(const char *before, const char *current, const char *now, const cha
     ck_assert_str_eq(text.text, patch);
 }
 
-START_TEST(what_is_as_the_file_says_needs_no_patch)
+START_TEST(an_object_that_equals_the_file_needs_no_patch)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *file = parse(arena, "{\"spec\":{\"a\":1}}");
@@ -73,14 +73,14 @@ START_TEST(a_member_that_the_file_no_longer_names_is_removed)
 }
 END_TEST
 
-START_TEST(what_others_have_set_stays)
+START_TEST(a_field_that_others_have_set_stays)
 {
     assert_patch("{\"spec\":{\"a\":1}}", "{\"a\":1,\"theirs\":{\"x\":1}}", "{\"spec\":{\"a\":1}}",
                  "");
 }
 END_TEST
 
-START_TEST(what_others_have_removed_needs_no_removal)
+START_TEST(a_field_that_others_have_removed_needs_no_removal)
 {
     assert_patch("{\"spec\":{\"a\":1,\"b\":2}}", "{\"a\":1}", "{\"spec\":{\"a\":1}}", "");
 }
@@ -125,9 +125,9 @@ START_TEST(an_annotation_that_is_no_json_is_taken_for_none)
 }
 END_TEST
 
-SUITE("three_way", what_is_as_the_file_says_needs_no_patch, a_member_that_the_file_changes_is_set,
-      a_member_that_the_file_no_longer_names_is_removed, what_others_have_set_stays,
-      what_others_have_removed_needs_no_removal, lists_are_replaced_as_a_whole,
-      an_object_takes_the_place_of_a_scalar_and_back,
+SUITE("three_way", an_object_that_equals_the_file_needs_no_patch,
+      a_member_that_the_file_changes_is_set, a_member_that_the_file_no_longer_names_is_removed,
+      a_field_that_others_have_set_stays, a_field_that_others_have_removed_needs_no_removal,
+      lists_are_replaced_as_a_whole, an_object_takes_the_place_of_a_scalar_and_back,
       an_object_that_was_never_applied_is_only_added_to,
       an_annotation_that_is_no_json_is_taken_for_none)

@@ -73,7 +73,7 @@ START_TEST(paths_find_what_kubectl_finds)
 }
 END_TEST
 
-START_TEST(what_is_no_template_is_refused_with_the_place)
+START_TEST(a_wrong_template_is_refused_with_the_place)
 {
     static const char *const cases[] = {
         "",
@@ -124,5 +124,5 @@ START_TEST(one_path_needs_no_braces)
 }
 END_TEST
 
-SUITE("jsonpath", paths_find_what_kubectl_finds, what_is_no_template_is_refused_with_the_place,
+SUITE("jsonpath", paths_find_what_kubectl_finds, a_wrong_template_is_refused_with_the_place,
       one_path_needs_no_braces)

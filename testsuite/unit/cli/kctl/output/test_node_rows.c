@@ -42,7 +42,7 @@ START_TEST(nodes_that_are_alike_are_one_line)
 }
 END_TEST
 
-START_TEST(what_is_free_of_a_closed_node_is_nobodys)
+START_TEST(free_resources_of_a_closed_node_are_nobodys)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
@@ -68,5 +68,5 @@ START_TEST(a_narrow_terminal_keeps_name_and_state)
 }
 END_TEST
 
-SUITE("node_rows", nodes_that_are_alike_are_one_line, what_is_free_of_a_closed_node_is_nobodys,
+SUITE("node_rows", nodes_that_are_alike_are_one_line, free_resources_of_a_closed_node_are_nobodys,
       a_narrow_terminal_keeps_name_and_state)

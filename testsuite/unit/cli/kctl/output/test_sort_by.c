@@ -66,7 +66,7 @@ START_TEST(rows_go_by_their_objects)
 }
 END_TEST
 
-START_TEST(what_is_no_path_is_refused)
+START_TEST(a_wrong_path_is_refused)
 {
     struct error err = {0};
 
@@ -77,4 +77,4 @@ START_TEST(what_is_no_path_is_refused)
 END_TEST
 
 SUITE("sort_by", values_go_by_what_they_mean, equal_ones_stay_as_they_came,
-      rows_go_by_their_objects, what_is_no_path_is_refused)
+      rows_go_by_their_objects, a_wrong_path_is_refused)

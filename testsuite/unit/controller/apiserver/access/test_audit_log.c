@@ -61,7 +61,7 @@ text_of(const char *suffix)
     return strbuf_take(&text);
 }
 
-START_TEST(what_was_added_is_written_before_it_ends)
+START_TEST(an_added_line_is_written_before_the_log_ends)
 {
     CLEANUP_FREE char *text = NULL;
     struct audit_log *log;
@@ -124,7 +124,7 @@ START_TEST(a_full_file_makes_room_for_the_next_and_the_oldest_goes)
 END_TEST
 
 /* A pipe that nobody reads, like a disk that accepts no writes any more. */
-START_TEST(what_cannot_be_written_is_counted_and_waits_for_nobody)
+START_TEST(a_line_that_cannot_be_written_is_counted_and_blocks_nobody)
 {
     static char line[64 << 10];
     struct audit_log *log;
@@ -218,8 +218,8 @@ START_TEST(a_place_that_is_not_there_is_refused_in_words)
 }
 END_TEST
 
-SUITE("audit_log", what_was_added_is_written_before_it_ends, a_later_one_goes_on_in_the_same_file,
-      a_full_file_makes_room_for_the_next_and_the_oldest_goes,
-      what_cannot_be_written_is_counted_and_waits_for_nobody,
+SUITE("audit_log", an_added_line_is_written_before_the_log_ends,
+      a_later_one_goes_on_in_the_same_file, a_full_file_makes_room_for_the_next_and_the_oldest_goes,
+      a_line_that_cannot_be_written_is_counted_and_blocks_nobody,
       on_the_full_disk_of_the_store_it_takes_little, on_another_disk_it_takes_all,
       a_place_that_is_not_there_is_refused_in_words)

@@ -67,7 +67,7 @@ START_TEST(an_administrator_gets_grants_for_the_owner_of_the_pod)
 }
 END_TEST
 
-START_TEST(who_impersonates_is_named)
+START_TEST(an_impersonating_user_is_named)
 {
     CLEANUP_WORLD struct world w;
     struct principal as_alice = alice;
@@ -190,6 +190,6 @@ START_TEST(nobody_gets_the_rights_of_root)
 END_TEST
 
 SUITE("exec_grants", an_administrator_gets_grants_for_the_owner_of_the_pod,
-      who_impersonates_is_named, only_the_owner_and_administrators_get_them,
+      an_impersonating_user_is_named, only_the_owner_and_administrators_get_them,
       wrong_questions_are_refused, a_pod_that_does_not_run_has_none, nor_has_one_that_ends,
       a_node_without_a_secret_has_none, nobody_gets_the_rights_of_root)

@@ -56,7 +56,7 @@ START_TEST(an_object_counts_for_its_user_until_it_goes)
 }
 END_TEST
 
-START_TEST(what_has_finished_and_what_kiln_made_are_bytes_alone)
+START_TEST(finished_jobs_and_pods_of_jobs_count_as_bytes_alone)
 {
     struct fake_clock time = FAKE_CLOCK;
     struct user_counts *counts = user_counts_new(&time.clock);
@@ -175,6 +175,6 @@ START_TEST(users_who_have_gone_are_forgotten)
 END_TEST
 
 SUITE("user_counts", an_object_counts_for_its_user_until_it_goes,
-      what_has_finished_and_what_kiln_made_are_bytes_alone, counts_never_drift,
+      finished_jobs_and_pods_of_jobs_count_as_bytes_alone, counts_never_drift,
       streams_are_counted_by_kind, requests_come_at_the_rate_and_twice_that_after_a_rest,
       users_who_have_gone_are_forgotten)

@@ -43,7 +43,7 @@ has(struct world *w, const char *path, const char *value)
     ck_assert_str_eq(answer_get(&a, path), value);
 }
 
-START_TEST(what_follows_from_an_array_is_filled_in)
+START_TEST(fields_that_follow_from_an_array_are_filled_in)
 {
     CLEANUP_WORLD struct world w;
 
@@ -70,7 +70,7 @@ START_TEST(an_array_is_not_bound_by_upstreams_ceilings)
 }
 END_TEST
 
-START_TEST(what_contradicts_an_array_is_refused)
+START_TEST(a_field_that_contradicts_an_array_is_refused)
 {
     static const struct {
         const char *array, *words;
@@ -181,8 +181,8 @@ START_TEST(only_so_many_tasks_are_looked_up_among_the_failed)
 }
 END_TEST
 
-SUITE("admission_array", what_follows_from_an_array_is_filled_in,
-      an_array_is_not_bound_by_upstreams_ceilings, what_contradicts_an_array_is_refused,
+SUITE("admission_array", fields_that_follow_from_an_array_are_filled_in,
+      an_array_is_not_bound_by_upstreams_ceilings, a_field_that_contradicts_an_array_is_refused,
       a_throttle_changes_and_takes_parallelism_along, an_array_stays_one_of_the_same_tasks,
       a_client_that_does_not_know_arrays_leaves_them, upstream_has_no_arrays,
       only_so_many_tasks_are_looked_up_among_the_failed)

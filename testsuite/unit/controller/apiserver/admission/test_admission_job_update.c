@@ -128,7 +128,7 @@ START_TEST(the_number_and_the_pod_are_not_the_users_to_write)
 }
 END_TEST
 
-START_TEST(what_a_job_runs_never_changes)
+START_TEST(the_program_of_a_job_never_changes)
 {
     CLEANUP_WORLD struct world w;
 
@@ -297,7 +297,7 @@ START_TEST(a_large_job_is_judged_without_a_look_at_its_pods)
 END_TEST
 
 SUITE("admission_job_update", a_pod_gets_a_node_only_as_its_job_says,
-      the_number_and_the_pod_are_not_the_users_to_write, what_a_job_runs_never_changes,
+      the_number_and_the_pod_are_not_the_users_to_write, the_program_of_a_job_never_changes,
       without_kilns_rules_a_template_is_immutable,
       a_running_jobs_limit_is_lowered_by_its_owner_and_raised_by_operators,
       an_array_changes_while_some_of_its_tasks_run, an_agent_of_the_release_before_is_named,

@@ -95,7 +95,7 @@ START_TEST(root_of_the_socket_has_no_limit)
 }
 END_TEST
 
-START_TEST(what_is_refused_or_rolled_back_does_not_count)
+START_TEST(a_refused_or_rolled_back_object_does_not_count)
 {
     CLEANUP_WORLD struct world w;
 
@@ -109,7 +109,7 @@ START_TEST(what_is_refused_or_rolled_back_does_not_count)
 }
 END_TEST
 
-START_TEST(who_is_full_of_bytes_may_still_shrink_and_release)
+START_TEST(a_user_without_bytes_left_may_shrink_and_release)
 {
     CLEANUP_WORLD struct world w;
     CLEANUP_STRBUF struct strbuf patch = STRBUF_INIT;
@@ -165,7 +165,7 @@ START_TEST(time_and_grace_have_the_sites_most)
 }
 END_TEST
 
-START_TEST(who_asks_for_nothing_gets_the_sites_defaults)
+START_TEST(a_pod_that_asks_for_nothing_gets_the_sites_defaults)
 {
     CLEANUP_WORLD struct world w;
 
@@ -242,7 +242,7 @@ END_TEST
 
 SUITE("admission_limits", a_user_has_so_many_objects_and_others_as_many,
       podgroups_that_name_a_job_count, root_of_the_socket_has_no_limit,
-      what_is_refused_or_rolled_back_does_not_count,
-      who_is_full_of_bytes_may_still_shrink_and_release, time_and_grace_have_the_sites_most,
-      who_asks_for_nothing_gets_the_sites_defaults,
+      a_refused_or_rolled_back_object_does_not_count,
+      a_user_without_bytes_left_may_shrink_and_release, time_and_grace_have_the_sites_most,
+      a_pod_that_asks_for_nothing_gets_the_sites_defaults,
       names_to_be_checked_cost_no_more_than_their_number)

@@ -396,7 +396,7 @@ START_TEST(a_label_with_the_name_of_a_node_finds_that_node)
 END_TEST
 
 /* They would be compared with every class. */
-START_TEST(who_asks_for_very_many_labels_is_told_nothing)
+START_TEST(a_question_with_very_many_labels_has_no_answer)
 {
     CLEANUP_STRBUF struct strbuf labels = STRBUF_INIT;
     struct cluster c;
@@ -526,4 +526,4 @@ SUITE("feasibility", pods_that_must_be_in_one_part_need_one_that_is_large_enough
       nothing_is_impossible_without_nodes_or_while_one_is_unknown,
       the_node_of_a_user_is_for_that_users_pods, the_reason_has_the_nearest_that_could,
       a_label_with_the_name_of_a_node_finds_that_node,
-      who_asks_for_very_many_labels_is_told_nothing)
+      a_question_with_very_many_labels_has_no_answer)

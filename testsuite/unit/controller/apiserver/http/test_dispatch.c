@@ -18,7 +18,7 @@ flush(struct dispatch_entry *entry)
     loop_stop(loop);
 }
 
-START_TEST(what_is_planned_is_flushed_once_and_what_is_forgotten_not)
+START_TEST(a_planned_channel_is_flushed_once_and_a_forgotten_one_not)
 {
     struct dispatch_entry a = {0}, b = {0};
 
@@ -122,5 +122,5 @@ START_TEST(frames_are_joined_once_for_all)
 }
 END_TEST
 
-SUITE("dispatch", what_is_planned_is_flushed_once_and_what_is_forgotten_not,
+SUITE("dispatch", a_planned_channel_is_flushed_once_and_a_forgotten_one_not,
       a_long_round_lets_others_have_their_turn, frames_are_joined_once_for_all)

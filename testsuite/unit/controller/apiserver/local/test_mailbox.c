@@ -48,7 +48,7 @@ START_TEST(news_come_together_at_the_end_of_the_turn_and_in_order)
 }
 END_TEST
 
-START_TEST(what_nobody_hears_any_more_is_abandoned)
+START_TEST(a_message_without_a_listener_is_abandoned)
 {
     struct loop *server = loop_new(), *client = loop_new();
     struct mailbox *mailbox = mailbox_ref(mailbox_open(server, client));
@@ -67,4 +67,4 @@ START_TEST(what_nobody_hears_any_more_is_abandoned)
 END_TEST
 
 SUITE("mailbox", news_come_together_at_the_end_of_the_turn_and_in_order,
-      what_nobody_hears_any_more_is_abandoned)
+      a_message_without_a_listener_is_abandoned)

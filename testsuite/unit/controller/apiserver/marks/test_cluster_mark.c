@@ -267,7 +267,7 @@ START_TEST(nothing_waits_without_a_ready_node)
 }
 END_TEST
 
-START_TEST(what_waits_is_refused_when_the_server_stops)
+START_TEST(a_waiting_request_is_refused_when_the_server_stops)
 {
     CLEANUP_WORLD struct world w;
     struct asked asked;
@@ -717,7 +717,7 @@ START_TEST(a_job_with_an_r_in_its_name_and_a_uid_that_is_none)
 END_TEST
 
 /* A user's agent can name any number of pods of its user's Job. */
-START_TEST(what_is_noted_for_a_node_is_bounded)
+START_TEST(notes_for_a_node_are_bounded)
 {
     struct lost_pods *lost = lost_pods_new();
     CLEANUP_FREE char *large = xmalloc(1u << 20);
@@ -744,7 +744,7 @@ START_TEST(what_is_noted_for_a_node_is_bounded)
 END_TEST
 
 /* What has ended is asked for, with the second request, only if there was a copy. */
-START_TEST(what_has_ended_is_asked_for_after_a_copy)
+START_TEST(ends_are_asked_for_after_a_copy)
 {
     CLEANUP_WORLD struct world w;
     CLEANUP(scratch_freep) char *copy = NULL;
@@ -786,10 +786,10 @@ END_TEST
 
 SUITE("cluster_mark", a_new_job_waits_for_the_node_that_was_ready,
       a_request_may_say_how_long_it_waits, a_node_of_a_user_is_neither_waited_for_nor_believed,
-      nothing_waits_without_a_ready_node, what_waits_is_refused_when_the_server_stops,
+      nothing_waits_without_a_ready_node, a_waiting_request_is_refused_when_the_server_stops,
       a_copy_that_was_opened_twice_knows_what_it_lacks, a_copy_learns_how_far_it_is_behind,
       each_branch_of_a_copy_lacks_the_other, a_forged_chain_is_not_read,
       no_pod_is_bound_before_the_nodes_have_reported, a_pod_that_a_node_has_is_bound_to_it,
       a_pod_that_was_lost_is_the_one_that_its_job_gets,
-      a_job_with_an_r_in_its_name_and_a_uid_that_is_none, what_is_noted_for_a_node_is_bounded,
-      what_has_ended_is_asked_for_after_a_copy)
+      a_job_with_an_r_in_its_name_and_a_uid_that_is_none, notes_for_a_node_are_bounded,
+      ends_are_asked_for_after_a_copy)

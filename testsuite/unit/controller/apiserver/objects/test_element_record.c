@@ -76,7 +76,7 @@ read_states(struct world *w, struct arena *arena)
     return arena_strdup(arena, states);
 }
 
-START_TEST(what_elements_come_to_is_kept)
+START_TEST(results_of_elements_are_kept)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_WORLD struct world w;
@@ -242,6 +242,6 @@ END_TEST
 
 SUITE("element_record", one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod,
       a_task_that_was_interrupted_too_often_is_held_once,
-      a_task_whose_count_is_in_the_record_alone_is_held_once, what_elements_come_to_is_kept,
+      a_task_whose_count_is_in_the_record_alone_is_held_once, results_of_elements_are_kept,
       a_record_that_cannot_be_read_is_not_written_over,
       nothing_is_lost_when_the_record_can_be_read_again, both_go_with_the_job)

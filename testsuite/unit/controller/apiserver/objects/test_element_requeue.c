@@ -127,7 +127,7 @@ element(struct world *w, struct arena *arena, int64_t index)
     return text;
 }
 
-START_TEST(what_has_begun_runs_again_and_nothing_else)
+START_TEST(elements_that_have_begun_run_again_and_no_others)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_WORLD struct world w;
@@ -264,7 +264,7 @@ START_TEST(the_count_begins_at_nothing)
 }
 END_TEST
 
-SUITE("element_requeue", what_has_begun_runs_again_and_nothing_else,
+SUITE("element_requeue", elements_that_have_begun_run_again_and_no_others,
       tasks_that_the_array_does_not_have_are_left_out, tasks_on_the_list_of_the_cancelled_stay_so,
       requeued_tasks_wait_for_their_next_attempt, twice_is_as_once, the_newest_pod_is_meant,
       the_count_is_the_servers, the_count_begins_at_nothing)

@@ -79,7 +79,7 @@ static const struct {
     {&alice, PODS "/job-7-0/log?sinceSeconds=1&sinceTime=2026-01-01T00%3A00%3A00Z", NULL, 422},
 };
 
-START_TEST(what_is_asked_is_checked_and_passed_on)
+START_TEST(options_are_checked_and_passed_on)
 {
     CLEANUP_WORLD struct world w;
 
@@ -103,4 +103,4 @@ START_TEST(what_is_asked_is_checked_and_passed_on)
 }
 END_TEST
 
-SUITE("log question", what_is_asked_is_checked_and_passed_on)
+SUITE("log question", options_are_checked_and_passed_on)

@@ -39,7 +39,7 @@ owners(struct arena *arena, const struct json *object)
     return text;
 }
 
-START_TEST(who_applies_owns_what_is_applied)
+START_TEST(a_manager_that_applies_owns_the_fields)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct manager_conflicts conflicts;
@@ -50,7 +50,7 @@ START_TEST(who_applies_owns_what_is_applied)
 }
 END_TEST
 
-START_TEST(what_another_owns_changes_by_force_alone)
+START_TEST(a_field_of_another_changes_by_force_alone)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char *other = "{" MAP ",'data':{'a':'9'}}";
@@ -71,7 +71,7 @@ START_TEST(what_another_owns_changes_by_force_alone)
 }
 END_TEST
 
-START_TEST(what_is_listed_no_more_goes_unless_it_is_shared)
+START_TEST(a_field_no_longer_applied_goes_unless_it_is_shared)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct manager_conflicts conflicts;
@@ -98,7 +98,7 @@ START_TEST(an_object_that_nobody_followed_was_made_before)
 }
 END_TEST
 
-START_TEST(who_changes_a_field_owns_it)
+START_TEST(a_manager_that_changes_a_field_owns_it)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct field_manager maker = {"maker", "", false};
@@ -117,7 +117,7 @@ START_TEST(who_changes_a_field_owns_it)
 }
 END_TEST
 
-START_TEST(what_kiln_makes_is_not_followed)
+START_TEST(objects_that_kiln_makes_are_not_followed)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct field_manager maker = {"unknown", "", false};
@@ -150,7 +150,7 @@ START_TEST(writers_beyond_ten_become_one)
 }
 END_TEST
 
-SUITE("managed_fields", who_applies_owns_what_is_applied, what_another_owns_changes_by_force_alone,
-      what_is_listed_no_more_goes_unless_it_is_shared,
-      an_object_that_nobody_followed_was_made_before, who_changes_a_field_owns_it,
-      what_kiln_makes_is_not_followed, writers_beyond_ten_become_one)
+SUITE("managed_fields", a_manager_that_applies_owns_the_fields,
+      a_field_of_another_changes_by_force_alone, a_field_no_longer_applied_goes_unless_it_is_shared,
+      an_object_that_nobody_followed_was_made_before, a_manager_that_changes_a_field_owns_it,
+      objects_that_kiln_makes_are_not_followed, writers_beyond_ten_become_one)

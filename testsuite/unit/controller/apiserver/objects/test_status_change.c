@@ -264,7 +264,7 @@ END_TEST
 /* The rules of admission apply to submissions. Only where no tree of the pod is
  * made are they not checked again.
  */
-START_TEST(what_a_pod_came_to_is_taken_though_a_rule_has_changed_since)
+START_TEST(the_end_of_a_pod_is_taken_though_a_rule_has_changed)
 {
     CLEANUP_WORLD struct world w;
 
@@ -306,4 +306,4 @@ END_TEST
 
 SUITE("status_change", a_status_is_patched_alike_without_a_tree_and_with_one,
       an_end_is_said_once_and_stays, a_status_of_a_job_is_patched_alike,
-      what_a_pod_came_to_is_taken_though_a_rule_has_changed_since, others_are_judged_by_the_whole)
+      the_end_of_a_pod_is_taken_though_a_rule_has_changed, others_are_judged_by_the_whole)

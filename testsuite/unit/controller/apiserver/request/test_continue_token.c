@@ -20,7 +20,7 @@ START_TEST(a_token_comes_back_as_it_went)
 }
 END_TEST
 
-START_TEST(what_no_server_made_is_refused)
+START_TEST(a_wrong_token_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -40,4 +40,4 @@ START_TEST(what_no_server_made_is_refused)
 }
 END_TEST
 
-SUITE("continue_token", a_token_comes_back_as_it_went, what_no_server_made_is_refused)
+SUITE("continue_token", a_token_comes_back_as_it_went, a_wrong_token_is_refused)

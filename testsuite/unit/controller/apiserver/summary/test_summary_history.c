@@ -111,7 +111,7 @@ START_TEST(one_who_asks_too_much_at_once_is_told_to_wait)
 }
 END_TEST
 
-START_TEST(what_cannot_be_asked_is_refused_with_its_name)
+START_TEST(a_wrong_question_names_its_parameter)
 {
     static const struct {
         struct parameter parameter;
@@ -139,4 +139,4 @@ START_TEST(what_cannot_be_asked_is_refused_with_its_name)
 END_TEST
 
 SUITE("summary_history", one_who_asks_too_much_at_once_is_told_to_wait,
-      what_cannot_be_asked_is_refused_with_its_name)
+      a_wrong_question_names_its_parameter)

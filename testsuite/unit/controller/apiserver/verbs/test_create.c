@@ -114,7 +114,7 @@ START_TEST(a_script_comes_back_byte_by_byte)
 }
 END_TEST
 
-START_TEST(what_would_not_be_a_process_of_the_host_is_refused)
+START_TEST(a_pod_that_is_no_process_of_the_host_is_refused)
 {
     static const char *const specs[] = {
         "\"containers\":[{\"name\":\"a\",\"image\":\"ubuntu\"}]",
@@ -147,7 +147,7 @@ END_TEST
     "\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":" \
     "\"Never\",\"containers\":[{\"name\":\"m\"" container "}]}}}}}}"
 
-START_TEST(what_a_cron_job_runs_is_a_process_of_the_host_as_well)
+START_TEST(a_pod_of_a_cron_job_is_a_process_of_the_host_as_well)
 {
     CLEANUP_WORLD struct world w;
 
@@ -320,8 +320,8 @@ END_TEST
 
 SUITE("create", a_job_gets_an_id_a_name_its_user_and_digests, a_submission_repeated_is_one_job,
       a_key_without_end_is_refused, content_that_cannot_be_run_is_refused,
-      a_script_comes_back_byte_by_byte, what_would_not_be_a_process_of_the_host_is_refused,
-      what_a_cron_job_runs_is_a_process_of_the_host_as_well, a_schedule_that_never_comes_is_refused,
+      a_script_comes_back_byte_by_byte, a_pod_that_is_no_process_of_the_host_is_refused,
+      a_pod_of_a_cron_job_is_a_process_of_the_host_as_well, a_schedule_that_never_comes_is_refused,
       a_job_that_is_held_from_the_first_says_so_at_once,
       nothing_is_said_of_a_job_of_which_more_is_to_be_said, a_dry_run_leaves_nothing,
       a_name_is_taken_once, bad_bodies_are_told_what_is_wrong)

@@ -100,7 +100,7 @@ START_TEST(a_precondition_that_does_not_hold_keeps_it)
 }
 END_TEST
 
-START_TEST(what_everything_rests_on_stays)
+START_TEST(an_object_that_everything_needs_stays)
 {
     CLEANUP_WORLD struct world w;
 
@@ -147,7 +147,7 @@ END_TEST
 /* All three requests are in the store before the loop runs the first step of
  * the collection's deletion.
  */
-START_TEST(what_came_by_a_name_of_a_collection_meanwhile_stays)
+START_TEST(an_object_that_took_a_name_of_the_collection_stays)
 {
     CLEANUP_WORLD struct world w;
     struct asked all, one, again;
@@ -231,6 +231,6 @@ END_TEST
 SUITE("delete", a_pod_that_waits_goes_at_once, a_pod_on_a_node_goes_when_its_agent_says_so,
       an_object_with_a_finalizer_goes_with_the_last_of_them,
       a_job_leaves_its_pods_unless_told_otherwise, a_precondition_that_does_not_hold_keeps_it,
-      what_everything_rests_on_stays, a_collection_goes_whole_a_little_at_a_time,
-      what_came_by_a_name_of_a_collection_meanwhile_stays,
+      an_object_that_everything_needs_stays, a_collection_goes_whole_a_little_at_a_time,
+      an_object_that_took_a_name_of_the_collection_stays,
       the_longest_grace_is_a_time_that_can_be_written)

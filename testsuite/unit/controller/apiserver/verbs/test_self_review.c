@@ -40,7 +40,7 @@ static const struct {
     {&admin, PATH("/somewhere"), true},
 };
 
-START_TEST(what_one_may_is_what_the_table_says)
+START_TEST(rights_are_those_of_the_table)
 {
     CLEANUP_WORLD struct world w;
 
@@ -140,7 +140,7 @@ START_TEST(a_question_is_not_a_thing_to_get)
 }
 END_TEST
 
-SUITE("self_review", what_one_may_is_what_the_table_says,
-      one_of_anothers_pods_is_not_theirs_to_delete, a_question_about_nothing_or_two_things_is_422,
+SUITE("self_review", rights_are_those_of_the_table, one_of_anothers_pods_is_not_theirs_to_delete,
+      a_question_about_nothing_or_two_things_is_422,
       a_user_is_told_every_rule_and_an_administrator_the_star, everybody_learns_who_they_are,
       a_question_is_not_a_thing_to_get)

@@ -131,7 +131,7 @@ START_TEST(a_field_of_kilns_is_cleared_by_an_explicit_null)
 }
 END_TEST
 
-START_TEST(whose_it_is_stays)
+START_TEST(the_owner_stays)
 {
     CLEANUP_WORLD struct world w;
 
@@ -151,7 +151,7 @@ START_TEST(whose_it_is_stays)
 END_TEST
 
 /* Like `apply`, which sends the manifest without these members. */
-START_TEST(what_admission_put_into_a_pod_need_not_be_sent_again)
+START_TEST(fields_from_admission_need_not_be_sent_again)
 {
     CLEANUP_WORLD struct world w;
 
@@ -196,7 +196,7 @@ START_TEST(an_allocation_is_not_reported_but_bound)
 }
 END_TEST
 
-START_TEST(how_a_pod_ended_is_said_once)
+START_TEST(the_end_of_a_pod_is_written_once)
 {
     CLEANUP_WORLD struct world w;
 
@@ -319,8 +319,8 @@ END_TEST
 SUITE("update", a_stale_version_is_a_conflict, a_change_of_nothing_keeps_the_version,
       spec_and_status_change_apart, a_status_that_was_written_is_as_its_table_wants_it,
       a_client_that_does_not_know_kilns_fields_keeps_them,
-      a_field_of_kilns_is_cleared_by_an_explicit_null, whose_it_is_stays,
-      what_admission_put_into_a_pod_need_not_be_sent_again, an_allocation_is_not_reported_but_bound,
-      how_a_pod_ended_is_said_once,
+      a_field_of_kilns_is_cleared_by_an_explicit_null, the_owner_stays,
+      fields_from_admission_need_not_be_sent_again, an_allocation_is_not_reported_but_bound,
+      the_end_of_a_pod_is_written_once,
       a_template_that_changes_before_the_hold_is_seen_asks_for_new_pods,
       a_job_that_is_held_for_good_is_changed_without)

@@ -58,7 +58,7 @@ count(struct world *w, const char *target)
     return json_count(json_get(a.body, "items"));
 }
 
-START_TEST(what_an_agent_reports_is_read_as_metrics)
+START_TEST(reported_usage_is_read_as_metrics)
 {
     CLEANUP_WORLD struct world w;
 
@@ -123,7 +123,7 @@ START_TEST(an_agent_speaks_for_its_own_pods_alone)
 }
 END_TEST
 
-START_TEST(what_is_not_told_any_more_is_gone)
+START_TEST(usage_that_is_reported_no_more_is_gone)
 {
     CLEANUP_WORLD struct world w;
 
@@ -181,6 +181,6 @@ START_TEST(windows_are_written_as_upstream_does)
 }
 END_TEST
 
-SUITE("usage", what_an_agent_reports_is_read_as_metrics, a_report_makes_no_revision,
-      lists_are_selected, an_agent_speaks_for_its_own_pods_alone, what_is_not_told_any_more_is_gone,
+SUITE("usage", reported_usage_is_read_as_metrics, a_report_makes_no_revision, lists_are_selected,
+      an_agent_speaks_for_its_own_pods_alone, usage_that_is_reported_no_more_is_gone,
       a_report_that_is_none_is_refused, windows_are_written_as_upstream_does)

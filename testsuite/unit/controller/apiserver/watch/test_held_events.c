@@ -67,7 +67,7 @@ add(enum client_event_type type, const char *uid)
 /* Events that an agent acts on are sent by the call itself: no timer runs in
  * this test.
  */
-START_TEST(what_is_urgent_is_sent_at_once_and_after_what_is_held)
+START_TEST(an_urgent_event_is_sent_at_once_after_those_held)
 {
     const struct object *node = NULL;
     const char *text = "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
@@ -175,7 +175,7 @@ START_TEST(a_watch_that_ends_sends_nothing_that_is_still_held)
 }
 END_TEST
 
-SUITE("held_events", what_is_urgent_is_sent_at_once_and_after_what_is_held,
+SUITE("held_events", an_urgent_event_is_sent_at_once_after_those_held,
       events_leave_by_themselves_in_their_order, a_deletion_takes_the_place_of_the_change_before_it,
       a_deletion_is_never_dropped, many_do_not_wait,
       a_watch_that_ends_sends_nothing_that_is_still_held)

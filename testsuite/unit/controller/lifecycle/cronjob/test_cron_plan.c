@@ -172,7 +172,7 @@ START_TEST(a_clock_that_was_years_ahead_holds_no_schedule_up)
 }
 END_TEST
 
-START_TEST(what_is_suspended_or_too_late_makes_nothing)
+START_TEST(a_suspended_or_late_schedule_makes_nothing)
 {
     struct fixture f;
 
@@ -200,7 +200,7 @@ END_TEST
     "\"lastScheduleTime\":\"2026-01-01T00:05:00Z\",\"active\":[{\"name\":\"" \
     "c-1\",\"uid\":\"c-1\"}]"
 
-START_TEST(what_goes_on_is_left_forbids_or_is_replaced)
+START_TEST(a_job_that_goes_on_is_left_forbids_or_is_replaced)
 {
     struct fixture f;
 
@@ -268,6 +268,6 @@ END_TEST
 
 SUITE("cron plan", the_last_time_that_was_missed_is_due, a_time_has_one_job_whatever_is_forgotten,
       a_clock_that_leaps_makes_one_job_or_none, a_clock_that_was_years_ahead_holds_no_schedule_up,
-      what_is_suspended_or_too_late_makes_nothing, what_goes_on_is_left_forbids_or_is_replaced,
+      a_suspended_or_late_schedule_makes_nothing, a_job_that_goes_on_is_left_forbids_or_is_replaced,
       the_oldest_that_ended_go_once_the_status_tells_of_all,
       a_job_carries_its_minute_its_owner_and_the_templates_labels)

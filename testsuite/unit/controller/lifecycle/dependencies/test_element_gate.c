@@ -99,7 +99,7 @@ START_TEST(ten_thousand_for_ten_thousand_are_one_step_each)
 }
 END_TEST
 
-START_TEST(what_has_not_completed_when_it_is_over_never_will)
+START_TEST(an_element_that_has_not_completed_at_the_end_never_will)
 {
     begin("0-3", "0-3");
     ck_assert(element_ends_needs_load(ends));
@@ -159,6 +159,6 @@ END_TEST
 
 SUITE("element_gate", each_end_moves_the_element_with_its_task_id_and_no_other,
       ten_thousand_for_ten_thousand_are_one_step_each,
-      what_has_not_completed_when_it_is_over_never_will,
+      an_element_that_has_not_completed_at_the_end_never_will,
       a_look_at_all_agrees_with_what_was_heard_one_by_one,
       a_job_that_is_no_array_is_waited_for_as_a_whole, each_of_several_arrays_is_waited_for)

@@ -228,7 +228,7 @@ START_TEST(an_array_that_is_over_decides_what_had_not_ended)
 }
 END_TEST
 
-START_TEST(what_history_tells_of_an_array_that_is_lost_stays)
+START_TEST(the_answer_of_history_about_a_lost_array_stays)
 {
     struct task_watch *ok, *other;
 
@@ -271,4 +271,4 @@ SUITE("task_watch", a_task_is_known_by_its_id_and_heard_of_by_its_index,
       one_that_is_to_run_again_has_begun,
       ten_thousand_that_wait_for_a_task_each_hear_of_that_one_alone,
       a_range_of_a_million_is_passed_in_few_steps, an_array_that_is_over_decides_what_had_not_ended,
-      what_history_tells_of_an_array_that_is_lost_stays, a_task_that_runs_again_is_waited_for_again)
+      the_answer_of_history_about_a_lost_array_stays, a_task_that_runs_again_is_waited_for_again)

@@ -64,7 +64,7 @@ add_pods(struct disruption_counts *t, unsigned healthy, unsigned unhealthy,
     }
 }
 
-START_TEST(what_may_be_missing_follows_upstreams_arithmetic)
+START_TEST(allowed_disruptions_follow_upstreams_arithmetic)
 {
     static const struct {
         const char *spec;
@@ -155,7 +155,7 @@ START_TEST(an_eviction_that_was_granted_counts_until_it_shows_or_expires)
 }
 END_TEST
 
-START_TEST(what_is_right_is_not_written_again)
+START_TEST(a_correct_status_is_not_written_again)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct object *budget =
@@ -188,7 +188,7 @@ START_TEST(a_budget_selects_by_label_within_its_namespace)
 }
 END_TEST
 
-SUITE("disruption plan", what_may_be_missing_follows_upstreams_arithmetic,
+SUITE("disruption plan", allowed_disruptions_follow_upstreams_arithmetic,
       a_job_stands_for_what_it_runs_at_a_time,
       an_eviction_that_was_granted_counts_until_it_shows_or_expires,
-      what_is_right_is_not_written_again, a_budget_selects_by_label_within_its_namespace)
+      a_correct_status_is_not_written_again, a_budget_selects_by_label_within_its_namespace)

@@ -99,7 +99,7 @@ removed(struct stage *s)
 }
 
 /* The Job's own end of its pods is the Job's. */
-START_TEST(what_has_a_job_is_left_to_it)
+START_TEST(a_holder_with_a_job_is_left_to_it)
 {
     struct stage s;
 
@@ -167,6 +167,6 @@ START_TEST(a_restart_finds_the_same)
 }
 END_TEST
 
-SUITE("gang_holders", what_has_a_job_is_left_to_it,
+SUITE("gang_holders", a_holder_with_a_job_is_left_to_it,
       orphans_hold_their_nodes_until_the_script_is_over, a_script_that_was_removed_is_over,
       a_restart_finds_the_same)

@@ -140,7 +140,7 @@ put_dependent(const char *name, const char *owner_uid)
                                  name, owner_uid));
 }
 
-START_TEST(what_an_object_owns_that_cannot_be_read_stays)
+START_TEST(dependents_of_an_unreadable_object_stay)
 {
     begin();
     object_cache_ask_damaged(cache, is_uid_of_set, NULL);
@@ -180,7 +180,7 @@ put_claim(const char *name, const char *pod, const char *pod_uid)
                                  name, pod, pod_uid));
 }
 
-START_TEST(what_a_pod_owns_goes_with_it_though_nobody_saw_it_end)
+START_TEST(dependents_of_a_pod_go_with_it_though_nobody_saw_it_end)
 {
     begin();
     put_free_pod("goes", "p1");
@@ -201,7 +201,7 @@ START_TEST(what_a_pod_owns_goes_with_it_though_nobody_saw_it_end)
 END_TEST
 
 /* Of any kind, and a pod that is not a Job's alone. */
-START_TEST(what_a_group_or_a_job_owns_goes_with_it)
+START_TEST(dependents_of_a_group_or_a_job_go_with_it)
 {
     begin();
     put_job("u1", "");
@@ -323,9 +323,9 @@ START_TEST(a_delete_that_fails_is_tried_again)
 }
 END_TEST
 
-SUITE("garbage collector", what_a_group_or_a_job_owns_goes_with_it,
-      what_an_object_owns_that_cannot_be_read_stays,
-      what_a_pod_owns_goes_with_it_though_nobody_saw_it_end,
+SUITE("garbage collector", dependents_of_a_group_or_a_job_go_with_it,
+      dependents_of_an_unreadable_object_stay,
+      dependents_of_a_pod_go_with_it_though_nobody_saw_it_end,
       another_users_dependent_holds_no_deletion, in_the_foreground_the_job_goes_when_its_pods_have,
       pods_whose_job_is_gone_go_too, pods_of_a_job_that_cannot_be_read_stay,
       a_delete_that_fails_is_tried_again)

@@ -55,7 +55,7 @@ load(int64_t maximum_requeues)
 /* The controller was killed after the pod was gone and counted, and before the
  * element was held.
  */
-START_TEST(what_was_interrupted_too_often_is_held_by_the_next_controller)
+START_TEST(an_element_interrupted_too_often_is_held_by_the_next_controller)
 {
     CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(1);
     const struct array_end *end;
@@ -150,4 +150,4 @@ END_TEST
 
 SUITE("element_counts", a_task_that_failed_before_it_was_cancelled_has_failed,
       an_element_that_ran_before_it_was_cancelled_is_not_called_unstarted,
-      what_was_interrupted_too_often_is_held_by_the_next_controller, without_a_maximum_none_is)
+      an_element_interrupted_too_often_is_held_by_the_next_controller, without_a_maximum_none_is)

@@ -41,7 +41,7 @@ START_TEST(an_index_is_taken_while_it_has_a_pod)
 }
 END_TEST
 
-START_TEST(what_is_settled_stays_so)
+START_TEST(a_settled_index_stays_so)
 {
     make(1, 0);
     index_counts_finish(&counts, 1);
@@ -60,7 +60,7 @@ START_TEST(what_is_settled_stays_so)
 }
 END_TEST
 
-START_TEST(what_the_status_told_is_settled)
+START_TEST(an_index_of_the_status_is_settled)
 {
     index_counts_load(&counts, "0-2,7", "4");
     ck_assert(index_counts_is_settled(&counts, 7));
@@ -120,6 +120,6 @@ START_TEST(settled_indexes_keep_no_slots)
 }
 END_TEST
 
-SUITE("index_counts", an_index_is_taken_while_it_has_a_pod, what_is_settled_stays_so,
-      what_the_status_told_is_settled, a_pod_that_was_not_made_gives_its_number_back,
+SUITE("index_counts", an_index_is_taken_while_it_has_a_pod, a_settled_index_stays_so,
+      an_index_of_the_status_is_settled, a_pod_that_was_not_made_gives_its_number_back,
       failures_are_the_most_that_any_pod_tells_of, settled_indexes_keep_no_slots)

@@ -255,7 +255,7 @@ START_TEST(a_create_that_fails_is_tried_again)
 }
 END_TEST
 
-START_TEST(how_a_pod_ended_is_known_though_it_went_at_once)
+START_TEST(the_end_of_a_pod_is_known_though_it_went_at_once)
 {
     begin();
     put_job();
@@ -563,7 +563,7 @@ fill_quota(int pods)
 
 /* It is refused so often that failures alone would cause no retry for a minute.
  */
-START_TEST(what_was_refused_is_tried_when_its_quota_is_changed)
+START_TEST(a_refused_job_is_tried_when_its_quota_is_changed)
 {
     unsigned before;
 
@@ -617,7 +617,7 @@ put_one_of_many(unsigned n, bool is_held)
 /* As many as are tried at a time are held, and are queued before the one that
  * is not.
  */
-START_TEST(who_is_held_takes_no_turn_when_room_comes)
+START_TEST(a_held_job_takes_no_turn_when_room_comes)
 {
     enum { HELD = 64 };
     unsigned before;
@@ -886,7 +886,7 @@ END_TEST
 SUITE("job_control", a_pod_that_goes_while_the_record_is_read_is_counted,
       a_job_gets_one_pod_and_an_event_says_so,
       the_counts_of_a_job_are_written_the_later_the_more_jobs_wait,
-      a_create_that_fails_is_tried_again, how_a_pod_ended_is_known_though_it_went_at_once,
+      a_create_that_fails_is_tried_again, the_end_of_a_pod_is_known_though_it_went_at_once,
       a_preempted_pod_that_went_uncounted_is_excused_by_the_next_controller,
       two_pods_that_went_uncounted_count_though_no_attempt_was_written,
       a_job_whose_pod_succeeded_and_went_uncounted_is_complete,
@@ -896,8 +896,7 @@ SUITE("job_control", a_pod_that_goes_while_the_record_is_read_is_counted,
       a_name_that_another_pod_has_is_not_taken_for_the_jobs,
       the_least_of_site_and_partitions_says_how_often_it_starts_anew,
       a_partition_that_is_changed_lets_go_what_it_held,
-      what_was_refused_is_tried_when_its_quota_is_changed,
-      who_is_held_takes_no_turn_when_room_comes,
+      a_refused_job_is_tried_when_its_quota_is_changed, a_held_job_takes_no_turn_when_room_comes,
       a_create_that_is_abandoned_is_not_said_to_be_refused,
       a_hold_that_is_taken_back_at_once_costs_nothing,
       a_job_that_comes_held_is_told_of_once_and_not_written,

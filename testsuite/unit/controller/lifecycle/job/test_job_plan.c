@@ -456,7 +456,7 @@ START_TEST(a_pod_that_is_held_is_not_held_against_its_job)
 }
 END_TEST
 
-START_TEST(how_the_last_pod_has_run_is_kept_with_the_job)
+START_TEST(the_run_of_the_last_pod_is_kept_with_the_job)
 {
     given_job("", "\"backoffLimit\":0", "\"attempts\":1");
     given_pod("j-0", FAILED_WITH("3"));
@@ -471,7 +471,7 @@ START_TEST(how_the_last_pod_has_run_is_kept_with_the_job)
 }
 END_TEST
 
-START_TEST(how_long_the_last_pod_stood_still_is_kept_with_the_job)
+START_TEST(the_suspended_time_of_the_last_pod_is_kept_with_the_job)
 {
     given_job("", "\"backoffLimit\":0", "\"attempts\":1");
     given_pod("j-0", FAILED_WITH("3") ",\"frozenMicroseconds\":7000000");
@@ -696,7 +696,7 @@ given_made(const char *name, unsigned after_s, const char *status)
     given_pod_with(metadata, name, status);
 }
 
-START_TEST(what_nodes_refuse_is_tried_again_later_and_later)
+START_TEST(a_pod_that_nodes_refuse_is_tried_again_later_and_later)
 {
     static const unsigned waits[] = {1, 2, 4, 8, 16, 32, 60, 60};
     unsigned after = 0;
@@ -1368,7 +1368,7 @@ START_TEST(a_held_job_makes_no_pods_and_says_who_holds_it)
 }
 END_TEST
 
-START_TEST(what_has_a_node_goes_on_while_its_job_is_held)
+START_TEST(a_pod_with_a_node_goes_on_while_its_job_is_held)
 {
     struct job_plan plan;
 
@@ -1546,12 +1546,12 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       pods_of_a_job_that_ends_are_deleted_after_the_status_says_why,
       a_job_does_not_end_before_its_start_if_the_clock_was_set_back,
       a_job_that_succeeded_before_it_was_cancelled_is_complete, a_held_job_has_no_pods,
-      a_pod_that_is_held_is_not_held_against_its_job, how_the_last_pod_has_run_is_kept_with_the_job,
-      how_long_the_last_pod_stood_still_is_kept_with_the_job,
+      a_pod_that_is_held_is_not_held_against_its_job, the_run_of_the_last_pod_is_kept_with_the_job,
+      the_suspended_time_of_the_last_pod_is_kept_with_the_job,
       an_index_that_is_done_stays_done_without_its_pod, a_job_with_a_begin_time_waits_for_it,
       parallelism_and_completions_bound_the_pods, an_indexed_job_fills_the_indexes_that_are_missing,
       failures_count_as_the_job_says, each_index_waits_after_its_own_failures,
-      what_nodes_refuse_is_tried_again_later_and_later,
+      a_pod_that_nodes_refuse_is_tried_again_later_and_later,
       a_node_whose_shepherds_die_at_once_is_tried_later_and_later,
       a_pod_that_ran_ends_the_row_of_refusals,
       indexes_that_were_not_tried_do_not_wait_for_those_refused,
@@ -1570,8 +1570,8 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       the_pod_that_is_furthest_says_what_the_job_does, one_that_ran_and_waits_again_is_requeued,
       an_ending_says_what_the_job_has_ended_of, a_job_that_is_over_ends_while_pods_are_left,
       an_ending_is_told_after_the_pods_are_gone, the_last_run_says_who_pushed_it_out,
-      a_held_job_makes_no_pods_and_says_who_holds_it, what_has_a_node_goes_on_while_its_job_is_held,
-      released_the_pods_that_wait_are_as_before,
+      a_held_job_makes_no_pods_and_says_who_holds_it,
+      a_pod_with_a_node_goes_on_while_its_job_is_held, released_the_pods_that_wait_are_as_before,
       a_failure_of_a_held_job_counts_and_is_tried_again_when_released,
       a_job_that_is_requeued_and_held_stops_and_waits, an_attempt_is_planned_as_a_whole,
       with_the_end_of_one_the_others_of_its_attempt_are_ended,

@@ -202,7 +202,7 @@ START_TEST(a_job_is_held_back_until_it_is_its_turn)
 }
 END_TEST
 
-START_TEST(what_a_job_was_woken_for_is_not_promised_to_another)
+START_TEST(room_that_woke_a_job_is_not_promised_to_another)
 {
     begin();
     (void)see("", 10, 10);
@@ -231,7 +231,7 @@ START_TEST(a_job_of_many_pods_gets_all_room_until_it_has_enough)
 }
 END_TEST
 
-START_TEST(who_is_refused_again_keeps_the_place_and_is_no_news)
+START_TEST(a_job_refused_again_keeps_its_place_silently)
 {
     begin();
     (void)see("", 10, 10);
@@ -258,7 +258,7 @@ START_TEST(a_refusal_that_the_known_room_contradicts_is_tried_again_a_moment_lat
 }
 END_TEST
 
-START_TEST(what_a_quota_has_not_refused_does_not_wait_for_one)
+START_TEST(a_job_that_no_quota_refused_does_not_wait_for_one)
 {
     const struct wanted_job wanted = {.name = "a"};
     bool is_new;
@@ -411,11 +411,11 @@ END_TEST
 
 SUITE("quota_waiters", freed_cpus_wake_the_first_jobs_that_they_are_enough_for,
       an_urgent_job_goes_before_fifteen_that_are_older, a_job_is_held_back_until_it_is_its_turn,
-      what_a_job_was_woken_for_is_not_promised_to_another,
+      room_that_woke_a_job_is_not_promised_to_another,
       a_job_of_many_pods_gets_all_room_until_it_has_enough,
-      who_is_refused_again_keeps_the_place_and_is_no_news,
+      a_job_refused_again_keeps_its_place_silently,
       a_refusal_that_the_known_room_contradicts_is_tried_again_a_moment_later,
-      what_a_quota_has_not_refused_does_not_wait_for_one, a_job_waits_until_its_quota_is_counted,
+      a_job_that_no_quota_refused_does_not_wait_for_one, a_job_waits_until_its_quota_is_counted,
       at_most_sixty_four_try_at_a_time_and_one_more_for_each_that_is_through,
       a_quota_that_limits_other_pods_or_is_deleted_wakes_all,
       a_refusal_by_a_quota_that_is_gone_is_tried_again,

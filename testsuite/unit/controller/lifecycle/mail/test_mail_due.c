@@ -43,7 +43,7 @@ make(const char *annotations, const char *spec, const char *status)
     "\",\"lastTransitionTime\":\"2026-01-01T11:59:00Z\""                                        \
     "}]"
 
-START_TEST(what_has_happened_and_was_not_sent_is_due)
+START_TEST(mail_about_an_event_that_was_not_sent_is_due)
 {
     static const struct {
         const char *types, *mailed, *status;
@@ -91,7 +91,7 @@ START_TEST(what_has_happened_and_was_not_sent_is_due)
 END_TEST
 
 /* So that a controller that sends mail for the first time does not send that of a week. */
-START_TEST(what_is_old_is_not_sent)
+START_TEST(mail_about_an_old_event_is_not_sent)
 {
     const struct object *job = make("\"kiln.hpc/mail-type\":\"END\"", "", COMPLETED);
     const struct mail_run run = {0};
@@ -232,7 +232,7 @@ START_TEST(only_parts_of_the_limit_need_the_pods)
 }
 END_TEST
 
-SUITE("mail_due", what_has_happened_and_was_not_sent_is_due, what_is_old_is_not_sent,
+SUITE("mail_due", mail_about_an_event_that_was_not_sent_is_due, mail_about_an_old_event_is_not_sent,
       parts_of_the_limit_are_due_by_the_clock, only_parts_of_the_limit_need_the_pods,
       marks_add_up_within_a_bound, a_name_is_no_header,
       a_subject_in_other_letters_is_in_encoded_words)

@@ -492,7 +492,7 @@ START_TEST(the_lease_of_a_node_goes_with_it)
 }
 END_TEST
 
-START_TEST(what_could_not_be_written_is_written_later)
+START_TEST(a_change_that_could_not_be_written_is_written_later)
 {
     begin();
     put_node("n1", "");
@@ -523,4 +523,4 @@ SUITE("node_health", a_silent_nodes_pods_are_unknown_and_keep_what_they_have,
       a_node_is_not_fenced_when_the_program_fails_or_cannot_be_run,
       a_node_without_pods_is_not_switched_off_nor_are_most_nodes,
       the_node_of_a_user_is_not_switched_off, the_lease_of_a_node_goes_with_it,
-      what_could_not_be_written_is_written_later)
+      a_change_that_could_not_be_written_is_written_later)

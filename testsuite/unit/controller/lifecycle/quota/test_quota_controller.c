@@ -115,7 +115,7 @@ expect_used(const char *quota, const char *what, const char *amount)
     ck_assert_str_eq(used(quota, what), amount);
 }
 
-START_TEST(what_goes_is_given_back_whatever_its_kind)
+START_TEST(the_share_of_a_removed_object_is_given_back_whatever_its_kind)
 {
     begin();
     put(&config_map_kind, "a", "one");
@@ -162,5 +162,5 @@ START_TEST(a_kind_is_listed_once_however_often_it_is_counted)
 }
 END_TEST
 
-SUITE("quota count", what_goes_is_given_back_whatever_its_kind,
+SUITE("quota count", the_share_of_a_removed_object_is_given_back_whatever_its_kind,
       a_kind_is_listed_once_however_often_it_is_counted)

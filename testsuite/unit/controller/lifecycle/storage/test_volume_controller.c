@@ -266,7 +266,7 @@ START_TEST(a_volume_that_was_set_aside_is_its_claims)
 }
 END_TEST
 
-START_TEST(what_a_claim_leaves_is_kept_where_the_policy_says_so)
+START_TEST(a_released_volume_is_kept_where_the_policy_says_so)
 {
     begin();
     put_volume("pv", "1Gi", ",\"persistentVolumeReclaimPolicy\":\"Retain\"");
@@ -522,9 +522,8 @@ END_TEST
 
 SUITE("volume_controller", a_volume_that_is_nobodys_is_available,
       a_claim_gets_the_smallest_volume_that_suits_and_keeps_it, a_claim_waits_for_a_volume_to_come,
-      a_volume_that_was_set_aside_is_its_claims,
-      what_a_claim_leaves_is_kept_where_the_policy_says_so, a_claim_whose_volume_is_gone_is_lost,
-      a_claim_that_waits_for_a_pod_gets_nothing_before,
+      a_volume_that_was_set_aside_is_its_claims, a_released_volume_is_kept_where_the_policy_says_so,
+      a_claim_whose_volume_is_gone_is_lost, a_claim_that_waits_for_a_pod_gets_nothing_before,
       an_agent_is_asked_and_what_it_makes_is_bound,
       an_agent_that_cannot_frees_the_claim_for_another_node,
       a_claim_that_waits_for_no_pod_gets_scratch_of_the_emptiest_node,

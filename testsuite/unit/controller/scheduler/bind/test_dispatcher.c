@@ -129,7 +129,7 @@ START_TEST(of_one_object_one_call_is_under_way_and_one_waits)
 }
 END_TEST
 
-START_TEST(what_matters_more_takes_the_place_of_what_waits)
+START_TEST(a_more_important_call_takes_the_place_of_one_that_waits)
 {
     struct room r;
     struct fate first = {0}, status = {0}, bind = {0}, late = {0};
@@ -168,7 +168,7 @@ START_TEST(no_more_than_so_many_are_under_way)
 }
 END_TEST
 
-START_TEST(what_has_nothing_to_say_is_no_call)
+START_TEST(a_call_that_changes_nothing_is_dropped)
 {
     struct room r;
     struct fate silent = {.is_silent = true}, other = {0};
@@ -359,8 +359,8 @@ START_TEST(a_call_of_several_that_is_cancelled_makes_way)
 END_TEST
 
 SUITE("dispatcher", of_one_object_one_call_is_under_way_and_one_waits,
-      what_matters_more_takes_the_place_of_what_waits, no_more_than_so_many_are_under_way,
-      what_has_nothing_to_say_is_no_call, a_call_that_is_cancelled_makes_way,
+      a_more_important_call_takes_the_place_of_one_that_waits, no_more_than_so_many_are_under_way,
+      a_call_that_changes_nothing_is_dropped, a_call_that_is_cancelled_makes_way,
       nothing_starts_while_it_is_held, an_answer_may_ask_for_the_next_call,
       a_call_of_several_waits_for_all_of_them, others_of_its_objects_wait_for_a_call_of_several,
       a_call_of_several_takes_the_place_of_all_that_wait,

@@ -53,7 +53,7 @@ deletions(const struct world *w)
     return fake_client_calls(w->api, CLIENT_DELETE, NULL);
 }
 
-START_TEST(who_waits_for_victims_does_not_look_for_others)
+START_TEST(a_pod_that_waits_for_victims_does_not_look_for_others)
 {
     struct world *w = preempting();
     uint64_t attempts = scheduler_count(w->scheduler).attempts;
@@ -82,7 +82,7 @@ START_TEST(a_victim_is_told_why_before_it_goes)
 }
 END_TEST
 
-START_TEST(where_a_victim_cannot_be_told_another_way_is_looked_for)
+START_TEST(another_way_is_looked_for_where_a_victim_cannot_be_told)
 {
     struct world *w = preempting();
 
@@ -110,6 +110,6 @@ START_TEST(a_preemptor_that_goes_takes_nothing_back)
 }
 END_TEST
 
-SUITE("evictions", who_waits_for_victims_does_not_look_for_others,
-      a_victim_is_told_why_before_it_goes, where_a_victim_cannot_be_told_another_way_is_looked_for,
+SUITE("evictions", a_pod_that_waits_for_victims_does_not_look_for_others,
+      a_victim_is_told_why_before_it_goes, another_way_is_looked_for_where_a_victim_cannot_be_told,
       a_preemptor_that_goes_takes_nothing_back)

@@ -74,7 +74,7 @@ START_TEST(one_that_leads_no_longer_leaves_the_rest_to_the_next)
 }
 END_TEST
 
-START_TEST(what_fails_is_tried_again)
+START_TEST(a_failed_binding_is_tried_again)
 {
     struct world *w = orphaned();
 
@@ -119,5 +119,5 @@ END_TEST
 
 SUITE("unallocated_pods", one_that_does_not_lead_gives_nothing,
       one_that_begins_to_lead_gives_what_all_it_knows_lacks,
-      one_that_leads_no_longer_leaves_the_rest_to_the_next, what_fails_is_tried_again,
+      one_that_leads_no_longer_leaves_the_rest_to_the_next, a_failed_binding_is_tried_again,
       one_whose_node_comes_later_waits_for_it, one_that_is_gone_is_forgotten)

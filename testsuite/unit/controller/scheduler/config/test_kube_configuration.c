@@ -108,7 +108,7 @@ START_TEST(without_a_file_there_is_kilns_profile_and_all_nodes_are_looked_at)
 }
 END_TEST
 
-START_TEST(what_is_enabled_at_a_point_goes_first_and_has_its_own_weight)
+START_TEST(a_plugin_enabled_at_a_point_goes_first_and_has_its_own_weight)
 {
     CLEANUP(kube_configuration_freep)
     struct kube_configuration *c =
@@ -161,7 +161,7 @@ START_TEST(a_star_disables_all_that_is_not_enabled)
 }
 END_TEST
 
-START_TEST(what_is_written_reads_back_as_the_same)
+START_TEST(a_written_configuration_reads_back_as_the_same)
 {
     CLEANUP(kube_configuration_freep)
     struct kube_configuration *c =
@@ -192,7 +192,7 @@ START_TEST(what_is_written_reads_back_as_the_same)
 }
 END_TEST
 
-START_TEST(what_has_no_effect_is_said)
+START_TEST(a_setting_without_effect_is_reported)
 {
     CLEANUP(kube_configuration_freep)
     struct kube_configuration *c =
@@ -486,8 +486,8 @@ END_TEST
 SUITE("kube_configuration", an_extender_that_anybody_could_be_is_warned_of,
       keys_are_not_for_everybody_to_see, extenders_are_read_and_completed,
       without_a_file_there_is_kilns_profile_and_all_nodes_are_looked_at,
-      what_is_enabled_at_a_point_goes_first_and_has_its_own_weight,
-      a_star_disables_all_that_is_not_enabled, what_is_written_reads_back_as_the_same,
-      what_has_no_effect_is_said, a_shape_may_have_a_point_for_each_utilization,
+      a_plugin_enabled_at_a_point_goes_first_and_has_its_own_weight,
+      a_star_disables_all_that_is_not_enabled, a_written_configuration_reads_back_as_the_same,
+      a_setting_without_effect_is_reported, a_shape_may_have_a_point_for_each_utilization,
       a_mistake_is_refused_with_its_place_and_what_is_wrong,
       a_zero_is_not_taken_for_what_is_left_out)

@@ -155,7 +155,7 @@ START_TEST(nodes_are_looked_at_again_when_the_answer_comes)
 }
 END_TEST
 
-START_TEST(what_extenders_refuse_is_told_and_any_event_wakes_it)
+START_TEST(a_refusal_of_extenders_is_reported_and_any_event_wakes_the_pod)
 {
     struct town *t = town_new(&chooses, NULL);
 
@@ -489,7 +489,7 @@ END_TEST
 
 SUITE("extender_rounds", an_extender_filters_and_prioritizes, others_are_scheduled_while_one_waits,
       nodes_are_looked_at_again_when_the_answer_comes,
-      what_extenders_refuse_is_told_and_any_event_wakes_it, a_dead_extender_loses_no_pod,
+      a_refusal_of_extenders_is_reported_and_any_event_wakes_the_pod, a_dead_extender_loses_no_pod,
       one_that_is_ignorable_is_done_without, each_filters_what_the_one_before_left,
       those_in_line_do_not_wait_for_ever,
       a_pod_that_goes_while_it_is_asked_about_does_not_come_back,

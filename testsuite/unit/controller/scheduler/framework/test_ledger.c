@@ -404,7 +404,7 @@ START_TEST(lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back)
 }
 END_TEST
 
-START_TEST(what_was_lent_at_random_is_as_it_was)
+START_TEST(a_ledger_after_random_loans_is_as_it_was)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct cluster c;
@@ -446,4 +446,4 @@ END_TEST
 
 SUITE("ledger", changes_and_roll_backs_equal_a_rebuild,
       lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back,
-      what_was_lent_at_random_is_as_it_was, an_entry_is_found_replaced_and_held_by_its_owner)
+      a_ledger_after_random_loans_is_as_it_was, an_entry_is_found_replaced_and_held_by_its_owner)

@@ -83,7 +83,7 @@ world_with_diarists(void)
     });
 }
 
-START_TEST(what_was_reserved_is_given_back_in_reverse_order)
+START_TEST(reservations_of_plugins_are_undone_in_reverse_order)
 {
     struct world *w;
 
@@ -99,7 +99,7 @@ START_TEST(what_was_reserved_is_given_back_in_reverse_order)
 }
 END_TEST
 
-START_TEST(who_is_bound_keeps_what_was_reserved_and_plugins_are_closed)
+START_TEST(a_bound_pod_keeps_its_reservations_and_plugins_are_closed)
 {
     struct world *w;
 
@@ -118,5 +118,5 @@ START_TEST(who_is_bound_keeps_what_was_reserved_and_plugins_are_closed)
 }
 END_TEST
 
-SUITE("profile", what_was_reserved_is_given_back_in_reverse_order,
-      who_is_bound_keeps_what_was_reserved_and_plugins_are_closed)
+SUITE("profile", reservations_of_plugins_are_undone_in_reverse_order,
+      a_bound_pod_keeps_its_reservations_and_plugins_are_closed)

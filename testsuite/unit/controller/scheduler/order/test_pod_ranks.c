@@ -200,7 +200,7 @@ START_TEST(a_restart_does_not_count_what_stood_still)
 }
 END_TEST
 
-START_TEST(what_stood_still_is_not_taken_for_time_it_ran)
+START_TEST(suspended_time_does_not_count_as_run_time)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct world *w = world_new(NULL);
@@ -324,6 +324,6 @@ END_TEST
 SUITE("pod_ranks", the_job_of_whom_the_jobs_were_short_goes_first,
       of_equal_jobs_the_first_submitted_goes_first, a_job_that_has_waited_too_long_goes_first,
       of_equal_jobs_the_first_is_guarded_with_the_later_one, a_restart_learns_from_what_has_ended,
-      a_restart_does_not_count_what_stood_still, what_stood_still_is_not_taken_for_time_it_ran,
+      a_restart_does_not_count_what_stood_still, suspended_time_does_not_count_as_run_time,
       why_says_what_the_order_goes_by, by_limits_history_does_not_matter,
       by_submission_nothing_else_matters)

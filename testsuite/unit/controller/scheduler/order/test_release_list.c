@@ -49,7 +49,7 @@ START_TEST(more_than_there_is_never_comes_and_nothing_is_there_at_once)
 }
 END_TEST
 
-START_TEST(what_is_removed_comes_back_no_more)
+START_TEST(a_removed_release_comes_back_no_more)
 {
     struct release_list l = {0};
 
@@ -70,4 +70,4 @@ END_TEST
 
 SUITE("release_list", cores_come_back_in_the_order_of_time, all_that_comes_in_one_second_counts,
       more_than_there_is_never_comes_and_nothing_is_there_at_once,
-      what_is_removed_comes_back_no_more)
+      a_removed_release_comes_back_no_more)

@@ -84,7 +84,7 @@ START_TEST(a_user_whose_jobs_crash_now_and_then_has_a_short_harmonic_mean)
 }
 END_TEST
 
-START_TEST(what_cannot_be_learned_from_is_left_out)
+START_TEST(a_run_that_teaches_nothing_is_left_out)
 {
     CLEANUP(run_history_freep) struct run_history *h = run_history_new();
     struct run_kind endless = {.user = 1, .width = 4};
@@ -123,4 +123,4 @@ END_TEST
 SUITE("run_history", without_history_a_job_takes_its_limit, a_user_who_repeats_a_job_is_known_soon,
       each_level_weighs_what_it_saw_against_those_before, the_newest_runs_count_most,
       a_user_whose_jobs_crash_now_and_then_has_a_short_harmonic_mean,
-      what_cannot_be_learned_from_is_left_out, a_user_of_many_limits_forgets_the_oldest)
+      a_run_that_teaches_nothing_is_left_out, a_user_of_many_limits_forgets_the_oldest)

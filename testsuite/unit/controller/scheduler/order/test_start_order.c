@@ -44,7 +44,7 @@ predict(const struct start_order *o, const struct order_job *job)
     return start_order_predict_s(o, job, &is_guarded);
 }
 
-START_TEST(whose_jobs_were_short_goes_first)
+START_TEST(a_user_of_short_jobs_goes_first)
 {
     CLEANUP(start_order_freep) struct start_order *o = machine_of(1);
     struct order_job *of_short, *of_long;
@@ -168,7 +168,7 @@ START_TEST(jobs_come_and_go_in_any_state)
 }
 END_TEST
 
-SUITE("start_order", whose_jobs_were_short_goes_first, without_history_the_shorter_limit_goes_first,
+SUITE("start_order", a_user_of_short_jobs_goes_first, without_history_the_shorter_limit_goes_first,
       the_end_of_a_job_teaches, a_job_that_waits_too_long_is_guarded_until_it_starts,
       the_time_until_there_is_room_counts_as_waited,
       nobody_is_guarded_sooner_than_easy_would_start_others,

@@ -119,7 +119,7 @@ count_lines(const char *text, const char *words)
     return count;
 }
 
-START_TEST(what_is_known_and_there_is_no_difference)
+START_TEST(a_cache_that_equals_the_api_has_no_difference)
 {
     struct apart run;
     const char *text;
@@ -138,7 +138,7 @@ START_TEST(what_is_known_and_there_is_no_difference)
 }
 END_TEST
 
-START_TEST(what_the_api_has_and_the_cache_does_not_was_missed)
+START_TEST(an_object_that_only_the_api_has_was_missed)
 {
     struct apart run;
     const char *text;
@@ -156,7 +156,7 @@ START_TEST(what_the_api_has_and_the_cache_does_not_was_missed)
 }
 END_TEST
 
-START_TEST(what_the_cache_has_and_the_api_does_not_is_redundant)
+START_TEST(an_object_that_only_the_cache_has_is_redundant)
 {
     struct apart run;
     const char *text;
@@ -197,7 +197,6 @@ START_TEST(the_dump_has_every_node_its_pods_and_its_nominations)
 }
 END_TEST
 
-SUITE("debugger", what_is_known_and_there_is_no_difference,
-      what_the_api_has_and_the_cache_does_not_was_missed,
-      what_the_cache_has_and_the_api_does_not_is_redundant,
+SUITE("debugger", a_cache_that_equals_the_api_has_no_difference,
+      an_object_that_only_the_api_has_was_missed, an_object_that_only_the_cache_has_is_redundant,
       the_dump_has_every_node_its_pods_and_its_nominations)

@@ -6,7 +6,7 @@
 
 #include "testsuite/lib/suite.h"
 
-START_TEST(what_many_say_is_held_once_and_as_long_as_one_says_it)
+START_TEST(a_text_of_many_is_held_once_and_as_long_as_one_has_it)
 {
     CLEANUP(shared_text_freep) struct shared_text *p = shared_text_new();
     char text[] = "0/3 nodes are available";
@@ -31,7 +31,7 @@ START_TEST(what_many_say_is_held_once_and_as_long_as_one_says_it)
 }
 END_TEST
 
-START_TEST(what_was_dropped_by_all_can_be_said_again)
+START_TEST(a_text_dropped_by_all_can_be_shared_again)
 {
     CLEANUP(shared_text_freep) struct shared_text *p = shared_text_new();
 
@@ -48,5 +48,5 @@ START_TEST(what_was_dropped_by_all_can_be_said_again)
 }
 END_TEST
 
-SUITE("shared_text", what_many_say_is_held_once_and_as_long_as_one_says_it,
-      what_was_dropped_by_all_can_be_said_again)
+SUITE("shared_text", a_text_of_many_is_held_once_and_as_long_as_one_has_it,
+      a_text_dropped_by_all_can_be_shared_again)

@@ -244,7 +244,7 @@ make_picky_pod(struct bench *b, const char *name, const char *affinity)
 }
 
 /* The order of the lists matters, because filters read them in order. */
-START_TEST(what_was_tried_on_a_node_leaves_no_trace)
+START_TEST(a_trial_on_a_node_leaves_no_trace)
 {
     static const char *const affinity[] = {
         NULL, "podAffinity", NULL, "podAntiAffinity", "podAntiAffinity", NULL,
@@ -474,7 +474,7 @@ SUITE("cache", a_node_that_says_it_has_everything_has_an_amount_that_can_be_calc
       an_assumed_pod_takes_room_until_it_is_forgotten,
       a_confirmed_pod_is_not_forgotten_and_changes_nothing, a_pod_that_turns_up_elsewhere_is_moved,
       assumed_pods_expire_only_after_their_binding, a_removed_node_with_pods_comes_back_with_them,
-      what_was_tried_on_a_node_leaves_no_trace, a_bound_pods_allocation_is_taken_from_its_status,
+      a_trial_on_a_node_leaves_no_trace, a_bound_pods_allocation_is_taken_from_its_status,
       an_allocation_in_the_same_words_is_not_read_again,
       an_assumed_pod_keeps_its_cores_when_the_topology_changes,
       a_snapshot_after_one_change_has_one_new_node_in_front,

@@ -22,7 +22,7 @@ put_node(struct world *w, const char *json)
     fake_client_put(w->api, &node_kind, json);
 }
 
-START_TEST(what_is_left_of_a_pod_takes_its_cores)
+START_TEST(a_retained_allocation_takes_its_cores)
 {
     struct world *w = world_new(NULL);
 
@@ -73,7 +73,7 @@ START_TEST(a_pod_and_what_is_left_of_it_are_counted_once)
 END_TEST
 
 /* Remnants of pods without `requests`, and malformed ones. */
-START_TEST(what_a_node_does_not_say_of_a_pod_is_not_needed)
+START_TEST(members_that_a_node_leaves_out_are_not_needed)
 {
     static const struct {
         const char *remnant;
@@ -157,7 +157,6 @@ START_TEST(an_allocation_follows_the_nodes_topology)
 }
 END_TEST
 
-SUITE("retained_allocations", what_is_left_of_a_pod_takes_its_cores,
-      a_pod_and_what_is_left_of_it_are_counted_once,
-      what_a_node_does_not_say_of_a_pod_is_not_needed, an_allocation_follows_the_nodes_topology,
-      an_allocation_goes_with_its_node)
+SUITE("retained_allocations", a_retained_allocation_takes_its_cores,
+      a_pod_and_what_is_left_of_it_are_counted_once, members_that_a_node_leaves_out_are_not_needed,
+      an_allocation_follows_the_nodes_topology, an_allocation_goes_with_its_node)

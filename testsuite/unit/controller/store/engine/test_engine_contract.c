@@ -238,7 +238,7 @@ START_TEST(a_batch_is_applied_whole_or_not_at_all)
 }
 END_TEST
 
-START_TEST(who_was_taken_over_can_commit_nothing_more)
+START_TEST(a_fenced_engine_can_commit_nothing_more)
 {
     struct bed first, second;
     struct error err = {0};
@@ -464,7 +464,7 @@ START_TEST(a_store_can_be_copied_from_this_engine_and_into_it)
 END_TEST
 
 SUITE("engine", rows_come_back_with_their_changes_in_order, a_batch_may_change_a_row_many_times,
-      a_batch_is_applied_whole_or_not_at_all, who_was_taken_over_can_commit_nothing_more,
+      a_batch_is_applied_whole_or_not_at_all, a_fenced_engine_can_commit_nothing_more,
       bytes_come_back_as_they_were, blobs_and_secrets_are_kept_beside_the_rows,
       the_counters_are_those_of_the_last_batch, rows_can_be_checked_in_slices_and_dropped,
       a_store_can_be_copied_from_this_engine_and_into_it)

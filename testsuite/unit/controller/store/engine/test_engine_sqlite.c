@@ -127,7 +127,7 @@ START_TEST(a_change_of_what_is_not_there_is_refused)
 }
 END_TEST
 
-START_TEST(who_was_taken_over_can_commit_nothing_more)
+START_TEST(a_fenced_engine_can_commit_nothing_more)
 {
     struct bed first, second;
     struct error err = {0};
@@ -242,7 +242,7 @@ open_relaxed(struct bed *b, struct error *err)
 }
 
 /* As after a full disk: the insert of row 2 was refused, its change was not. */
-START_TEST(what_changes_a_row_that_was_left_out_is_forgotten)
+START_TEST(a_change_of_a_row_that_was_left_out_is_forgotten)
 {
     const struct engine_op late = {
         .verb = ENGINE_ADD_DELTA,
@@ -390,6 +390,6 @@ END_TEST
 
 SUITE("engine_sqlite", a_log_that_is_written_over_needs_no_space,
       a_batch_is_applied_whole_or_not_at_all, a_change_of_what_is_not_there_is_refused,
-      who_was_taken_over_can_commit_nothing_more, the_log_is_copied_back_and_begun_anew,
-      a_damaged_file_is_refused_with_a_remedy, what_changes_a_row_that_was_left_out_is_forgotten,
+      a_fenced_engine_can_commit_nothing_more, the_log_is_copied_back_and_begun_anew,
+      a_damaged_file_is_refused_with_a_remedy, a_change_of_a_row_that_was_left_out_is_forgotten,
       the_file_stays_locked_with_all_its_connections, a_file_that_may_not_be_opened_is_named)

@@ -120,7 +120,7 @@ START_TEST(marks_without_a_chain_are_of_an_earlier_release)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_names_no_run)
+START_TEST(an_unreadable_text_names_no_run)
 {
     struct run_chain chain;
 
@@ -166,5 +166,5 @@ END_TEST
 
 SUITE("run_chain", a_store_that_goes_on_has_all_that_a_node_has_seen,
       a_copy_lacks_what_was_issued_after_it, two_branches_of_a_copy_have_the_copy_in_common,
-      marks_without_a_chain_are_of_an_earlier_release, what_cannot_be_read_names_no_run,
+      marks_without_a_chain_are_of_an_earlier_release, an_unreadable_text_names_no_run,
       chains_stay_short)

@@ -5,7 +5,7 @@
 
 #include "testsuite/lib/suite.h"
 
-START_TEST(what_is_set_is_got_until_nobody_names_it)
+START_TEST(a_blob_is_there_until_nobody_names_it)
 {
     struct blob_counts *b = blob_counts_new();
 
@@ -40,4 +40,4 @@ START_TEST(a_row_is_never_given_out_twice)
 }
 END_TEST
 
-SUITE("blob_counts", what_is_set_is_got_until_nobody_names_it, a_row_is_never_given_out_twice)
+SUITE("blob_counts", a_blob_is_there_until_nobody_names_it, a_row_is_never_given_out_twice)

@@ -135,7 +135,7 @@ START_TEST(a_watch_begins_behind_the_revision_it_names)
 }
 END_TEST
 
-START_TEST(what_was_undone_leaves_no_trace)
+START_TEST(an_undone_change_leaves_no_trace)
 {
     begin();
     change("a", false);
@@ -158,7 +158,7 @@ START_TEST(what_was_undone_leaves_no_trace)
 }
 END_TEST
 
-START_TEST(what_is_forgotten_is_told_by_the_oldest_revision)
+START_TEST(the_oldest_revision_tells_what_is_forgotten)
 {
     begin();
     for (int i = 0; i < 10; i++)
@@ -178,7 +178,7 @@ START_TEST(what_is_forgotten_is_told_by_the_oldest_revision)
 }
 END_TEST
 
-START_TEST(what_is_not_published_is_never_forgotten)
+START_TEST(an_unpublished_change_is_never_forgotten)
 {
     begin();
     change("a", false);
@@ -238,6 +238,6 @@ START_TEST(the_ring_grows_and_shrinks_and_loses_nothing)
 END_TEST
 
 SUITE("change log", an_object_is_seen_as_it_was_at_a_revision,
-      a_watch_begins_behind_the_revision_it_names, what_was_undone_leaves_no_trace,
-      what_is_forgotten_is_told_by_the_oldest_revision, what_is_not_published_is_never_forgotten,
+      a_watch_begins_behind_the_revision_it_names, an_undone_change_leaves_no_trace,
+      the_oldest_revision_tells_what_is_forgotten, an_unpublished_change_is_never_forgotten,
       an_entry_goes_with_the_last_that_remembers_it, the_ring_grows_and_shrinks_and_loses_nothing)

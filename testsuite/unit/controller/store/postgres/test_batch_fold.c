@@ -87,7 +87,7 @@ START_TEST(the_last_word_on_a_secret_counts)
 }
 END_TEST
 
-START_TEST(what_no_batch_may_do_is_refused)
+START_TEST(a_forbidden_statement_is_refused)
 {
     const struct engine_op wrong[][2] = {
         {OBJECT(INSERT, 1, 1, "a"), OBJECT(INSERT, 1, 2, "b")},
@@ -151,5 +151,5 @@ START_TEST(a_fold_does_what_its_batch_does)
 END_TEST
 
 SUITE("batch_fold", each_row_is_changed_once, the_count_of_a_new_blob_is_the_last_one,
-      the_last_word_on_a_secret_counts, what_no_batch_may_do_is_refused,
+      the_last_word_on_a_secret_counts, a_forbidden_statement_is_refused,
       a_fold_does_what_its_batch_does)

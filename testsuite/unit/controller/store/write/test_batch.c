@@ -29,7 +29,7 @@ add(struct batch *b, const char *name)
     batch_add(b, &op, NULL);
 }
 
-START_TEST(what_is_poured_comes_behind_in_its_order)
+START_TEST(changes_of_a_batch_come_behind_in_their_order)
 {
     struct batch *b = batch_new();
     struct batch *other = batch_new();
@@ -95,5 +95,5 @@ START_TEST(a_batch_that_somebody_waits_for_is_not_empty)
 }
 END_TEST
 
-SUITE("batch", what_is_poured_comes_behind_in_its_order,
+SUITE("batch", changes_of_a_batch_come_behind_in_their_order,
       a_batch_keeps_the_objects_that_it_points_into, a_batch_that_somebody_waits_for_is_not_empty)

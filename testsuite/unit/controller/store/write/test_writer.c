@@ -166,7 +166,7 @@ START_TEST(after_a_failure_nothing_is_written_any_more)
 }
 END_TEST
 
-START_TEST(what_was_refused_is_told_and_the_next_is_written)
+START_TEST(a_refused_batch_is_reported_and_the_next_is_written)
 {
     begin();
     fake.outcome = ENGINE_REFUSED;
@@ -182,7 +182,7 @@ START_TEST(what_was_refused_is_told_and_the_next_is_written)
 }
 END_TEST
 
-START_TEST(where_space_is_short_the_log_is_copied_back_early)
+START_TEST(the_log_is_copied_back_early_where_space_is_short)
 {
     begin();
     writer_spare(writer, true);
@@ -236,6 +236,7 @@ START_TEST(a_copying_that_failed_is_tried_again_when_as_much_has_come)
 END_TEST
 
 SUITE("writer", a_batch_goes_from_what_is_durable_to_what_is_behind_it,
-      after_a_failure_nothing_is_written_any_more, what_was_refused_is_told_and_the_next_is_written,
-      where_space_is_short_the_log_is_copied_back_early, a_long_log_is_copied_back_and_settled,
+      after_a_failure_nothing_is_written_any_more,
+      a_refused_batch_is_reported_and_the_next_is_written,
+      the_log_is_copied_back_early_where_space_is_short, a_long_log_is_copied_back_and_settled,
       a_copying_that_failed_is_tried_again_when_as_much_has_come)

@@ -36,7 +36,7 @@ check_style(const struct cpu_layout *l, const struct cpu_style *style)
     }
 }
 
-START_TEST(what_is_taken_is_free_and_as_many_as_asked_for)
+START_TEST(the_cpus_taken_are_free_and_as_many_as_asked_for)
 {
     static const struct cpu_style styles[] = {
         {.group = 1},
@@ -100,6 +100,6 @@ START_TEST(an_even_share_comes_from_each_numa_node)
 }
 END_TEST
 
-SUITE("cpu_accumulator", what_is_taken_is_free_and_as_many_as_asked_for,
+SUITE("cpu_accumulator", the_cpus_taken_are_free_and_as_many_as_asked_for,
       sharing_ends_on_the_largest_machine, sharing_ends_when_cores_are_half_taken,
       an_even_share_comes_from_each_numa_node)

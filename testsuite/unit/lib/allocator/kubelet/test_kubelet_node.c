@@ -80,7 +80,7 @@ START_TEST(a_refused_pod_leaves_nothing_behind)
 }
 END_TEST
 
-START_TEST(what_does_not_align_is_refused_by_restricted)
+START_TEST(an_unaligned_pod_is_refused_by_restricted)
 {
     CLEANUP(cpu_layout_freep) struct cpu_layout *l = rack_layout(2, 2, 4, 1);
     struct kubelet_node n = node_of(l, HINT_RESTRICTED);
@@ -110,4 +110,4 @@ START_TEST(pod_scope_adds_the_containers_up)
 END_TEST
 
 SUITE("kubelet_node", cores_memory_and_devices_are_on_one_node, a_refused_pod_leaves_nothing_behind,
-      what_does_not_align_is_refused_by_restricted, pod_scope_adds_the_containers_up)
+      an_unaligned_pod_is_refused_by_restricted, pod_scope_adds_the_containers_up)

@@ -25,7 +25,7 @@ asking(uint64_t bytes)
 
 static const struct numa_hint anywhere = {.is_any = true};
 
-START_TEST(what_one_node_holds_goes_to_one)
+START_TEST(memory_that_one_node_has_is_taken_from_one)
 {
     struct memory_manager l = two_nodes(100);
     struct memory_request q = asking(60);
@@ -50,7 +50,7 @@ START_TEST(a_node_used_alone_joins_no_group)
 }
 END_TEST
 
-START_TEST(what_is_released_is_free_again)
+START_TEST(released_memory_is_free_again)
 {
     struct memory_manager l = two_nodes(100);
     struct memory_request large = asking(150);
@@ -81,5 +81,6 @@ START_TEST(an_init_containers_memory_is_used_again)
 }
 END_TEST
 
-SUITE("memory_manager", what_one_node_holds_goes_to_one, a_node_used_alone_joins_no_group,
-      what_is_released_is_free_again, an_init_containers_memory_is_used_again)
+SUITE("memory_manager", memory_that_one_node_has_is_taken_from_one,
+      a_node_used_alone_joins_no_group, released_memory_is_free_again,
+      an_init_containers_memory_is_used_again)

@@ -101,7 +101,7 @@ START_TEST(the_merge_is_the_best_of_all_ways)
 }
 END_TEST
 
-START_TEST(what_cannot_be_satisfied_is_refused_by_the_strict_policies)
+START_TEST(an_unsatisfiable_hint_is_refused_by_the_strict_policies)
 {
     static const struct {
         enum hint_policy policy;
@@ -142,4 +142,4 @@ START_TEST(a_dozen_resources_cost_no_product)
 END_TEST
 
 SUITE("numa_hint", the_merge_is_the_best_of_all_ways,
-      what_cannot_be_satisfied_is_refused_by_the_strict_policies, a_dozen_resources_cost_no_product)
+      an_unsatisfiable_hint_is_refused_by_the_strict_policies, a_dozen_resources_cost_no_product)

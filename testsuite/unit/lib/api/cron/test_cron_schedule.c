@@ -78,7 +78,7 @@ END_TEST
 /* Compares both functions for schedules of all shapes, beginning in a leap
  * year.
  */
-START_TEST(what_can_come_is_what_has_a_next_time)
+START_TEST(a_schedule_that_can_come_has_a_next_time)
 {
     static const struct {
         const char *schedule;
@@ -152,7 +152,7 @@ START_TEST(the_last_time_is_found_over_any_number_of_years)
 }
 END_TEST
 
-START_TEST(what_is_no_schedule_is_told_in_upstreams_words)
+START_TEST(a_wrong_schedule_is_reported_in_upstreams_words)
 {
     static const struct {
         const char *schedule, *words;
@@ -186,7 +186,7 @@ START_TEST(what_is_no_schedule_is_told_in_upstreams_words)
 END_TEST
 
 SUITE("cron schedule", the_next_time_is_the_first_that_all_fields_match,
-      a_day_that_never_comes_is_no_time, what_can_come_is_what_has_a_next_time,
+      a_day_that_never_comes_is_no_time, a_schedule_that_can_come_has_a_next_time,
       summer_time_leaves_times_out_and_repeats_others,
       the_last_time_is_found_over_any_number_of_years,
-      what_is_no_schedule_is_told_in_upstreams_words)
+      a_wrong_schedule_is_reported_in_upstreams_words)

@@ -30,7 +30,7 @@ START_TEST(a_chunk_comes_back_as_it_was)
 }
 END_TEST
 
-START_TEST(what_is_no_such_text_is_refused)
+START_TEST(a_text_of_another_form_is_refused)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct element_chunk a = {0}, b = {0};
@@ -52,7 +52,7 @@ START_TEST(what_is_no_such_text_is_refused)
 END_TEST
 
 /* The previous release can read chunks without interruptions. */
-START_TEST(how_often_one_was_interrupted_is_in_the_second_form_alone)
+START_TEST(the_second_form_alone_has_the_interruptions)
 {
     CLEANUP_STRBUF struct strbuf first = STRBUF_INIT, text = STRBUF_INIT;
     struct element_chunk a = {0}, b = {0};
@@ -77,5 +77,5 @@ START_TEST(how_often_one_was_interrupted_is_in_the_second_form_alone)
 }
 END_TEST
 
-SUITE("element_states", a_chunk_comes_back_as_it_was,
-      how_often_one_was_interrupted_is_in_the_second_form_alone, what_is_no_such_text_is_refused)
+SUITE("element_states", a_chunk_comes_back_as_it_was, the_second_form_alone_has_the_interruptions,
+      a_text_of_another_form_is_refused)

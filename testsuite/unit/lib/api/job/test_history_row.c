@@ -190,7 +190,7 @@ row_of_gang(struct arena *arena, const char *rank, const char *meta, const char 
     return row;
 }
 
-START_TEST(what_holds_other_nodes_ends_as_its_job_does)
+START_TEST(a_pod_that_holds_other_nodes_ends_as_its_job_does)
 {
     struct arena *arena = arena_new(0);
     struct history_row row = row_of_gang(arena, "1", "", "SuccessCriteriaMet");
@@ -212,7 +212,7 @@ START_TEST(what_holds_other_nodes_ends_as_its_job_does)
 }
 END_TEST
 
-START_TEST(what_stood_still_until_others_ended_it_did_not_run)
+START_TEST(a_suspended_attempt_that_others_ended_did_not_run)
 {
     static const struct {
         const char *status;
@@ -276,6 +276,7 @@ START_TEST(tasks_that_never_ran_did_not_end_as_the_last_one_did)
 }
 END_TEST
 
-SUITE("history_row", a_row_says_who_or_what_ended_it, what_holds_other_nodes_ends_as_its_job_does,
+SUITE("history_row", a_row_says_who_or_what_ended_it,
+      a_pod_that_holds_other_nodes_ends_as_its_job_does,
       tasks_that_never_ran_did_not_end_as_the_last_one_did,
-      what_stood_still_until_others_ended_it_did_not_run)
+      a_suspended_attempt_that_others_ended_did_not_run)

@@ -93,7 +93,7 @@ START_TEST(each_sort_of_requirement_is_replaced_and_the_others_stay)
 }
 END_TEST
 
-START_TEST(what_cannot_be_expressed_is_refused)
+START_TEST(a_constraint_that_cannot_be_expressed_is_refused)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     static const char other[] =
@@ -141,5 +141,5 @@ START_TEST(names_times_alternatives_are_bounded)
 END_TEST
 
 SUITE("job_nodes", names_and_features_are_read_back,
-      each_sort_of_requirement_is_replaced_and_the_others_stay, what_cannot_be_expressed_is_refused,
-      names_times_alternatives_are_bounded)
+      each_sort_of_requirement_is_replaced_and_the_others_stay,
+      a_constraint_that_cannot_be_expressed_is_refused, names_times_alternatives_are_bounded)

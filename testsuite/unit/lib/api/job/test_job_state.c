@@ -24,7 +24,7 @@ START_TEST(every_state_has_its_words)
 }
 END_TEST
 
-START_TEST(what_is_no_state_has_no_words)
+START_TEST(an_unknown_state_has_no_words)
 {
     static const char *const words[] = {"", "pending ", "Complet", "X", ","};
 
@@ -67,5 +67,5 @@ START_TEST(a_state_is_active_or_ended)
 }
 END_TEST
 
-SUITE("job_state", every_state_has_its_words, what_is_no_state_has_no_words,
+SUITE("job_state", every_state_has_its_words, an_unknown_state_has_no_words,
       people_write_states_in_many_ways, a_state_is_active_or_ended)

@@ -80,7 +80,7 @@ START_TEST(a_job_with_a_generated_name_keeps_its_own_labels)
 }
 END_TEST
 
-START_TEST(what_a_job_runs_cannot_be_changed)
+START_TEST(the_program_of_a_job_cannot_be_changed)
 {
     static const struct {
         const char *before, *after, *complaint;
@@ -181,7 +181,7 @@ END_TEST
 
 SUITE("job_strategy", a_job_gets_its_selector_and_its_pods_the_labels,
       a_selector_of_labels_matches_as_its_expressions_do,
-      a_job_with_a_generated_name_keeps_its_own_labels, what_a_job_runs_cannot_be_changed,
+      a_job_with_a_generated_name_keeps_its_own_labels, the_program_of_a_job_cannot_be_changed,
       a_held_job_may_still_be_sent_elsewhere,
       a_held_job_may_become_more_important_also_when_it_has_run, the_number_of_a_job_is_for_good,
       others_do_not_see_what_its_pods_have_said)

@@ -36,7 +36,7 @@ is_json(struct arena *arena, const struct json *tree, const char *expected)
 
 #define LABELS "\"labels\":{\"a\":\"b\"}"
 
-START_TEST(what_differs_says_who_may_change_it)
+START_TEST(a_difference_says_who_may_change_it)
 {
     static const struct {
         const char *is;
@@ -182,6 +182,6 @@ START_TEST(a_partition_takes_the_place_of_the_one_before)
 }
 END_TEST
 
-SUITE("job_update", what_differs_says_who_may_change_it,
+SUITE("job_update", a_difference_says_who_may_change_it,
       updates_are_numbered_whatever_a_request_says, a_pod_becomes_what_its_job_says,
       a_partition_takes_the_place_of_the_one_before)

@@ -54,7 +54,7 @@ START_TEST(a_device_belongs_to_one)
 }
 END_TEST
 
-START_TEST(what_a_node_does_not_have_is_named)
+START_TEST(a_resource_that_the_node_lacks_is_named)
 {
     static struct topology_numa numa[] = {{.os_index = 0}, {.os_index = 2}};
     static char gpu0[] = "gpu0";
@@ -147,5 +147,5 @@ START_TEST(a_list_that_cannot_be_read_is_an_error)
 END_TEST
 
 SUITE("allocation", overlaps_are_found_in_used_and_withheld_cpus, a_device_belongs_to_one,
-      what_a_node_does_not_have_is_named, memory_that_is_not_there_any_more_is_named,
+      a_resource_that_the_node_lacks_is_named, memory_that_is_not_there_any_more_is_named,
       a_list_that_cannot_be_read_is_an_error)

@@ -30,7 +30,7 @@ make(const char *expected, const char *capacity)
     return node;
 }
 
-START_TEST(what_is_said_first_is_learnt_and_more_later)
+START_TEST(the_first_capacity_is_learnt_and_a_larger_one_later)
 {
     static const struct {
         const char *expected, *capacity, *learnt;
@@ -60,7 +60,7 @@ START_TEST(what_is_said_first_is_learnt_and_more_later)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_named)
+START_TEST(missing_hardware_is_named)
 {
     static const struct {
         const char *expected, *capacity, *words;
@@ -89,4 +89,5 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
-SUITE("node_hardware", what_is_said_first_is_learnt_and_more_later, what_is_missing_is_named)
+SUITE("node_hardware", the_first_capacity_is_learnt_and_a_larger_one_later,
+      missing_hardware_is_named)

@@ -459,7 +459,7 @@ START_TEST(a_pattern_lives_as_long_as_what_is_held_beside_it)
 }
 END_TEST
 
-START_TEST(what_nothing_is_like_is_whole_and_a_pattern_from_then_on)
+START_TEST(an_object_without_a_like_is_whole_and_a_pattern_from_then_on)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(dictionary_objects_freep)
@@ -528,7 +528,7 @@ START_TEST(long_and_short_objects_are_whole)
 }
 END_TEST
 
-START_TEST(what_is_restored_beside_a_pattern_keeps_its_text)
+START_TEST(an_object_restored_beside_a_pattern_keeps_its_text)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(dictionary_objects_freep)
@@ -598,6 +598,6 @@ SUITE("dictionaries", an_object_beside_a_pattern_reads_as_it_does_alone,
       a_status_among_the_other_members_is_put_into_no_object, an_object_beside_a_pattern_is_small,
       objects_are_small_though_the_first_of_them_lacked_their_words,
       a_pattern_lives_as_long_as_what_is_held_beside_it,
-      what_nothing_is_like_is_whole_and_a_pattern_from_then_on, kinds_are_no_patterns_of_each_other,
-      long_and_short_objects_are_whole, what_is_restored_beside_a_pattern_keeps_its_text,
-      many_threads_read_what_one_made)
+      an_object_without_a_like_is_whole_and_a_pattern_from_then_on,
+      kinds_are_no_patterns_of_each_other, long_and_short_objects_are_whole,
+      an_object_restored_beside_a_pattern_keeps_its_text, many_threads_read_what_one_made)

@@ -56,7 +56,7 @@ START_TEST(a_reference_is_matched_by_version_kind_and_uid)
 }
 END_TEST
 
-START_TEST(what_no_client_may_change_is_put_back)
+START_TEST(metadata_that_no_client_may_change_is_put_back)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *old = tree(arena, "{'metadata':{'name':'n','uid':'u','generation':3,"
@@ -132,5 +132,6 @@ START_TEST(owners_finalizers_and_names_have_rules)
 END_TEST
 
 SUITE("meta", the_controller_is_the_owner_that_says_so,
-      a_reference_is_matched_by_version_kind_and_uid, what_no_client_may_change_is_put_back,
-      metadata_is_checked_in_every_kind, owners_finalizers_and_names_have_rules)
+      a_reference_is_matched_by_version_kind_and_uid,
+      metadata_that_no_client_may_change_is_put_back, metadata_is_checked_in_every_kind,
+      owners_finalizers_and_names_have_rules)

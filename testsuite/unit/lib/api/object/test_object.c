@@ -75,7 +75,7 @@ START_TEST(a_pod_keeps_its_text_and_shows_its_fields)
 }
 END_TEST
 
-START_TEST(what_upstream_always_writes_is_written)
+START_TEST(members_that_upstream_always_writes_are_written)
 {
     CLEANUP(object_unrefp)
     const struct object *job =
@@ -163,6 +163,7 @@ START_TEST(text_that_is_no_object_is_refused)
 }
 END_TEST
 
-SUITE("object", a_pod_keeps_its_text_and_shows_its_fields, what_upstream_always_writes_is_written,
-      the_last_reference_frees, a_tree_of_an_object_is_free_to_edit,
-      keys_name_the_namespace_where_there_is_one, text_that_is_no_object_is_refused)
+SUITE("object", a_pod_keeps_its_text_and_shows_its_fields,
+      members_that_upstream_always_writes_are_written, the_last_reference_frees,
+      a_tree_of_an_object_is_free_to_edit, keys_name_the_namespace_where_there_is_one,
+      text_that_is_no_object_is_refused)

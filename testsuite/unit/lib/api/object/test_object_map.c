@@ -73,7 +73,7 @@ START_TEST(a_name_is_found_in_its_namespace_alone)
 }
 END_TEST
 
-START_TEST(who_comes_under_the_same_name_takes_the_place)
+START_TEST(an_object_of_the_same_name_takes_the_place)
 {
     CLEANUP(object_map_freep) struct object_map *r = object_map_new();
     const struct object *first = make("a", "p"), *second = make("a", "p");
@@ -132,5 +132,5 @@ START_TEST(a_walk_comes_to_each_once_also_while_they_are_removed)
 END_TEST
 
 SUITE("object_map", a_name_is_found_in_its_namespace_alone,
-      who_comes_under_the_same_name_takes_the_place, many_come_and_go,
+      an_object_of_the_same_name_takes_the_place, many_come_and_go,
       a_walk_comes_to_each_once_also_while_they_are_removed)

@@ -94,7 +94,7 @@ START_TEST(a_signal_to_a_step_names_its_sender)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_is_skipped)
+START_TEST(an_unreadable_entry_is_skipped)
 {
     const char *list =
         "x 0:USR1:All 9223372036854775807:INT:All 5:FOO:All 6:USR1:Nobody 7 8:TERM:Children  9:INT:All:more";
@@ -110,4 +110,4 @@ END_TEST
 
 SUITE("pod_signal", a_signal_has_names_and_a_number,
       each_signal_has_the_next_number_and_the_last_ones_are_kept, a_step_gets_signals_or_is_ended,
-      a_signal_to_a_step_names_its_sender, what_cannot_be_read_is_skipped)
+      a_signal_to_a_step_names_its_sender, an_unreadable_entry_is_skipped)

@@ -77,7 +77,7 @@ START_TEST(a_pod_asks_for_the_most_that_any_moment_needs)
 }
 END_TEST
 
-START_TEST(what_is_not_said_is_as_the_defaults_have_it)
+START_TEST(an_absent_value_is_the_default)
 {
     const struct pod_sums_defaults defaults = {100, 200};
     const struct object *pod =
@@ -94,5 +94,4 @@ START_TEST(what_is_not_said_is_as_the_defaults_have_it)
 }
 END_TEST
 
-SUITE("pod_sums", a_pod_asks_for_the_most_that_any_moment_needs,
-      what_is_not_said_is_as_the_defaults_have_it)
+SUITE("pod_sums", a_pod_asks_for_the_most_that_any_moment_needs, an_absent_value_is_the_default)

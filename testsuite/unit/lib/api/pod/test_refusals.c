@@ -29,7 +29,7 @@ START_TEST(one_reason_stands_alone)
 }
 END_TEST
 
-START_TEST(what_time_can_change_comes_first_then_the_commonest)
+START_TEST(a_refusal_that_time_can_change_comes_first_then_the_commonest)
 {
     assert_brief("0/9 nodes are available: 2 Insufficient cpu, 3 Insufficient "
                  "memory, 7 node(s) were unschedulable." NOBODY,
@@ -146,6 +146,6 @@ START_TEST(each_reason_has_a_code_that_stays)
 END_TEST
 
 SUITE("refusals", each_reason_has_a_code_that_stays, one_reason_stands_alone,
-      what_time_can_change_comes_first_then_the_commonest, a_reason_may_have_commas_and_numbers,
-      a_reason_of_all_nodes_has_no_count, other_messages_stay_as_they_are,
-      more_reasons_than_there_is_room_for_are_left_out)
+      a_refusal_that_time_can_change_comes_first_then_the_commonest,
+      a_reason_may_have_commas_and_numbers, a_reason_of_all_nodes_has_no_count,
+      other_messages_stay_as_they_are, more_reasons_than_there_is_room_for_are_left_out)

@@ -40,7 +40,7 @@ START_TEST(a_list_is_written_back_in_its_shortest_form)
 }
 END_TEST
 
-START_TEST(what_is_not_a_list_is_refused_and_changes_nothing)
+START_TEST(a_text_that_is_no_list_is_refused_and_changes_nothing)
 {
     static const struct {
         const char *text;
@@ -65,4 +65,4 @@ START_TEST(what_is_not_a_list_is_refused_and_changes_nothing)
 END_TEST
 
 SUITE("cpuset", a_list_is_written_back_in_its_shortest_form,
-      what_is_not_a_list_is_refused_and_changes_nothing)
+      a_text_that_is_no_list_is_refused_and_changes_nothing)

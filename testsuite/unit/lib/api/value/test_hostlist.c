@@ -42,7 +42,7 @@ START_TEST(brackets_are_expanded_in_the_order_written)
 }
 END_TEST
 
-START_TEST(what_is_no_list_is_refused)
+START_TEST(a_text_that_is_no_list_is_refused)
 {
     static const struct {
         const char *text;
@@ -244,4 +244,4 @@ SUITE("hostlist", numbers_in_names_are_compared_by_value, an_order_that_is_not_s
       an_error_has_the_position, as_many_names_as_allowed_are_made,
       a_name_longer_than_names_may_be_is_refused, names_are_sorted_and_shortened,
       a_long_list_ends_with_a_count, brackets_are_expanded_in_the_order_written,
-      what_is_no_list_is_refused, a_text_of_brackets_alone_is_refused_before_it_is_walked)
+      a_text_that_is_no_list_is_refused, a_text_of_brackets_alone_is_refused_before_it_is_walked)

@@ -48,7 +48,7 @@ START_TEST(ids_and_ranges_become_one_sorted_set)
 }
 END_TEST
 
-START_TEST(what_is_no_range_is_refused_in_words)
+START_TEST(a_text_that_is_no_range_is_refused_in_words)
 {
     static const char *const texts[] = {
         "",         "a",        "5,",        ",5",
@@ -138,6 +138,7 @@ START_TEST(ids_are_told_from_names)
 }
 END_TEST
 
-SUITE("id_ranges", ids_and_ranges_become_one_sorted_set, what_is_no_range_is_refused_in_words,
-      a_million_ids_are_refused_and_the_set_stays, many_elements_one_by_one_are_one_list,
-      elements_of_too_many_arrays_are_refused, ids_are_told_from_names)
+SUITE("id_ranges", ids_and_ranges_become_one_sorted_set,
+      a_text_that_is_no_range_is_refused_in_words, a_million_ids_are_refused_and_the_set_stays,
+      many_elements_one_by_one_are_one_list, elements_of_too_many_arrays_are_refused,
+      ids_are_told_from_names)

@@ -37,7 +37,7 @@ START_TEST(neighbours_become_one_range)
 }
 END_TEST
 
-START_TEST(what_lies_beyond_the_end_is_not_written)
+START_TEST(memory_beyond_the_end_is_not_written)
 {
     static const struct {
         int64_t end;
@@ -58,7 +58,7 @@ START_TEST(what_lies_beyond_the_end_is_not_written)
 }
 END_TEST
 
-START_TEST(what_is_taken_out_of_a_range_divides_it)
+START_TEST(an_index_taken_out_of_a_range_divides_it)
 {
     struct index_set set = {0};
 
@@ -97,7 +97,7 @@ START_TEST(lists_are_read_as_they_are_written)
 }
 END_TEST
 
-START_TEST(what_two_sets_have_in_common_is_counted)
+START_TEST(the_common_indexes_of_two_sets_are_counted)
 {
     static const struct {
         const char *a, *b;
@@ -153,6 +153,6 @@ START_TEST(a_random_walk_agrees_with_a_plain_set)
 }
 END_TEST
 
-SUITE("index_set", neighbours_become_one_range, what_lies_beyond_the_end_is_not_written,
-      what_is_taken_out_of_a_range_divides_it, lists_are_read_as_they_are_written,
-      what_two_sets_have_in_common_is_counted, a_random_walk_agrees_with_a_plain_set)
+SUITE("index_set", neighbours_become_one_range, memory_beyond_the_end_is_not_written,
+      an_index_taken_out_of_a_range_divides_it, lists_are_read_as_they_are_written,
+      the_common_indexes_of_two_sets_are_counted, a_random_walk_agrees_with_a_plain_set)

@@ -34,7 +34,7 @@ START_TEST(an_amount_is_read_exactly)
 }
 END_TEST
 
-START_TEST(what_is_no_amount_is_refused)
+START_TEST(a_wrong_amount_is_refused)
 {
     static const char *const cases[] = {
         "",      "1e",   "1ki",  "1 ",    "0x10", "1_0", "NaN", "1..2", "--1", "1KB", "1-1",   "1Z",
@@ -92,5 +92,5 @@ START_TEST(sums_stay_within_bounds)
 }
 END_TEST
 
-SUITE("quantity", an_amount_is_read_exactly, what_is_no_amount_is_refused,
+SUITE("quantity", an_amount_is_read_exactly, a_wrong_amount_is_refused,
       an_amount_is_written_in_its_shortest_form, sums_stay_within_bounds)

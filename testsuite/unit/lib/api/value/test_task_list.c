@@ -54,7 +54,7 @@ START_TEST(ids_and_ranges_become_one_sorted_list)
 }
 END_TEST
 
-START_TEST(what_is_no_list_is_refused_in_words)
+START_TEST(a_text_that_is_no_list_is_refused_in_words)
 {
     static const struct {
         const char *text;
@@ -148,6 +148,6 @@ START_TEST(a_list_of_too_many_ranges_is_refused)
 }
 END_TEST
 
-SUITE("task_list", ids_and_ranges_become_one_sorted_list, what_is_no_list_is_refused_in_words,
-      indexes_and_ids_find_each_other, ranges_that_cross_again_and_again_are_refused,
-      a_list_of_too_many_ranges_is_refused)
+SUITE("task_list", ids_and_ranges_become_one_sorted_list,
+      a_text_that_is_no_list_is_refused_in_words, indexes_and_ids_find_each_other,
+      ranges_that_cross_again_and_again_are_refused, a_list_of_too_many_ranges_is_refused)

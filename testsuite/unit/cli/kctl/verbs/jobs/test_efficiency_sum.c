@@ -81,7 +81,7 @@ START_TEST(an_array_is_described_by_its_sums_and_extremes)
 }
 END_TEST
 
-START_TEST(what_never_ran_wastes_nothing)
+START_TEST(a_job_that_never_ran_wastes_nothing)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(efficiency_sum_freep) struct efficiency_sum *sum = efficiency_sum_new();
@@ -101,4 +101,4 @@ START_TEST(what_never_ran_wastes_nothing)
 END_TEST
 
 SUITE("efficiency_sum", the_tasks_that_wasted_most_are_kept_worst_first,
-      an_array_is_described_by_its_sums_and_extremes, what_never_ran_wastes_nothing)
+      an_array_is_described_by_its_sums_and_extremes, a_job_that_never_ran_wastes_nothing)

@@ -334,7 +334,7 @@ START_TEST(many_pods_change_their_tier_by_and_by_and_none_is_tried_meanwhile)
 }
 END_TEST
 
-START_TEST(who_is_yet_to_be_told_is_forgotten_with_the_scheduler)
+START_TEST(pods_not_yet_notified_are_forgotten_with_the_scheduler)
 {
     struct world *w = world_new(NULL);
 
@@ -458,5 +458,5 @@ SUITE("node_partition", a_pod_runs_on_the_nodes_of_its_partitions,
       a_higher_tier_goes_before_every_priority, a_higher_tier_preempts_where_the_lower_one_lets,
       a_class_has_a_mode_of_its_own,
       many_pods_change_their_tier_by_and_by_and_none_is_tried_meanwhile,
-      who_is_yet_to_be_told_is_forgotten_with_the_scheduler, a_tier_that_changes_counts_at_once,
+      pods_not_yet_notified_are_forgotten_with_the_scheduler, a_tier_that_changes_counts_at_once,
       the_first_of_the_highest_tier_has_the_reservation, times_are_read_in_both_forms)

@@ -36,7 +36,7 @@ add_pod(struct world *w, const char *name, const char *color, const char *apart)
     fake_client_put(w->api, &pod_kind, s.text);
 }
 
-START_TEST(who_is_kept_away_comes_when_those_that_kept_it_away_go)
+START_TEST(a_repelled_pod_comes_when_those_that_repelled_it_go)
 {
     struct world *w = world_new(NULL);
 
@@ -63,7 +63,7 @@ START_TEST(who_is_kept_away_comes_when_those_that_kept_it_away_go)
 }
 END_TEST
 
-START_TEST(who_keeps_others_away_wakes_no_one_else)
+START_TEST(a_pod_that_repels_others_wakes_nobody_else)
 {
     struct world *w = world_new(NULL);
     uint64_t attempts;
@@ -153,6 +153,5 @@ START_TEST(one_that_repels_all_keeps_everybody_away)
 END_TEST
 
 SUITE("interpod_affinity", a_pod_keeps_away_its_owners_pods_alone,
-      one_that_repels_all_keeps_everybody_away,
-      who_is_kept_away_comes_when_those_that_kept_it_away_go,
-      who_keeps_others_away_wakes_no_one_else)
+      one_that_repels_all_keeps_everybody_away, a_repelled_pod_comes_when_those_that_repelled_it_go,
+      a_pod_that_repels_others_wakes_nobody_else)

@@ -189,7 +189,7 @@ END_TEST
 /* The victim has 600 s left when the other pod has ended, at the latest after
  * 300 s.
  */
-START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
+START_TEST(a_pod_that_waits_for_a_victim_knows_the_victims_end)
 {
     struct world *w = make_world(1);
     int64_t began_us, from_us;
@@ -247,7 +247,7 @@ START_TEST(frozen_by_an_operator_alone_it_lends_nothing)
 }
 END_TEST
 
-START_TEST(who_needs_its_memory_is_not_helped)
+START_TEST(a_pod_that_needs_the_victims_memory_is_not_helped)
 {
     struct world *w = make_world(1);
 
@@ -544,7 +544,7 @@ END_TEST
 /* The victim is being resumed when another pod wants its cores: the request to
  * suspend it is dropped during that call, and the pod must not wait for an event.
  */
-START_TEST(who_comes_while_a_victim_is_being_resumed_is_tried_again)
+START_TEST(a_pod_that_comes_while_a_victim_resumes_is_tried_again)
 {
     struct world *w = make_world(1);
     CLEANUP_FREE char *spec = xasprintf(",\"priority\":20%s", EXCLUSIVE);
@@ -577,14 +577,15 @@ END_TEST
 
 SUITE("suspension", a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
       a_victim_names_who_has_its_cores_once_the_pod_it_was_asked_for_is_gone,
-      who_waits_for_a_victim_knows_when_that_will_have_ended,
-      frozen_by_an_operator_alone_it_lends_nothing, who_needs_its_memory_is_not_helped,
-      shared_cpus_are_not_lent, a_preemptor_that_is_gone_is_waited_for_no_more,
+      a_pod_that_waits_for_a_victim_knows_the_victims_end,
+      frozen_by_an_operator_alone_it_lends_nothing,
+      a_pod_that_needs_the_victims_memory_is_not_helped, shared_cpus_are_not_lent,
+      a_preemptor_that_is_gone_is_waited_for_no_more,
       one_that_does_not_stand_still_is_left_alone_for_a_while,
       one_whose_agent_says_that_it_cannot_is_not_asked_again,
       a_wish_that_is_refused_is_not_sent_over_and_over,
       a_wish_whose_taking_back_is_refused_is_tried_again,
       those_who_stand_still_are_looked_at_when_something_happens,
       those_who_wait_are_tried_when_a_mode_changes,
-      who_comes_while_a_victim_is_being_resumed_is_tried_again,
+      a_pod_that_comes_while_a_victim_resumes_is_tried_again,
       never_do_two_run_on_a_core_and_all_end)

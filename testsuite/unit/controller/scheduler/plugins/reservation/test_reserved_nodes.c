@@ -86,7 +86,7 @@ START_TEST(a_pod_passes_a_reservation_that_it_ends_before)
 }
 END_TEST
 
-START_TEST(who_waits_reads_which_reservation_and_when)
+START_TEST(a_waiting_pod_reads_which_reservation_and_when)
 {
     static const struct {
         int hour;
@@ -126,7 +126,7 @@ START_TEST(who_waits_reads_which_reservation_and_when)
 }
 END_TEST
 
-START_TEST(what_was_kept_out_starts_when_the_reservation_ends)
+START_TEST(a_pod_that_was_kept_out_starts_when_the_reservation_ends)
 {
     struct world *w = world_new(NULL);
     int64_t from_us;
@@ -351,8 +351,8 @@ START_TEST(many_changes_in_a_moment_are_one_event)
 END_TEST
 
 SUITE("reserved_nodes", a_pod_passes_a_reservation_that_it_ends_before,
-      who_waits_reads_which_reservation_and_when,
-      what_was_kept_out_starts_when_the_reservation_ends,
+      a_waiting_pod_reads_which_reservation_and_when,
+      a_pod_that_was_kept_out_starts_when_the_reservation_ends,
       a_pod_that_names_one_has_its_nodes_while_it_is_active,
       one_that_goes_is_told_whatever_they_wait_for,
       two_that_overlap_share_and_a_maintenance_does_not, a_node_that_is_gone_is_withheld_no_more,

@@ -211,7 +211,7 @@ any_node(struct trial *t)
     return t->snapshot.nodes[at];
 }
 
-START_TEST(what_was_kept_is_what_would_be_said_now)
+START_TEST(a_kept_choice_equals_a_new_one)
 {
     static const char *const policies[PODS] = {
         "single-numa-node",
@@ -301,5 +301,5 @@ START_TEST(a_choice_is_kept_until_the_node_changes_or_the_cycle_is_over)
 }
 END_TEST
 
-SUITE("kept_choices", what_was_kept_is_what_would_be_said_now,
+SUITE("kept_choices", a_kept_choice_equals_a_new_one,
       a_choice_is_kept_until_the_node_changes_or_the_cycle_is_over)
