@@ -17,7 +17,7 @@ step_ending_begin(struct step *s, uint32_t because, uint32_t code, const char *r
 {
     struct step_ending *e = &s->ending;
 
-    if (e->has_begun)
+    if (e->has_begun) /* the first reason stands: later ends follow from it */
         return;
     e->has_begun = true;
     e->code = code != 0 ? code & 0xFF : 1;

@@ -10,7 +10,7 @@
 #include "lib/loop/timer.h"
 
 #define LOOK_MS 250
-#define SAY_MS  3000
+#define SAY_MS  3000 /* a restart of the controller is shorter, and not worth a line */
 
 struct outage_notice {
     const struct informer *informer;

@@ -36,6 +36,7 @@ kalloc_reason_find(const char *program, const char *server, const struct object 
     struct error err = {0};
     const char *words = "";
 
+    /* The cell of the server's table, so that kalloc and 'kctl jobs' say the same. */
     if (kctl_call(&kctl, &request, arena, &table, &err) == 0) {
         columns = json_get(table, "columnDefinitions");
         cells = json_get(json_at(json_get(table, "rows"), 0), "cells");

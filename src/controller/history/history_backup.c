@@ -43,6 +43,9 @@ history_backup(const char *directory, const char *file, struct error *err)
     return r < 0 ? error_wrap(err, r, "the store is copied, but history is not") : 0;
 }
 
+/* A history that is there stays: it knows what has ended since the copy, and a restore of
+ * the store does not undo that (doc/decisions.md, 193).
+ */
 int
 history_restore(const char *directory, const char *file, struct error *err)
 {

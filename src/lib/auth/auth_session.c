@@ -91,6 +91,7 @@ auth_session_check(struct auth_session *s, const struct auth_request *q, int64_t
     r = check_mac(s, q, &given, err);
     if (r < 0)
         return r;
+    /* Only now, so that nobody without the key can use the numbers of a session up. */
     if (given.seq <= s->last_seq)
         return error_set(err, -EKEYREJECTED,
                          "sequence number %" PRIu64 " has been used before "

@@ -33,6 +33,9 @@ node_secret_format(const struct node_secret *s, char out[DIGEST_HEX_SIZE])
     digest_format(&d, out);
 }
 
+/* Each digest begins with its purpose and version, so that none can be taken for another.
+ * A proof also has the cluster and the node in it, so it is of no use elsewhere.
+ */
 void
 node_secret_verifier(const struct node_secret *s, struct digest *ret_verifier)
 {

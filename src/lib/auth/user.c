@@ -82,6 +82,9 @@ user_lookup(uid_t uid, gid_t gid)
         u->name = xstrdup(entry.pw_name);
         take_groups(u);
     } else {
+        /* getpwuid(3): these errors mean that there is no such user. After any other the
+         * directory service could not be asked, and the user may well exist.
+         */
         u->is_unsure = r != 0 && r != ENOENT && r != ESRCH && r != EBADF && r != EPERM;
         take_number(u, gid);
     }

@@ -116,6 +116,10 @@ write_synced(const char *path, mode_t mode, const void *bytes, size_t length)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
+/* The file is synced before it gets its name, and its folder after that, so a crash leaves
+ * the old file or the whole new one. Threads that write one path do not meet in one
+ * temporary file.
+ */
 int
 file_write_atomic(const char *path, mode_t mode, const void *bytes, size_t length,
                   struct error *err)

@@ -36,6 +36,12 @@ text_equals_loosely(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
+static inline const char *
+text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
 /* Patterns of names: '*' matches any text, '?' one character. The time is bounded by
  * the product of both lengths for every pattern, so that a server may match a user's
  * pattern against the names of others. All other characters match themselves: there

@@ -26,6 +26,9 @@ sibling_become(const char *name, const char *const *words)
     const char *own = sibling_own_path(arena);
     char *const *arguments = (char *const *)(uintptr_t)words;
 
+    /* First the program beside this one: a build that is not installed must not start what
+     * is.
+     */
     if (own != NULL)
         execv(arena_printf(arena, "%.*s%s", (int)(strrchr(own, '/') + 1 - own), own, name),
               arguments);

@@ -8,6 +8,7 @@
 
 #define MAX_NUMBER ((1u << 29) - 1)
 
+/* The errors have the words of upstream's decoder. */
 static int
 breaks_off(struct error *err)
 {

@@ -26,6 +26,7 @@ keep_node(const struct json *row, void *context)
     return true;
 }
 
+/* The pod is gone, so history has the node, and the template of the Job the file. */
 int
 gone_task_explain(struct kctl *kctl, const struct target_object *target, const char *why,
                   struct arena *arena, struct error *err)

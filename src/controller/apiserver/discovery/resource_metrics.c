@@ -18,6 +18,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/loop/workers.h"
 
 #define NANO 1000000000
@@ -50,12 +51,6 @@ add_value(struct strbuf *out, const struct pod_sum *sum)
         strbuf_printf(out, " %.15g\n", (double)sum->amount.nano / NANO);
 }
 
-static const char *
-text_or_none(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 /* Names and label values need no escapes, because they are validated. */
 static void
 add_pod(struct strbuf *out, const char *metric, const struct pod *pod, const struct pod_sums *sums)
@@ -72,8 +67,8 @@ add_pod(struct strbuf *out, const char *metric, const struct pod *pod, const str
                       "%s{namespace=\"%s\",pod=\"%s\",node=\"%s\","
                       "scheduler=\"%s\",priority=\"%s\",resource=\"%s\","
                       "unit=\"%s\"}",
-                      metric, text_or_none(pod->meta.namespace), pod->meta.name,
-                      text_or_none(spec->node_name), text_or_none(spec->scheduler_name), priority,
+                      metric, text_or_empty(pod->meta.namespace), pod->meta.name,
+                      text_or_empty(spec->node_name), text_or_empty(spec->scheduler_name), priority,
                       sums->items[i].name, unit_of(sums->items[i].name));
         add_value(out, &sums->items[i]);
     }

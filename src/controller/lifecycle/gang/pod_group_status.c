@@ -21,6 +21,7 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -208,17 +209,12 @@ collect(const struct pod_group_status *s, const char *key, const struct object *
     return facts;
 }
 
-static const char *
-or_empty(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 static const struct json *
 find_condition(const struct json *list)
 {
     for (uint32_t i = 0; i < json_count(list); i++)
-        if (strcmp(or_empty(json_get_text(json_at(list, i), "type")), POD_GROUP_SCHEDULED) == 0)
+        if (strcmp(text_or_empty(json_get_text(json_at(list, i), "type")), POD_GROUP_SCHEDULED)
+            == 0)
             return json_at(list, i);
     return NULL;
 }
@@ -226,7 +222,7 @@ find_condition(const struct json *list)
 static bool
 says(const struct json *condition, const char *field, const char *value)
 {
-    return strcmp(or_empty(json_get_text(condition, field)), value) == 0;
+    return strcmp(text_or_empty(json_get_text(condition, field)), value) == 0;
 }
 
 struct condition_words {
@@ -249,9 +245,9 @@ find_words(const struct object *group, const struct group_facts *facts,
         return false;
     *ret_words = (struct condition_words){
         "False",
-        strcmp(or_empty(facts->refusal->reason), "SchedulerError") == 0 ? "SchedulerError"
-                                                                        : "Unschedulable",
-        or_empty(facts->refusal->message),
+        strcmp(text_or_empty(facts->refusal->reason), "SchedulerError") == 0 ? "SchedulerError"
+                                                                             : "Unschedulable",
+        text_or_empty(facts->refusal->message),
     };
     return true;
 }
@@ -324,7 +320,7 @@ make_status(const struct pod_group_status *s, const struct object *group, struct
         CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT;
 
         pod_group_format_nodes(facts->members, facts->n_members, &nodes);
-        if (strcmp(or_empty(pod_group_nodes(group)), nodes.text) != 0)
+        if (strcmp(text_or_empty(pod_group_nodes(group)), nodes.text) != 0)
             json_set_string(arena, status, "nodes", nodes.text);
     }
     if (is_placed && facts->n_started == facts->n_placed && pod_group_started_us(group) == 0) {

@@ -88,6 +88,7 @@ extender_binder_bind(struct extender_binder *b, struct assignment *a)
     struct bind_request *r;
     unsigned i = 0;
 
+    /* One extender binds: the first that can and that is concerned, as in upstream. */
     while (i < all->count
            && (all->items[i].bind_verb == NULL
                || !extender_is_concerned(&all->items[i], a->cycle.pod)))

@@ -12,9 +12,7 @@ struct node_spec;
 struct pod_spec;
 struct strbuf;
 struct taint;
-struct toleration;
 
-bool toleration_covers(const struct toleration *toleration, const struct taint *taint);
 bool taint_is_tolerated(const struct taint *taint, const struct pod_spec *pod);
 
 /* The first NoSchedule or NoExecute taint that the pod does not tolerate, or

@@ -107,6 +107,9 @@ default_to(struct arena *arena, struct json *spec, const char *name, int64_t n)
         json_set_int(arena, spec, name, n);
 }
 
+/* Fields that follow from the array are derived from it, and a value that contradicts it is refused
+ * below: two sources that are merged would differ (doc/decisions.md, 214).
+ */
 void
 job_array_set_defaults(struct arena *arena, struct json *spec)
 {

@@ -8,6 +8,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
+#include "lib/base/text.h"
 
 struct object_slot {
     const struct object *object; /* NULL: never used; or the tombstone */
@@ -38,12 +39,6 @@ object_map_free(struct object_map *r)
     free(r);
 }
 
-static const char *
-text_of(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 static uint32_t
 hash_of(const char *namespace, const char *name)
 {
@@ -65,8 +60,8 @@ is_at(const struct object_slot *p, const char *namespace, const char *name)
 {
     const struct meta *meta = p->object->meta;
 
-    return strcmp(text_of(meta->name), name) == 0
-           && strcmp(text_of(meta->namespace), namespace) == 0;
+    return strcmp(text_or_empty(meta->name), name) == 0
+           && strcmp(text_or_empty(meta->namespace), namespace) == 0;
 }
 
 static struct object_slot *
@@ -119,8 +114,8 @@ make_room(struct object_map *r)
 const struct object *
 object_map_put(struct object_map *r, const struct object *object)
 {
-    const char *namespace = text_of(object->meta->namespace);
-    const char *name = text_of(object->meta->name);
+    const char *namespace = text_or_empty(object->meta->namespace);
+    const char *name = text_or_empty(object->meta->name);
     uint32_t hash = hash_of(namespace, name);
     struct object_slot *p = find_place(r, namespace, name, hash);
     const struct object *old_object;
@@ -140,7 +135,7 @@ object_map_put(struct object_map *r, const struct object *object)
 const struct object *
 object_map_remove(struct object_map *r, const char *namespace, const char *name)
 {
-    const char *in = text_of(namespace);
+    const char *in = text_or_empty(namespace);
     struct object_slot *p = find_place(r, in, name, hash_of(in, name));
     const struct object *object;
 
@@ -155,7 +150,7 @@ object_map_remove(struct object_map *r, const char *namespace, const char *name)
 const struct object *
 object_map_find(const struct object_map *r, const char *namespace, const char *name)
 {
-    const char *in = text_of(namespace);
+    const char *in = text_or_empty(namespace);
     const struct object_slot *p = find_place(r, in, name, hash_of(in, name));
 
     return p != NULL ? p->object : NULL;

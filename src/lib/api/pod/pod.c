@@ -13,6 +13,7 @@
 #include "lib/api/storage/storage_class.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 #define GRACE_DEFAULT_S 30
@@ -369,12 +370,6 @@ pod_main_state(const struct pod *pod, struct container_state *ret_state)
         .finished_at_us = time_of(terminated, "finishedAt"),
     };
     return true;
-}
-
-static const char *
-text_or_empty(const char *text)
-{
-    return text != NULL ? text : "";
 }
 
 static const char *

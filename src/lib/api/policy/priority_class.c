@@ -37,6 +37,7 @@ priority_class_of(const struct object *object)
     return object->view;
 }
 
+/* The numbers are upstream's: what is above is for the classes of the system. */
 #define HIGHEST_OF_USERS 1000000000
 
 static const struct {

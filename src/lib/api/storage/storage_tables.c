@@ -9,6 +9,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 #define UNSET         "<unset>"
@@ -20,12 +21,6 @@ static const char *
 annotation(const struct json *tree, const char *name)
 {
     return json_get_text(json_get_path(tree, "metadata.annotations"), name);
-}
-
-static const char *
-or_empty(const char *text)
-{
-    return text != NULL ? text : "";
 }
 
 static void
@@ -119,9 +114,9 @@ add_claim(struct table_row *row)
     if (claim == NULL)
         table_cell(row, NULL);
     else
-        table_cell(row,
-                   arena_printf(row->arena, "%s/%s", or_empty(json_get_text(claim, "namespace")),
-                                or_empty(json_get_text(claim, "name"))));
+        table_cell(row, arena_printf(row->arena, "%s/%s",
+                                     text_or_empty(json_get_text(claim, "namespace")),
+                                     text_or_empty(json_get_text(claim, "name"))));
 }
 
 static void

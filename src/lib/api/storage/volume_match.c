@@ -50,6 +50,7 @@ volume_suits(const struct persistent_volume *v, const struct persistent_volume_c
     if (persistent_volume_bytes(v) < persistent_volume_claim_bytes(c)
         || strcmp(mode_of(v->spec.volume_mode), mode_of(c->spec.volume_mode)) != 0)
         return false;
+    /* The author of the volume has chosen this claim; the rest is not asked, as in upstream. */
     if (v->spec.claim != NULL)
         return true;
     return persistent_volume_is_in_phase(v, "Available") && v->meta.deleted_at_us == 0

@@ -67,7 +67,7 @@ is_preferably_tolerated(const struct taint *taint, const struct pod_spec *pod)
 
         if (t->effect != NULL && t->effect[0] != '\0' && strcmp(t->effect, "PreferNoSchedule") != 0)
             continue;
-        if (toleration_covers(t, taint))
+        if (toleration_tolerates(t, taint))
             return true;
     }
     return false;

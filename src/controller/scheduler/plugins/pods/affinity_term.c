@@ -17,6 +17,9 @@ is_empty(const struct label_selector *s)
     return s->match_labels.count == 0 && s->match_expressions.count == 0;
 }
 
+/* As in upstream, a selector that is empty means all namespaces, and one that is absent
+ * none; without selector and names it is the namespace of the pod that has the term.
+ */
 static bool
 means_namespace(const struct affinity_term *t, const char *namespace,
                 const struct string_map *labels)

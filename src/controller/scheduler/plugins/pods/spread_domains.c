@@ -46,6 +46,9 @@ is_of(const struct critical *c, const struct domain *domain)
     return c->value != NULL && strcmp(c->value, domain->value) == 0;
 }
 
+/* The two domains with the fewest pods are enough, as in upstream: a trial changes the
+ * pods of one node, and so one domain, on a copy of its own (domains_copy).
+ */
 void
 domains_changed(struct domains *d, const struct domain *domain)
 {
