@@ -637,8 +637,7 @@ START_TEST(a_leader_that_was_replaced_writes_no_events)
 }
 END_TEST
 
-SUITE("follow", a_followed_store_equals_a_cold_start,
-      a_list_that_does_not_fit_has_everything_read, old_changes_go_unless_a_standby_needs_them,
-      a_store_that_has_finished_has_given_the_lead_back,
+SUITE("follow", a_followed_store_equals_a_cold_start, a_list_that_does_not_fit_has_everything_read,
+      old_changes_go_unless_a_standby_needs_them, a_store_that_has_finished_has_given_the_lead_back,
       the_lead_is_given_to_a_standby_that_follows, events_outlast_a_leader,
       a_leader_that_was_replaced_writes_no_events)
