@@ -38,6 +38,7 @@
 #define KILL_AGAIN_MS 10
 #define FREEZE_TRIES  20
 #define CANCEL_MS     32000 /* a little more than krun waits after SIGTERM */
+#define ASK_MS        2000  /* in which a krun that is not stopped has sent that */
 /* How long the output of ended tasks is waited for while a process outside the step
  * holds its pipe.
  */
@@ -158,15 +159,17 @@ freeze(bool still)
 }
 
 /* Somebody sends the step a signal, or cancels it (0). Krun knows how a step is ended, and all of
- * its nodes; one that is stopped does not keep the step for ever.
+ * its nodes; one that is stopped does not keep the step: each node of it is told.
  */
 static void
 take_call(struct step *s, int number)
 {
     if (number == 0 || number == SIGTERM || number == SIGKILL)
         s->figures->flags |= STEP_FIGURES_CANCELLED;
-    if (number == 0 && s->kill_ms == 0)
+    if (number == 0 && s->kill_ms == 0) {
         s->kill_ms = now_ms() + CANCEL_MS;
+        s->ask_ms = now_ms() + ASK_MS;
+    }
     if (number != 0 && s->grant.layout.n_nodes == 1) {
         step_tasks_signal(s, STEP_ALL_TASKS, number);
         return;
@@ -176,19 +179,37 @@ take_call(struct step *s, int number)
     step_link_flush(s);
 }
 
-/* When it looks again; -1: never. */
+static void
+ask_to_end(struct step *s)
+{
+    s->ask_ms = 0;
+    step_tasks_signal(s, STEP_ALL_TASKS, SIGCONT);
+    if (s->request.has_terminal)
+        step_tasks_signal(s, STEP_ALL_TASKS, SIGHUP);
+    step_tasks_signal(s, STEP_ALL_TASKS, SIGTERM);
+}
+
+/* In place of a krun that does nothing; the last output is lost that it does not take. When it
+ * looks again; -1: never.
+ */
 static int
-kill_cancelled(struct step *s)
+end_cancelled(struct step *s)
 {
     const int64_t now = now_ms();
+    int64_t next;
 
-    if (s->kill_ms == 0 || s->n_running == 0)
+    if (s->kill_ms == 0)
         return -1;
-    if (now >= s->kill_ms) {
+    if (s->ask_ms > 0 && now >= s->ask_ms)
+        ask_to_end(s);
+    if (now >= s->kill_ms && s->n_running == 0)
+        s->link.is_lost = true;
+    else if (now >= s->kill_ms) {
         step_tasks_signal(s, STEP_ALL_TASKS, SIGKILL);
         s->kill_ms = now + KILL_AGAIN_MS;
     }
-    return (int)(s->kill_ms - now);
+    next = s->ask_ms > 0 && s->ask_ms < s->kill_ms ? s->ask_ms : s->kill_ms;
+    return next > now ? (int)(next - now) : 0;
 }
 
 static void
@@ -413,14 +434,14 @@ run_step(struct step *s)
     while (!s->link.is_lost && !s->is_refused && !(s->has_ended && step_link_is_flushed(s))) {
         int wait_ms = look_at_link(s, finish(s));
         const int turn_ms = step_terminal_turn(s, now_ms());
-        const int kill_ms = kill_cancelled(s), usage_ms = step_usage_look(s, now_ms());
+        const int cancel_ms = end_cancelled(s), usage_ms = step_usage_look(s, now_ms());
 
         if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
             break;
         if (turn_ms >= 0 && (wait_ms < 0 || turn_ms < wait_ms))
             wait_ms = turn_ms;
-        if (kill_ms >= 0 && (wait_ms < 0 || kill_ms < wait_ms))
-            wait_ms = kill_ms;
+        if (cancel_ms >= 0 && (wait_ms < 0 || cancel_ms < wait_ms))
+            wait_ms = cancel_ms;
         if (usage_ms >= 0 && (wait_ms < 0 || usage_ms < wait_ms))
             wait_ms = usage_ms;
         take_events(s, wait_ms);

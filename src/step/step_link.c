@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/epoll.h>
 
 #include "lib/base/macro.h"
@@ -77,6 +78,8 @@ take_frame(struct step *s, const struct step_frame *f)
         r = step_frame_number(f, &number);
         if (r == 0) {
             step_result_note_signal(s);
+            if (number == SIGTERM || number == SIGKILL)
+                s->ask_ms = 0;
             step_tasks_signal(s, f->task, (int)number);
         }
         return r;

@@ -102,7 +102,8 @@ struct step {
     bool is_over;       /* all tasks have ended */
     bool has_ended;     /* END was sent */
     bool is_refused;    /* the tasks could not be started */
-    int64_t kill_ms;    /* the tasks, though krun has not; 0: they go on */
+    int64_t ask_ms;     /* when the tasks get SIGTERM, though krun has not sent it; 0: not */
+    int64_t kill_ms;    /* the same for SIGKILL; 0: they go on */
     int64_t usage_ms;   /* when it is looked at next; 0: not yet */
     int64_t give_up_ms; /* on outputs that somebody else holds open; 0: not yet */
     /* The soft limit of descriptors that this program began with: it needs many itself. */

@@ -306,6 +306,17 @@ is "an operator ends a step" \
 ok "... and it ends on all nodes" wait_for 20 are_gone || note "$(ps -u kilntest1 -o pid,args)"
 as kilntest1 kctl cancel "$id" >/dev/null
 
+# A krun that is stopped passes nothing on: each node is told. It tells the end when it goes on.
+start_job
+ok "tasks run on all nodes" wait_for 30 run || note "$(cat "$home/out")"
+kill -STOP "$(cat "$home/pid")"
+ok "scancel ends a step whose krun is stopped" wait_for 30 cancelled
+ok "... on all nodes" wait_for 20 are_gone || note "$(ps -u kilntest1 -o pid,args)"
+kill -CONT "$(cat "$home/pid")"
+wait_for 30 test -s "$home/out"
+is "... with the status of a signal" "$(cat "$home/out")" 143
+as kilntest1 kctl cancel "$id" >/dev/null
+
 # Says of how many connections the port has closed some, and what it answers to others.
 cat >"$cluster/strangers.py" <<'P'
 import socket, sys

@@ -150,7 +150,13 @@ is "kctl cancel ends a step, and the jobs beside it" \
     "step/$id.1 cancelled
 kctl: step $id.7: no step 7 of the job runs
 kctl: cancel: job 9998 not found; 'kctl history 9998' shows whether it ended and was deleted
-1"
+66"
+is "what is no step is said" "$(as kilntest1 kctl cancel "$id.batch" "$id.extern" 2>&1)" \
+    "kctl: $id.batch is the script, which is no step: 'kctl signal --script $id' sends it a signal, and 'kctl cancel $id' ends the job
+kctl: cancel: $id.extern is no step, but what others start on the nodes of the job; it ends with the job ('kctl cancel $id')"
+is "a step of no job is not found, as the job" "$(as kilntest1 kctl cancel 9998.3 2>&1; echo "$?")" \
+    "kctl: cancel: step 9998.3: job 9998 not found; 'kctl history 9998' shows whether it ended and was deleted
+66"
 ok "... whose job goes on" wait_for 40 grep -q '^143$' "$home/trap3"
 is_by() { has_steps "$id" ".items[1] | .state == \"Cancelled\" and .endedBy == 1001"; }
 ok "... and the record has who ended it" wait_for 40 is_by || note "$(steps_of "$id" | jq -c '.items')"

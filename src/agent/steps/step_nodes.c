@@ -26,6 +26,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/fdwatch.h"
+#include "lib/loop/timer.h"
 #include "lib/step/byte_text.h"
 #include "lib/step/step_channel.h"
 #include "lib/step/step_figures.h"
@@ -40,6 +41,7 @@
 #define HELD_MOST      4096u      /* steps of a job that have a connection here */
 #define STEP_ID_MOST   INT32_MAX  /* of a grant, which a user may have made up */
 #define VARIABLES_MOST 512u
+#define CANCEL_MS      34000 /* a little more than kiln-step waits with SIGKILL */
 
 /* ---- The nodes of a job ---- */
 
@@ -256,20 +258,37 @@ receive_figures(struct agent_step *e)
 }
 
 static void
-on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
+end_held(void *context)
 {
     struct agent_step *e = context;
     struct step_job *job = e->job;
     struct agent_step *here = agent_step_find(&job->running, e->id);
 
-    if (receive_figures(e))
-        return;
     if (here != NULL)
         here->is_given_back = true;
     job->n_held--;
     step_account_end_held(e);
     agent_step_free(e);
     step_queue_try_first(job);
+}
+
+static void
+on_held_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
+{
+    struct agent_step *e = context;
+
+    if (!receive_figures(e))
+        end_held(e);
+}
+
+/* Also of a step whose krun is stopped: all of its nodes have killed it by then. */
+void
+step_nodes_cancel(struct agent_step *e)
+{
+    if (e->again != NULL)
+        return;
+    e->again = timer_new(e->job->steps->s.agent->loop, end_held, e);
+    timer_start(e->again, CANCEL_MS);
 }
 
 /* The id is recorded, so that the next agent does not give it out again. */

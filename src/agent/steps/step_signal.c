@@ -3,7 +3,8 @@
  * and of operators, by the controller
  *
  * Of a job of several nodes this is the step manager, whose connection krun keeps: krun sends
- * the signal to all nodes. Else, and after a restart, the kiln-step of this node is told.
+ * the signal to all nodes. Else, and after a restart, the kiln-step of this node is told. It is told
+ * also that the step ends: krun may be stopped. So are the other nodes, by the controller.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -83,11 +84,13 @@ pass_on(struct step_job *job, const struct signal_call *c, const char **ret_word
         return STEP_FRAME_END;
     if (held == NULL && !step_account_has_begun(running))
         return STEP_FRAME_WAIT;
-    if (held != NULL && !tell_krun(held, c->number)) {
+    if (held != NULL && !tell_krun(held, c->number) && c->number != 0) {
         *ret_words = "the step's krun reads nothing";
         return STEP_FRAME_REFUSE;
     }
-    if (held == NULL)
+    if (held != NULL && c->number == 0)
+        step_nodes_cancel(held);
+    if (running != NULL && (held == NULL || c->number == 0))
         step_end_signal(running, c->number);
     if (held != NULL && ends_step(c->number))
         held->is_cancelled = true;

@@ -125,7 +125,7 @@ struct agent_step {
     bool may_be_left;    /* processes: kiln-step did not see the last one end */
     bool is_given_back;  /* its krun has told the step manager, here, that it has ended */
     struct cgroup *cgroup;
-    struct timer *again;
+    struct timer *again; /* also of phase HELD */
     uid_t owner;
 
     /* For its record. */
@@ -171,6 +171,7 @@ void steps_fill_place(struct step_job *job, const struct running_pod *running, b
  * job. Place is the step manager's decision: 0, or -EBUSY; or the step has left the
  * queue, and the answer is 1. Check_grant: whether a grant is one for this node and pod; 0,
  * -EBUSY while other steps have the CPUs, one of which it notes as the blocker, or -EINVAL.
+ * Cancel: a step of phase HELD is given back, if its krun has not by the time that all is killed.
  */
 const char *step_nodes_find_pod(const struct steps *s, const char *name);
 char *step_nodes_name_group(const struct object *pod);
@@ -181,6 +182,7 @@ int step_nodes_place(struct agent_step *e, const struct running_pod *running, bo
                      struct error *err);
 int step_nodes_check_grant(struct agent_step *e, const struct running_pod *running,
                            struct error *err);
+void step_nodes_cancel(struct agent_step *e);
 void step_nodes_fini(struct step_job *job);
 
 /* step_account.c: the records of steps. Open_figures: the file for kiln-step; -1: none. End:

@@ -329,9 +329,19 @@ find_first_pod(struct kctl *kctl, const struct target_object *job, struct arena 
     return kctl_get(kctl, &node, arena, ret_node, err);
 }
 
+static bool
+has_several_running(const struct json *pods)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < json_count(pods) && n < 2; i++)
+        n += runs(json_at(pods, i));
+    return n > 1;
+}
+
 int
 job_steps_signal(struct kctl *kctl, const struct target_object *job, int64_t id, int signal_number,
-                 struct arena *arena, struct error *err)
+                 struct arena *arena, bool *ret_is_spread, struct error *err)
 {
     struct krun_place place;
     struct json *node = NULL;
@@ -342,6 +352,7 @@ job_steps_signal(struct kctl *kctl, const struct target_object *job, int64_t id,
         r = refuse_others(&f, false, err);
     if (r == 0)
         r = find_first_pod(kctl, job, arena, &f, &node, err);
+    *ret_is_spread = r == 0 && has_several_running(f.pods);
     if (r == 0)
         r = find_place(node, false, arena, &place, err);
     return r < 0 ? r

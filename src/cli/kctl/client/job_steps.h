@@ -34,7 +34,8 @@ int job_steps_enter(struct kctl *kctl, const struct target_object *job, bool tak
                     struct arena *arena, struct job_entry *ret_entry, struct error *err);
 
 /* Sends a signal to all tasks of a running step; 0 cancels the step. Errors as above, and -ESRCH:
- * no step of that id runs.
+ * no step of that id runs. *ret_is_spread: the job runs on several nodes.
  */
 int job_steps_signal(struct kctl *kctl, const struct target_object *job, int64_t id,
-                     int signal_number, struct arena *arena, struct error *err);
+                     int signal_number, struct arena *arena, bool *ret_is_spread,
+                     struct error *err);

@@ -16,6 +16,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
+#include "lib/program/exit_status.h"
 
 #define DIGITS      "0123456789"
 #define DIGITS_MOST 9 /* of a step's number */
@@ -106,6 +107,7 @@ step_operand_signal(struct kctl *kctl, const char *text, int signal_number, stru
     char *name = arena_strndup(arena, text, length);
     const bool took_tasks = kctl->takes_tasks;
     struct target_object job;
+    bool is_spread = false;
     int r = kctl_open(kctl, err);
 
     if (r < 0)
@@ -117,7 +119,11 @@ step_operand_signal(struct kctl *kctl, const char *text, int signal_number, stru
     kctl->takes_tasks = took_tasks;
     if (r < 0)
         return r;
-    r = job_steps_signal(kctl, &job, atoll(text + length + 1), signal_number, arena, err);
+    r = job_steps_signal(kctl, &job, atoll(text + length + 1), signal_number, arena, &is_spread,
+                         err);
+    /* If krun is stopped, nobody else tells the agents of other nodes; they may have no need. */
+    if (r == 0 && signal_number == 0 && is_spread)
+        (void)send_by_controller(kctl, text, signal_number, arena, NULL);
     return r == -EPERM || r == -EHOSTUNREACH
                ? signal_by_controller(kctl, text, signal_number, arena, err)
                : r;
@@ -132,13 +138,42 @@ skip_type(const char *operand)
     return slash != NULL && strncmp(operand, "job", 3) == 0 ? slash + 1 : operand;
 }
 
+/* Of sacct's rows. */
+static bool
+is_part_of_job(const char *text)
+{
+    const char *dot = strchr(text, '.');
+
+    return dot != NULL && dot > text && strspn(text, DIGITS "_") == (size_t)(dot - text)
+           && (strcmp(dot, ".batch") == 0 || strcmp(dot, ".extern") == 0);
+}
+
+static int
+refuse_part(const char *text, struct error *err)
+{
+    const int length = (int)strcspn(text, ".");
+
+    return text[length + 1] == 'b'
+               ? error_set(err, -EINVAL,
+                           "%s is the script, which is no step: 'kctl signal --script %.*s' sends "
+                           "it a signal, and 'kctl cancel %.*s' ends the job",
+                           text, length, text, length, text)
+               : error_set(err, -EINVAL,
+                           "%s is no step, but what others start on the nodes of the job; it ends "
+                           "with the job ('kctl cancel %.*s')",
+                           text, length, text);
+}
+
 static int
 signal_one(struct kctl *kctl, const char *step, int signal_number, struct arena *arena,
            struct error *err)
 {
     struct error why = {0};
-    int r = step_operand_signal(kctl, step, signal_number, arena, &why);
+    int r;
 
+    if (is_part_of_job(step))
+        return refuse_part(step, err);
+    r = step_operand_signal(kctl, step, signal_number, arena, &why);
     if (r < 0)
         return error_set(err, r, "step %s: %s", step, why.text);
     if (r > 0)
@@ -152,6 +187,16 @@ signal_one(struct kctl *kctl, const char *step, int signal_number, struct arena 
     return 0;
 }
 
+/* Of several failures that differ, the one that says nothing of the cause. */
+static void
+note_status(struct kctl *kctl, int *seen, int r)
+{
+    const int status = (int)exit_status_of(r);
+
+    *seen = *seen == 0 || *seen == status ? status : EXIT_FAILURE;
+    kctl->exit_code = *seen;
+}
+
 int
 step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int signal_number,
                    struct arena *arena, struct error *err)
@@ -159,18 +204,21 @@ step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int sign
     const bool has_type = *n_operands > 1 && kind_find_any_name(operands[0]) == &job_kind;
     const int given = *n_operands;
     struct error last = {0};
-    int n = 0;
+    int n = 0, status = 0;
 
     for (int i = 0; i < given; i++) {
-        if (!step_operand_looks_like(skip_type(operands[i]))) {
+        const char *step = skip_type(operands[i]);
+
+        if (!step_operand_looks_like(step) && !is_part_of_job(step)) {
             operands[n++] = operands[i];
             continue;
         }
         if (last.code < 0)
             fprintf(stderr, "kctl: %s\n", last.text);
         last.code = 0;
-        (void)signal_one(kctl, skip_type(operands[i]), signal_number, arena, &last);
-        kctl->exit_code = last.code < 0 ? EXIT_FAILURE : kctl->exit_code;
+        (void)signal_one(kctl, step, signal_number, arena, &last);
+        if (last.code < 0)
+            note_status(kctl, &status, last.code);
     }
     *n_operands = n == 1 && has_type && given > 1 ? 0 : n; /* only the type is left */
     fflush(stdout);

@@ -23,7 +23,7 @@ int step_operand_signal(struct kctl *kctl, const char *text, int signal_number, 
                         struct error *err);
 
 /* Does so for the steps among the operands ("job/17.0", too), with a line for each, and takes them out: those that
- * remain are jobs. Goes on after a failure, and the program's exit code is 1 then; if no jobs
+ * remain are jobs. Goes on after a failure, and the program's exit code is its (1 for several that differ); if no jobs
  * remain, the last failure is returned, else it is told.
  */
 int step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int signal_number,

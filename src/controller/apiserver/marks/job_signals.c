@@ -52,7 +52,9 @@ struct receiver_search {
     struct job_signal_receivers *found;
 };
 
-/* The agent of a job's first node passes a step's signal on to the others. */
+/* The agent of a job's first node passes a step's signal on to the others, by the step's krun. That the
+ * step ends, all agents are told: krun may be stopped.
+ */
 static bool
 is_first(const struct pod *pod)
 {
@@ -72,7 +74,8 @@ is_receiver(const struct job_signal *signal, const struct object *object)
     return pod->status.phase != NULL && strcmp(pod->status.phase, "Running") == 0
            && object->meta->deleted_at_us == 0
            && (signal->signal.target != POD_SIGNAL_SCRIPT || !pod_only_holds(pod))
-           && (signal->signal.target != POD_SIGNAL_STEP || is_first(pod));
+           && (signal->signal.target != POD_SIGNAL_STEP || signal->signal.number == 0
+               || is_first(pod));
 }
 
 static bool
@@ -124,7 +127,7 @@ signal_for(const struct request *q, const struct job_signal *signal, const struc
 
     s.has_sender = principal_is_person(q->principal);
     s.sender = q->principal->uid;
-    if (pod_only_holds(pod_of(pod)))
+    if (s.target != POD_SIGNAL_STEP && pod_only_holds(pod_of(pod)))
         s.target = POD_SIGNAL_CHILDREN;
     return s;
 }
