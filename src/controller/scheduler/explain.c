@@ -437,6 +437,14 @@ scheduler_explain(struct scheduler *s, const struct object *object, bool is_hypo
 {
     struct explanation e = {
         .s = s,
+        .of = {.handle = &s->handle,
+               .queue = s->queue,
+               .cache = s->cache,
+               .snapshot = &s->snapshot,
+               .node_finder = s->node_finder,
+               .planner = s->planner,
+               .partition_terms = s->partition_terms,
+               .has_extenders = s->extender_rounds != NULL},
         .arena = arena,
         .answer = json_object(arena),
     };

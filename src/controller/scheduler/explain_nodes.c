@@ -5,7 +5,7 @@
 #include "controller/scheduler/explanation.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
-#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -28,7 +28,7 @@ struct open_nodes {
 static struct open_nodes
 find_open(const struct explanation *e)
 {
-    const struct snapshot *s = &e->s->snapshot;
+    const struct snapshot *s = e->of.snapshot;
     struct open_nodes open = {
         .items = arena_new_array(e->arena, struct open_node, s->n_nodes + 1),
     };

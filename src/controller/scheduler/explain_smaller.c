@@ -11,12 +11,13 @@
 #include <stdlib.h>
 
 #include "controller/scheduler/explanation.h"
+#include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/partition_terms.h"
 #include "controller/scheduler/planning/planner.h"
-#include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/object/kind.h"
@@ -92,24 +93,23 @@ make_pod(const struct explanation *e, const struct less *less)
 static const struct node_view *
 try_less(struct smaller_search *s, const struct less *less)
 {
-    struct scheduler *scheduler = s->e->s;
+    const struct explanation_sources *of = &s->e->of;
     CLEANUP(object_unrefp) const struct object *object = NULL;
     CLEANUP(pod_view_unrefp) struct pod_view *pod = NULL;
     const struct node_view *node;
     struct cycle cycle;
     struct node_finder_place place;
 
-    if (s->trials == SMALLER_TRIALS
-        || clock_monotonic_us(scheduler->settings.clock) >= s->work_until_us)
+    if (s->trials == SMALLER_TRIALS || clock_monotonic_us(of->handle->clock) >= s->work_until_us)
         return NULL;
     s->trials++;
     object = make_pod(s->e, less);
-    pod = partition_terms_view(scheduler->partition_terms, object);
+    pod = partition_terms_view(of->partition_terms, object);
     pod_view_disable_sharing(pod);
-    cycle_init(&cycle, pod, &scheduler->snapshot);
-    place = node_finder_place(scheduler->node_finder);
-    node = node_finder_find(scheduler->node_finder, s->e->profile, &cycle, NULL);
-    node_finder_set_place(scheduler->node_finder, place);
+    cycle_init(&cycle, pod, of->snapshot);
+    place = node_finder_place(of->node_finder);
+    node = node_finder_find(of->node_finder, s->e->profile, &cycle, NULL);
+    node_finder_set_place(of->node_finder, place);
     cycle_fini(&cycle);
     return node;
 }
@@ -121,7 +121,7 @@ format(const struct smaller_search *s, const struct less *less, const struct nod
        struct strbuf *out)
 {
     const struct explanation *e = s->e;
-    int64_t now_us = clock_real_us(e->s->settings.clock);
+    int64_t now_us = clock_real_us(e->of.handle->clock);
     int64_t saved_us = e->estimate.from_us - now_us;
 
     strbuf_add_text(out, "with ");
@@ -187,8 +187,8 @@ compare_limits(const void *a, const void *b)
 static void
 try_time(struct smaller_search *s)
 {
-    const struct timeline *t = s->e->s->handle.timeline;
-    int64_t now_us = clock_real_us(s->e->s->settings.clock);
+    const struct timeline *t = s->e->of.handle->timeline;
+    int64_t now_us = clock_real_us(s->e->of.handle->clock);
     int64_t limit_us = timeline_limit_us(s->e->pod);
     unsigned n = t != NULL ? timeline_binding(t) : 0, count = 0;
     int64_t *limits = arena_new_array(s->e->arena, int64_t, n + 1);
@@ -235,7 +235,7 @@ round_bytes(int64_t bytes)
 static int64_t
 find_most(const struct explanation *e, bool of_memory)
 {
-    const struct snapshot *s = &e->s->snapshot;
+    const struct snapshot *s = e->of.snapshot;
     int64_t most = 0;
 
     for (uint32_t i = 0; i < s->n_nodes; i++) {
@@ -283,10 +283,8 @@ try_amount(struct smaller_search *s, int64_t most, bool of_memory)
 static void
 bind_reservations(const struct explanation *e)
 {
-    struct scheduler *s = e->s;
-
-    planner_bind(s->planner,
-                 e->queued != NULL && planner_find_place(s->planner, e->queued, e->pod) != NULL
+    planner_bind(e->of.planner,
+                 e->queued != NULL && planner_find_place(e->of.planner, e->queued, e->pod) != NULL
                      ? e->queued
                      : NULL);
 }
@@ -297,14 +295,14 @@ explanation_add_smaller(struct explanation *e)
     struct smaller_search s = {
         .e = e,
         .found = json_array(e->arena),
-        .work_until_us = clock_monotonic_us(e->s->settings.clock) + SMALLER_US,
+        .work_until_us = clock_monotonic_us(e->of.handle->clock) + SMALLER_US,
     };
     const struct pod_spec *spec = &e->pod->pod->spec;
     int64_t cpus, bytes;
 
     /* With several containers it is not known which should request less. */
     if (e->estimate.chance != START_LATER || spec->containers.count != 1
-        || e->shortage.scratch_bytes > 0 || e->s->extender_rounds != NULL)
+        || e->shortage.scratch_bytes > 0 || e->of.has_extenders)
         return;
     /* Must come first: the trials overwrite the diagnosis. */
     cpus = find_most(e, false);

@@ -6,15 +6,17 @@
 #include "controller/scheduler/explain/earliest_start.h"
 #include "controller/scheduler/explanation.h"
 #include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/taints.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/planning/reservation_plan.h"
 #include "controller/scheduler/queue/queue.h"
-#include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
@@ -63,7 +65,7 @@ tell_unwanted(const struct explanation *e, const struct node_view *node, struct 
         return;
     }
     if (reason != STRING_ID_NONE) {
-        const char *text = string_ids_text(e->s->reasons, reason);
+        const char *text = string_ids_text(e->of.handle->reasons, reason);
 
         strbuf_add_text(out, strncmp(text, "node(s) ", 8) == 0 ? text + 8 : text);
     } else
@@ -136,7 +138,7 @@ tell_forecast(const struct explanation *e, const char *words, struct start_words
 
     time_format(e->forecast.from_us, false, time);
     strbuf_printf(&out->head, "it may start about %s, after ", time);
-    queue_count_before(e->s->queue, e->pod, e->profile, &before);
+    queue_count_before(e->of.queue, e->pod, e->profile, &before);
     if (before > 1)
         strbuf_printf(&out->head, "the %zu pods before it in the queue", before);
     else
@@ -209,7 +211,7 @@ tell_start(const struct explanation *e, const char *words, struct start_words *o
     case START_NOW:
         strbuf_printf(&out->head, "it could start now, on %s (%s%u of %u nodes have room)",
                       t->node->name, e->is_at_least ? "at least " : "", t->counts[START_NOW],
-                      e->s->snapshot.n_nodes);
+                      e->of.snapshot->n_nodes);
         break;
     case START_LATER:
         tell_later(e, words, out);
@@ -278,7 +280,7 @@ add_time(struct explanation *e, struct json *start, const char *name, int64_t at
 static void
 tell_unconsidered(const struct explanation *e, struct strbuf *out)
 {
-    const struct queue_counts counts = queue_count(e->s->queue);
+    const struct queue_counts counts = queue_count(e->of.queue);
     const size_t waiting = counts.active + counts.backoff + counts.unschedulable;
 
     if (e->queued != NULL || e->estimate.chance != START_LATER || e->forecast.from_us > 0
@@ -340,7 +342,7 @@ explanation_add_start(struct explanation *e)
         tell_node(e, e->estimate.node, &words);
     tell_start(e, words.text, &said);
     tell_deadline(e, &behind);
-    queue_count_before(e->s->queue, e->pod, e->profile, &before);
+    queue_count_before(e->of.queue, e->pod, e->profile, &before);
     if (e->estimate.chance > START_BLOCKED && before > 0 && !is_behind(e))
         strbuf_printf(&behind, "; %zu pod%s %s before it in the queue", before,
                       before == 1 ? "" : "s", before == 1 ? "is" : "are");
@@ -395,7 +397,7 @@ explanation_add_group_start(struct explanation *e, const struct reservation *r)
 static void
 filter_all(const struct explanation *e, struct cycle *cycle, struct answer *answers)
 {
-    const struct snapshot *snapshot = &e->s->snapshot;
+    const struct snapshot *snapshot = e->of.snapshot;
     struct prefilter_result named;
     plugin_set narrowers;
     const struct answer answer = profile_prefilter(e->profile, cycle, &named, &narrowers);
@@ -419,35 +421,35 @@ filter_all(const struct explanation *e, struct cycle *cycle, struct answer *answ
 static void
 plan_gang(const struct explanation *e, struct reservation *r, struct start_answer *ret)
 {
-    struct scheduler *s = e->s;
-    const struct timeline *t = s->handle.timeline;
+    const struct explanation_sources *of = &e->of;
+    const struct timeline *t = of->handle->timeline;
     CLEANUP_FREE struct answer *answers = NULL;
     struct diagnosis d = {
-        .snapshot = &s->snapshot, .absent = ANSWER_OK, .prefilter_reason = STRING_ID_NONE};
+        .snapshot = of->snapshot, .absent = ANSWER_OK, .prefilter_reason = STRING_ID_NONE};
     struct cycle cycle;
 
-    cache_update_snapshot(s->cache, &s->snapshot);
-    planner_bind(s->planner, NULL);
-    answers = xnew_array(struct answer, s->snapshot.n_slots + 1);
-    cycle_init(&cycle, e->pod, &s->snapshot);
+    cache_update_snapshot(of->cache, of->snapshot);
+    planner_bind(of->planner, NULL);
+    answers = xnew_array(struct answer, of->snapshot->n_slots + 1);
+    cycle_init(&cycle, e->pod, of->snapshot);
     filter_all(e, &cycle, answers);
     cycle_fini(&cycle);
     d.answers = answers;
     reservation_plan_set_domains(
-        planner_parts(s->planner), r,
+        planner_parts(of->planner), r,
         string_map_find(&e->pod->object->meta->annotations, ANNOTATION_GANG_TOPOLOGY));
-    reservation_plan_set_nodes(planner_parts(s->planner), &d, r);
-    timeline_init_cycle(&cycle, e->profile, e->pod, &s->snapshot);
+    reservation_plan_set_nodes(planner_parts(of->planner), &d, r);
+    timeline_init_cycle(&cycle, e->profile, e->pod, of->snapshot);
     earliest_start_find(
         &(struct start_question){.what_if = {.timeline = t,
                                              .profile = e->profile,
                                              .filters = e->profile->rooms,
                                              .cycle = &cycle,
                                              .n_binding = t != NULL ? timeline_binding(t) : 0,
-                                             .now_us = clock_real_us(s->settings.clock)},
-                                 .cache = s->cache,
-                                 .node_reservations = s->handle.node_reservations,
-                                 .snapshot = &s->snapshot,
+                                             .now_us = clock_real_us(of->handle->clock)},
+                                 .cache = of->cache,
+                                 .node_reservations = of->handle->node_reservations,
+                                 .snapshot = of->snapshot,
                                  .may_come = r->may_come,
                                  .n_slots = r->n_slots,
                                  .domain_of = r->domain_of,
@@ -456,8 +458,8 @@ plan_gang(const struct explanation *e, struct reservation *r, struct start_answe
                                  .is_one_per_node = true,
                                  .most_ends = ESTIMATE_ENDS,
                                  .most_trials = GANG_TRIALS,
-                                 .clock = s->settings.clock,
-                                 .work_until_us = clock_monotonic_us(s->settings.clock) + GANG_US},
+                                 .clock = of->handle->clock,
+                                 .work_until_us = clock_monotonic_us(of->handle->clock) + GANG_US},
         ret);
     cycle_fini(&cycle);
 }
@@ -486,7 +488,7 @@ explanation_add_gang(struct explanation *e, unsigned count)
 
     plan_gang(e, &r, &a);
     e->estimate.chance =
-        a.from_us > clock_real_us(e->s->settings.clock) || a.from_us == 0 ? START_LATER : START_NOW;
+        a.from_us > clock_real_us(e->of.handle->clock) || a.from_us == 0 ? START_LATER : START_NOW;
     e->estimate.from_us = e->estimate.chance == START_LATER ? a.from_us : 0;
     if (a.from_us > 0)
         list_nodes(&a, count, &nodes);

@@ -18,16 +18,36 @@
 #include "controller/scheduler/start_forecast.h"
 
 struct arena;
+struct cache;
 struct diagnosis;
+struct handle;
 struct json;
+struct node_finder;
+struct partition_terms;
+struct planner;
 struct pod_view;
 struct profile;
+struct queue;
 struct queued_pod;
 struct reservation;
 struct scheduler;
+struct snapshot;
+
+/* The answer is made from these, which are the scheduler's. */
+struct explanation_sources {
+    struct handle *handle;
+    struct queue *queue;
+    struct cache *cache;
+    struct snapshot *snapshot;
+    struct node_finder *node_finder;
+    struct planner *planner;
+    struct partition_terms *partition_terms;
+    bool has_extenders;
+};
 
 struct explanation {
-    struct scheduler *s;
+    struct scheduler *s; /* for explain.c alone */
+    struct explanation_sources of;
     struct arena *arena;
     struct json *answer;
     struct pod_view *pod;
