@@ -34,7 +34,8 @@ static const struct admission_rule {
     unsigned when;
     admission_rule_fn *admit;
 } rules[] = {
-    {"NamespaceLifecycle", ANY_KIND, ON_CREATE | ON_DELETE, namespace_lifecycle_admit},
+    {"NamespaceLifecycle", ANY_KIND, ON_CREATE, namespace_lifecycle_admit},
+    {"NamespaceLifecycle", &namespace_kind, ON_DELETE, namespace_deletion_admit},
     {"AccountName", &namespace_kind, ON_CREATE | ON_UPDATE | KILN, account_name_admit},
     {"AccountName", &pod_kind, ON_CREATE | ON_UPDATE | KILN, account_copy_admit},
     {"AccountName", &job_kind, ON_CREATE | ON_UPDATE | KILN, account_copy_admit},
@@ -43,10 +44,10 @@ static const struct admission_rule {
     {"Owner", &pod_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"Owner", &job_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"Owner", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
-    {"RootJobs", &pod_kind, ON_CREATE | ON_UPDATE | KILN, root_jobs_admit},
+    {"RootJobs", &pod_kind, ON_CREATE | ON_UPDATE | KILN, root_pods_admit},
     {"RootJobs", &job_kind, ON_CREATE | ON_UPDATE | KILN, root_jobs_admit},
     {"RootJobs", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, root_jobs_admit},
-    {"Placing", &pod_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
+    {"Placing", &pod_kind, ON_CREATE | KILN, placing_admit},
     {"Placing", &job_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
     {"Placing", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
     {"JobName", ANY_KIND, ON_CREATE | KILN, job_name_admit},
@@ -73,11 +74,11 @@ static const struct admission_rule {
     {"HeldJob", &job_kind, ON_CREATE | ON_UPDATE | KILN, held_job_admit},
     {"Dependencies", &job_kind, ON_CREATE | ON_UPDATE | KILN, dependencies_admit},
     {"Signature", &node_kind, ON_CREATE | ON_UPDATE | KILN, signature_admit},
-    {"Signature", &job_kind, ON_CREATE | ON_UPDATE | KILN, signature_admit},
+    {"Signature", &job_kind, ON_CREATE | ON_UPDATE | KILN, job_signature_admit},
     {"Signature", &pod_kind, ON_CREATE | ON_UPDATE | KILN, signature_admit},
-    {"EligibleTime", &pod_kind, ON_CREATE | ON_UPDATE | KILN, eligible_time_admit},
-    {"EligibleTime", &job_kind, ON_CREATE | ON_UPDATE | KILN, eligible_time_admit},
-    {"Process", &pod_kind, ON_CREATE | ON_UPDATE | KILN, process_admit},
+    {"EligibleTime", &pod_kind, ON_CREATE | ON_UPDATE | KILN, pod_eligible_time_admit},
+    {"EligibleTime", &job_kind, ON_CREATE | ON_UPDATE | KILN, job_eligible_time_admit},
+    {"Process", &pod_kind, ON_CREATE | ON_UPDATE | KILN, pod_process_admit},
     {"Process", &job_kind, ON_CREATE | ON_UPDATE | KILN, process_admit},
     {"Process", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, process_admit},
     {"UserLimits", ANY_KIND, ON_CREATE | ON_UPDATE | KILN, user_limits_admit},
@@ -98,8 +99,8 @@ static const struct admission_rule {
     {"Reservation", &pod_kind, ON_CREATE | ON_UPDATE | KILN, reservation_admit},
     {"Reservation", &job_kind, ON_CREATE | ON_UPDATE | KILN, reservation_admit},
     {"Reservation", &reservation_kind, ON_CREATE | ON_UPDATE | KILN, node_reservation_admit},
-    {"KnownNames", &reservation_kind, ON_CREATE | ON_UPDATE | KILN, known_names_admit},
-    {"KnownNames", &partition_kind, ON_CREATE | ON_UPDATE | KILN, known_names_admit},
+    {"KnownNames", &reservation_kind, ON_CREATE | ON_UPDATE | KILN, reservation_names_admit},
+    {"KnownNames", &partition_kind, ON_CREATE | ON_UPDATE | KILN, partition_names_admit},
     {"KnownNames", &namespace_kind, ON_CREATE | ON_UPDATE | KILN, known_members_admit},
     {"KnownNames", &priority_class_kind, ON_CREATE | ON_UPDATE | KILN, known_members_admit},
     {"Deadline", &job_kind, ON_CREATE | ON_UPDATE | KILN, deadline_admit},
@@ -128,9 +129,9 @@ static const struct admission_rule {
     {"NodeOwner", &node_kind, ON_CREATE | ON_UPDATE | KILN, node_owner_admit},
     {"NodeRecord", &node_kind, ON_CREATE | KILN, node_record_admit},
     {"NodeInUse", &node_kind, ON_DELETE | KILN, node_in_use_admit},
-    {"Impossible", &job_kind, ON_CREATE | ON_UPDATE | KILN, impossible_admit},
-    {"Impossible", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, impossible_admit},
-    {"Impossible", &pod_kind, ON_CREATE | KILN, impossible_admit},
+    {"Impossible", &job_kind, ON_CREATE | ON_UPDATE | KILN, impossible_job_admit},
+    {"Impossible", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, impossible_cron_job_admit},
+    {"Impossible", &pod_kind, ON_CREATE | KILN, impossible_pod_admit},
     {"Allocation", &pod_kind, ON_UPDATE, allocation_admit},
     {"ResourceQuota", ANY_KIND, ON_CREATE, quota_admit},
     {"ResourceQuota", &pod_kind, ON_UPDATE | KILN, quota_update_admit},
@@ -203,6 +204,17 @@ admission_pod_spec(const struct request *q, struct json *tree)
     const char *path = q->route.kind->pod_spec;
 
     return path != NULL ? json_get_path(tree, path) : NULL;
+}
+
+struct json *
+admission_pod(const struct request *q, struct json *tree)
+{
+    const char *path = q->route.kind->pod_spec;
+    const char *last = path != NULL ? strrchr(path, '.') : NULL;
+
+    if (path == NULL || last == NULL)
+        return path != NULL ? tree : NULL;
+    return json_get_path(tree, arena_printf(q->arena, "%.*s", (int)(last - path), path));
 }
 
 const struct json *

@@ -35,6 +35,7 @@ bool admission_refuse(struct request *q, const struct json *tree, const char *ru
 
 /* admission_namespace.c */
 admission_rule_fn namespace_lifecycle_admit;
+admission_rule_fn namespace_deletion_admit;
 admission_rule_fn account_name_admit; /* of a namespace */
 admission_rule_fn account_copy_admit; /* of its jobs and pods */
 
@@ -68,6 +69,7 @@ admission_rule_fn node_in_use_admit;
 /* admission_owner.c */
 admission_rule_fn owner_admit;
 admission_rule_fn root_jobs_admit;
+admission_rule_fn root_pods_admit;
 admission_rule_fn placing_admit;
 admission_rule_fn node_owner_admit;
 admission_rule_fn own_name_admit;
@@ -91,6 +93,7 @@ admission_rule_fn pod_update_admit;
  * deletionTimestamp.
  */
 admission_rule_fn signature_admit;
+admission_rule_fn job_signature_admit;
 void signature_delete(struct request *q, struct json *meta);
 
 /* admission_class_use.c */
@@ -110,7 +113,8 @@ admission_rule_fn pids_admit;
 admission_rule_fn default_memory_admit;
 
 /* admission_eligible.c */
-admission_rule_fn eligible_time_admit;
+admission_rule_fn pod_eligible_time_admit;
+admission_rule_fn job_eligible_time_admit;
 admission_rule_fn deadline_admit;
 admission_rule_fn schedule_admit;
 
@@ -145,7 +149,9 @@ admission_rule_fn partition_defaults_admit;
 /* capacity/admission_impossible.c; format: adds why the pods of this Job, which are placed
  * together, could never run, whatever is free. False: they could.
  */
-admission_rule_fn impossible_admit;
+admission_rule_fn impossible_pod_admit;
+admission_rule_fn impossible_job_admit;
+admission_rule_fn impossible_cron_job_admit;
 bool impossible_format(struct request *q, struct json *tree, struct strbuf *out);
 
 /* admission_reservation.c: for jobs; for Reservations; for Reservations and
@@ -153,11 +159,13 @@ bool impossible_format(struct request *q, struct json *tree, struct strbuf *out)
  */
 admission_rule_fn reservation_admit;
 admission_rule_fn node_reservation_admit;
-admission_rule_fn known_names_admit;
+admission_rule_fn reservation_names_admit;
+admission_rule_fn partition_names_admit;
 admission_rule_fn known_members_admit;
 
 /* admission_process.c */
 admission_rule_fn process_admit;
+admission_rule_fn pod_process_admit;
 
 /* For messages: the names of the kind's objects, or "none", in the request's
  * memory. A long list is cut off.
@@ -177,8 +185,11 @@ void admission_note_uids(struct request *q, struct json *tree, const char *annot
 bool admission_keep_uids(struct request *q, struct json *tree, const char *annotation,
                          const struct object *old_object);
 
-/* The pod spec of a Pod's, Job's or CronJob's tree, or NULL. */
+/* The pod spec of a Pod's, Job's or CronJob's tree, or NULL; and the Pod or the template
+ * that has it.
+ */
 struct json *admission_pod_spec(const struct request *q, struct json *tree);
+struct json *admission_pod(const struct request *q, struct json *tree);
 
 /* The pod spec of the object before an update; valid as long as the request. */
 const struct json *admission_old_pod_spec(struct request *q, const struct object *old_object);

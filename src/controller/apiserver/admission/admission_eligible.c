@@ -30,29 +30,42 @@
 #define SECOND_US INT64_C(1000000)
 
 static bool
-is_held(const struct request *q, const struct json *tree)
+has_hold(const struct json *tree, const char *annotation)
 {
-    const struct json *notes = json_get_path(tree, "metadata.annotations");
-
-    if (json_get(notes, ANNOTATION_HOLD) != NULL)
-        return true;
-    if (q->route.kind == &job_kind)
-        return json_is_true(json_get_path(tree, "spec.suspend"))
-               || json_get(notes, ANNOTATION_FREEZE) != NULL;
-    return json_count(json_get_path(tree, "spec.schedulingGates")) > 0;
+    return json_get(json_get_path(tree, "metadata.annotations"), annotation) != NULL;
 }
 
 static bool
-was_held(const struct object *old_object)
+had_hold(const struct object *object, const char *annotation)
 {
-    const struct string_map *notes = &old_object->meta->annotations;
+    return string_map_find(&object->meta->annotations, annotation) != NULL;
+}
 
-    if (string_map_find(notes, ANNOTATION_HOLD) != NULL)
-        return true;
-    if (old_object->kind == &job_kind)
-        return job_of(old_object)->spec.suspend
-               || string_map_find(notes, ANNOTATION_FREEZE) != NULL;
-    return pod_of(old_object)->spec.scheduling_gates.count > 0;
+static bool
+is_held_pod(const struct json *tree)
+{
+    return has_hold(tree, ANNOTATION_HOLD)
+           || json_count(json_get_path(tree, "spec.schedulingGates")) > 0;
+}
+
+static bool
+was_held_pod(const struct object *pod)
+{
+    return had_hold(pod, ANNOTATION_HOLD) || pod_of(pod)->spec.scheduling_gates.count > 0;
+}
+
+static bool
+is_held_job(const struct json *tree)
+{
+    return has_hold(tree, ANNOTATION_HOLD) || has_hold(tree, ANNOTATION_FREEZE)
+           || json_is_true(json_get_path(tree, "spec.suspend"));
+}
+
+static bool
+was_held_job(const struct object *job)
+{
+    return had_hold(job, ANNOTATION_HOLD) || had_hold(job, ANNOTATION_FREEZE)
+           || job_of(job)->spec.suspend;
 }
 
 /* Returns 0 when there is no time. */
@@ -63,13 +76,6 @@ time_of(const struct json *tree, const char *path)
     int64_t us;
 
     return text != NULL && time_parse(text, &us) == 0 ? us : 0;
-}
-
-static bool
-begins_as_before(const struct json *tree, const struct object *old_object)
-{
-    return old_object->kind != &job_kind
-           || job_of(old_object)->spec.begin_at_us == time_of(tree, "spec.beginTime");
 }
 
 static void
@@ -84,8 +90,9 @@ set_eligible(struct request *q, struct json *tree, const char *text)
         json_remove(json_get(meta, "annotations"), ANNOTATION_ELIGIBLE_AT);
 }
 
-bool
-eligible_time_admit(struct request *q, struct json *tree, const struct object *old_object)
+/* Released: it was held before, and is not any more. */
+static bool
+admit(struct request *q, struct json *tree, const struct object *old_object, bool is_released)
 {
     int64_t at_us = clock_real_us(q->server->clock);
     char text[TIME_TEXT_SIZE];
@@ -93,8 +100,7 @@ eligible_time_admit(struct request *q, struct json *tree, const struct object *o
     if (old_object == NULL ? q->principal->type == PRINCIPAL_LIFECYCLE
                            : q->route.subresource != SUBRESOURCE_NONE)
         return true;
-    if (old_object != NULL && begins_as_before(tree, old_object)
-        && !(was_held(old_object) && !is_held(q, tree))) {
+    if (old_object != NULL && !is_released) {
         set_eligible(q, tree,
                      string_map_find(&old_object->meta->annotations, ANNOTATION_ELIGIBLE_AT));
         return true;
@@ -104,6 +110,23 @@ eligible_time_admit(struct request *q, struct json *tree, const struct object *o
     time_format(at_us, true, text);
     set_eligible(q, tree, text);
     return true;
+}
+
+bool
+pod_eligible_time_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return admit(q, tree, old_object,
+                 old_object != NULL && was_held_pod(old_object) && !is_held_pod(tree));
+}
+
+/* A Job may also get another time to begin. */
+bool
+job_eligible_time_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return admit(q, tree, old_object,
+                 old_object != NULL
+                     && (job_of(old_object)->spec.begin_at_us != time_of(tree, "spec.beginTime")
+                         || (was_held_job(old_object) && !is_held_job(tree))));
 }
 
 /* ---- The deadline ---- */

@@ -9,16 +9,13 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
-#include "controller/store/store.h"
 #include "lib/api/job/job.h"
-#include "lib/api/job/job_scheduling.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/api/object_owner.h"
-#include "lib/api/policy/pod_group.h"
 #include "lib/api/value/job_mail.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -70,124 +67,32 @@ has_derived_names(const struct kind *kind)
 static const char *
 generated_name(struct request *q, const char *prefix)
 {
-    if (q->route.kind == &job_kind)
+    if (kind_hooks_find(q->route.kind)->is_numbered)
         return arena_printf(q->arena, "%s%" PRId64, prefix, q->job_id);
     if (strcmp(prefix, NUMBERED) == 0)
         return NUMBERED "0";
     return prefix;
 }
 
-/* Another user's CronJob, if one of its Jobs could have this name. */
-static const struct object *
-find_recurring(struct request *q, const char *name)
-{
-    const char *dash = strrchr(name, '-');
-    const struct object *cron_job;
-    uid_t uid;
-
-    if (dash == NULL || dash[1] == '\0' || strspn(dash + 1, "0123456789") != strlen(dash + 1))
-        return NULL;
-    cron_job = store_find(q->server->store, STORE_PENDING, &cron_job_kind, q->route.namespace,
-                          arena_printf(q->arena, "%.*s", (int)(dash - name), name));
-    return cron_job != NULL && object_owner(cron_job, &uid) && uid != q->principal->uid ? cron_job
-                                                                                        : NULL;
-}
-
-static bool
-is_of_another(const struct request *q, const struct object *job)
-{
-    uid_t uid;
-
-    return job != NULL && object_owner(job, &uid) && uid != q->principal->uid;
-}
-
-/* The Job of which one of the later attempts would have this name: job-1042-r1. */
-static const struct object *
-find_repeated(struct request *q, const char *name)
-{
-    const char *attempt = strrchr(name, '-');
-
-    return attempt != NULL && attempt[1] == 'r' && attempt[2] != '\0'
-                   && attempt[2 + strspn(attempt + 2, "0123456789")] == '\0'
-               ? store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace,
-                            arena_printf(q->arena, "%.*s", (int)(attempt - name), name))
-               : NULL;
-}
-
-/* Another user's Job, if its PodGroup would have this name, or his CronJob, if
- * that of one of its Jobs would.
- */
-static const struct object *
-find_placed_as(struct request *q, const char *name)
-{
-    const struct object *job =
-        store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace, name);
-
-    if (job == NULL)
-        job = find_repeated(q, name);
-    return is_of_another(q, job) ? job : find_recurring(q, name);
-}
-
-/* Another user's Job, if the PodGroup of a Job of this name would be in the way of one of
- * its attempts, or his CronJob.
- */
-static const struct object *
-find_named_before(struct request *q, const char *name)
-{
-    const struct object *job = find_repeated(q, name);
-
-    return is_of_another(q, job) && job_gang_size(job_of(job)) > 0 ? job : find_recurring(q, name);
-}
-
-/* Another user's Job, if one of its pods, their claims or its PodGroup could
- * have this name: an object with the name would prevent the Job from ever
- * creating it.
- */
-static const struct object *
-find_derived_from(struct request *q, const char *name, bool *ret_is_of_group)
-{
-    *ret_is_of_group = true;
-    if (q->route.kind == &pod_group_kind)
-        return find_placed_as(q, name);
-    if (q->route.kind == &job_kind)
-        return find_named_before(q, name);
-    *ret_is_of_group = false;
-    if (q->route.kind != &pod_kind && q->route.kind != &persistent_volume_claim_kind)
-        return NULL;
-    for (const char *dash = strchr(name, '-'); dash != NULL; dash = strchr(dash + 1, '-')) {
-        size_t digits = strspn(dash + 1, "0123456789");
-        const struct object *job;
-
-        if (digits == 0 || (dash[1 + digits] != '\0' && dash[1 + digits] != '-'))
-            continue;
-        job = store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace,
-                         arena_printf(q->arena, "%.*s", (int)(dash - name), name));
-        if (is_of_another(q, job))
-            return job;
-    }
-    return NULL;
-}
-
 static bool
 check_derived(struct request *q, const char *name)
 {
-    bool is_of_group;
-    const struct object *job = find_derived_from(q, name, &is_of_group);
+    const struct kind_hooks *hooks = kind_hooks_find(q->route.kind);
+    struct name_claim claim;
 
-    if (job == NULL)
+    if (hooks->find_claim == NULL || !hooks->find_claim(q, name, &claim))
         return true;
-    if (is_of_group && job->kind == &job_kind) {
+    if (claim.begins_so)
         reply_forbidden(&q->reply, q->route.kind, name,
-                        "JobName: this name belongs to the PodGroup of Job '%s' of another user; "
+                        "JobName: names that begin with '%s-' and a number belong "
+                        "to the %s of %s '%s' of another user; choose another name",
+                        claim.by->meta->name, claim.what, claim.by->kind->singular,
+                        claim.by->meta->name);
+    else
+        reply_forbidden(&q->reply, q->route.kind, name,
+                        "JobName: this name belongs to the %s of %s '%s' of another user; "
                         "choose another name",
-                        job->meta->name);
-        return false;
-    }
-    reply_forbidden(&q->reply, q->route.kind, name,
-                    "JobName: names that begin with '%s-' and a number belong "
-                    "to the %s of %s '%s' of another user; choose another name",
-                    job->meta->name, job->kind == &job_kind ? "pods" : "jobs", job->kind->singular,
-                    job->meta->name);
+                        claim.what, claim.by->kind->name, claim.by->meta->name);
     return false;
 }
 
@@ -209,7 +114,7 @@ job_name_admit(struct request *q, struct json *tree, const struct object *old_ob
         name = generated_name(q, prefix);
     }
     length = numbered_length(name);
-    if (length == 0 || (q->route.kind == &job_kind && strcmp(name, own) == 0)
+    if (length == 0 || (kind_hooks_find(q->route.kind)->is_numbered && strcmp(name, own) == 0)
         || (name[length] != '\0' && name[length] != '-'))
         return check_derived(q, name);
     reply_forbidden(&q->reply, q->route.kind, name,

@@ -200,12 +200,14 @@ maximum_grace_admit(struct request *q, struct json *tree, const struct object *o
                          "maximumGrace", most_s);
 }
 
+/* A pod's metadata is beside its spec, in a template as well. */
 static const char *
 pids_of(const struct request *q, const struct json *tree)
 {
+    const char *spec = q->route.kind->pod_spec;
+    const int length = (int)(strlen(spec) - strlen("spec"));
     const struct json *annotations =
-        json_get_path(tree, q->route.kind == &job_kind ? "spec.template.metadata.annotations"
-                                                       : "metadata.annotations");
+        json_get_path(tree, arena_printf(q->arena, "%.*smetadata.annotations", length, spec));
     const char *text = json_get_text(annotations, ANNOTATION_PIDS);
 
     return text != NULL ? text : "";
@@ -214,7 +216,7 @@ pids_of(const struct request *q, const struct json *tree)
 static void
 set_pids(struct request *q, struct json *tree, const char *text)
 {
-    struct json *pod = q->route.kind == &job_kind ? json_get_path(tree, "spec.template") : tree;
+    struct json *pod = admission_pod(q, tree);
     struct json *meta;
 
     if (pod == NULL)

@@ -21,11 +21,11 @@
 
 static const char *const kept[] = {"default", "kube-public", "kube-system"};
 
-static bool
-admit_deletion(struct request *q)
+bool
+namespace_deletion_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    if (q->route.kind != &namespace_kind)
-        return true;
+    (void)tree;
+    (void)old_object;
     for (unsigned i = 0; i < ARRAY_SIZE(kept); i++)
         if (strcmp(kept[i], q->route.name) == 0) {
             reply_forbidden(&q->reply, q->route.kind, q->route.name,
@@ -60,8 +60,6 @@ namespace_lifecycle_admit(struct request *q, struct json *tree, const struct obj
     const struct object *object;
 
     (void)old_object;
-    if (tree == NULL)
-        return admit_deletion(q);
     if (!(q->route.kind->flags & KIND_NAMESPACED))
         return true;
     object = store_find(q->server->store, STORE_PENDING, &namespace_kind, NULL, namespace);

@@ -151,16 +151,14 @@ owner_admit(struct request *q, struct json *tree, const struct object *old_objec
     return true;
 }
 
-bool
-root_jobs_admit(struct request *q, struct json *tree, const struct object *old_object)
+/* Of a job: the pod of a Job that was admitted, which its own user may submit. */
+static bool
+admit_user(struct request *q, struct json *tree, bool is_of_a_job)
 {
     const struct policy *policy = q->server->policy;
     const struct json *context = json_get(admission_pod_spec(q, tree), "securityContext");
     int64_t uid = json_get_int(context, "runAsUser", -1);
-    /* The Job of such a pod was admitted, which its own user may submit. */
-    bool is_of_a_job = q->principal->type == PRINCIPAL_LIFECYCLE && q->route.kind == &pod_kind;
 
-    (void)old_object;
     if (uid == 0 && !policy->allows_root_jobs)
         return admission_refuse(q, tree, "RootJobs",
                                 "jobs of root are refused on this cluster (allowRootJobs: "
@@ -181,16 +179,31 @@ root_jobs_admit(struct request *q, struct json *tree, const struct object *old_o
     return true;
 }
 
-/* nodeName would bypass the scheduler; `ksub -w` uses node affinity instead. */
+bool
+root_jobs_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    (void)old_object;
+    return admit_user(q, tree, false);
+}
+
+bool
+root_pods_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    (void)old_object;
+    return admit_user(q, tree, q->principal->type == PRINCIPAL_LIFECYCLE);
+}
+
+/* nodeName would bypass the scheduler; `ksub -w` uses node affinity instead. In a pod
+ * that exists, the validation refuses a change.
+ */
 bool
 placing_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *node = json_get_text(admission_pod_spec(q, tree), "nodeName");
 
+    (void)old_object;
     if (node == NULL || node[0] == '\0' || may_choose(q))
         return true;
-    if (old_object != NULL && q->route.kind == &pod_kind)
-        return true; /* validation refuses a change */
     return admission_refuse(q, tree, "Placing",
                             "only the scheduler sets spec.nodeName; ask for nodes with affinity "
                             "(ksub -w)");

@@ -231,8 +231,8 @@ is_same_process(struct request *q, const struct json *spec, const struct object 
     return true;
 }
 
-bool
-process_admit(struct request *q, struct json *tree, const struct object *old_object)
+static bool
+admit(struct request *q, struct json *tree, const struct object *old_object, bool starts_it_again)
 {
     struct json *spec = admission_pod_spec(q, tree);
     struct json *containers = json_get(spec, "containers");
@@ -243,7 +243,7 @@ process_admit(struct request *q, struct json *tree, const struct object *old_obj
         return true;
     if (json_count(containers) > 1)
         return refuse(q, tree, "containers", "a pod is one process");
-    if (restart != NULL && strcmp(restart, "Never") != 0 && q->route.kind == &pod_kind)
+    if (restart != NULL && strcmp(restart, "Never") != 0 && !starts_it_again)
         reply_warn(&q->reply, "restartPolicy has no effect: a process is started once; "
                               "a Job starts it again");
     warn_fields(q, spec, warned_in_spec, ARRAY_SIZE(warned_in_spec));
@@ -251,4 +251,17 @@ process_admit(struct request *q, struct json *tree, const struct object *old_obj
     return (json_count(containers) == 0 || check_container(q, tree, json_at(containers, 0)))
            && check_not_root(q, tree, spec) && check_volumes(q, tree, json_get(spec, "volumes"))
            && check_fields(q, tree, spec, refused_in_spec, ARRAY_SIZE(refused_in_spec));
+}
+
+bool
+process_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return admit(q, tree, old_object, true);
+}
+
+/* Nothing starts the process of a pod without a Job again. */
+bool
+pod_process_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return admit(q, tree, old_object, false);
 }

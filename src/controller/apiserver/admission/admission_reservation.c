@@ -439,14 +439,11 @@ is_as_before(struct request *q, const struct json *spec, const struct object *ol
     return was != NULL && json_equals(was, json_get(spec, field));
 }
 
-bool
-known_names_admit(struct request *q, struct json *tree, const struct object *old_object)
+static bool
+make_known(struct request *q, struct json *tree, const struct object *old_object, const char *users,
+           const char *groups, const char *accounts)
 {
     const struct json *spec = json_get(tree, "spec");
-    const bool is_partition = q->route.kind == &partition_kind;
-    const char *users = is_partition ? "allowedUsers" : "users";
-    const char *groups = is_partition ? "allowedGroups" : "groups";
-    const char *accounts = is_partition ? "allowedAccounts" : "accounts";
 
     if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
         return true;
@@ -457,4 +454,16 @@ known_names_admit(struct request *q, struct json *tree, const struct object *old
     if (!is_as_before(q, spec, old_object, accounts))
         take_accounts(q, json_get(spec, accounts));
     return true;
+}
+
+bool
+partition_names_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return make_known(q, tree, old_object, "allowedUsers", "allowedGroups", "allowedAccounts");
+}
+
+bool
+reservation_names_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return make_known(q, tree, old_object, "users", "groups", "accounts");
 }

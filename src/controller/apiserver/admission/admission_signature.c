@@ -191,22 +191,43 @@ sign_cancel(struct request *q, struct json *tree, const struct object *old_objec
         set(q, tree, ANNOTATION_CANCEL, before);
 }
 
-/* Changes by the controller's own components leave the annotations unchanged.
- */
-bool
-signature_admit(struct request *q, struct json *tree, const struct object *old_object)
+static void
+sign_all(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *old_tree = NULL;
 
-    if (q->principal->type == PRINCIPAL_SCHEDULER || q->principal->type == PRINCIPAL_LIFECYCLE)
-        return true;
     if (old_object != NULL)
         old_tree = request_old_tree(q, old_object);
     for (unsigned i = 0; i < ARRAY_SIZE(signatures); i++)
         if (signatures[i].kind == q->route.kind)
             sign(q, tree, old_object, old_tree, &signatures[i]);
-    if (q->route.kind == &job_kind)
-        sign_cancel(q, tree, old_object);
+}
+
+/* Changes by the controller's own components leave the annotations unchanged.
+ */
+static bool
+is_to_sign(const struct request *q)
+{
+    return q->principal->type != PRINCIPAL_SCHEDULER && q->principal->type != PRINCIPAL_LIFECYCLE;
+}
+
+bool
+signature_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    if (!is_to_sign(q))
+        return true;
+    sign_all(q, tree, old_object);
+    set(q, tree, ANNOTATION_DELETED_BY, annotation_of(old_object, ANNOTATION_DELETED_BY));
+    return true;
+}
+
+bool
+job_signature_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    if (!is_to_sign(q))
+        return true;
+    sign_all(q, tree, old_object);
+    sign_cancel(q, tree, old_object);
     set(q, tree, ANNOTATION_DELETED_BY, annotation_of(old_object, ANNOTATION_DELETED_BY));
     return true;
 }

@@ -67,16 +67,12 @@ visit_quota(const struct object *quota, void *context)
     return v->why == NULL;
 }
 
-/* Whether an empty quota would refuse a pod of the job. A pod that is created
- * by itself is judged by the rule ResourceQuota.
- */
+/* Whether an empty quota would refuse a pod of the job. */
 static bool
 is_over_quota(struct request *q, const struct json *spec, struct strbuf *why)
 {
     struct quota_visit v = {.q = q, .spec = spec};
 
-    if (q->route.kind == &pod_kind)
-        return false;
     store_visit_index(q->server->store, &resource_quota_kind, RESOURCE_QUOTA_BY_NAMESPACE,
                       STORE_PENDING, q->route.namespace, visit_quota, &v);
     if (v.why != NULL)
@@ -121,10 +117,8 @@ topology_key_of(const struct json *tree)
 static bool
 is_asked_again(struct request *q, struct json *tree, const struct object *old_object)
 {
-    if (old_object == NULL)
-        return false;
-    return (old_object->kind == &job_kind && job_is_finished(job_of(old_object)))
-           || (json_equals(admission_pod_spec(q, tree), admission_old_pod_spec(q, old_object))
+    return old_object != NULL
+           && (json_equals(admission_pod_spec(q, tree), admission_old_pod_spec(q, old_object))
                && count_together(tree) == count_together(object_tree(old_object, q->arena)));
 }
 
@@ -156,8 +150,10 @@ impossible_format(struct request *q, struct json *tree, struct strbuf *out)
            && !may_run(q, tree, spec, out);
 }
 
-bool
-impossible_admit(struct request *q, struct json *tree, const struct object *old_object)
+/* Noun: what can never run. Is by itself: the rule ResourceQuota judges it. */
+static bool
+admit(struct request *q, struct json *tree, const struct object *old_object, const char *noun,
+      bool is_by_itself)
 {
     const enum impossible_jobs what = q->server->policy->impossible;
     const struct json *spec = admission_pod_spec(q, tree);
@@ -167,14 +163,29 @@ impossible_admit(struct request *q, struct json *tree, const struct object *old_
         || !principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE
         || is_asked_again(q, tree, old_object))
         return true;
-    if (may_run(q, tree, spec, &why) && !is_over_quota(q, spec, &why))
+    if (may_run(q, tree, spec, &why) && (is_by_itself || !is_over_quota(q, spec, &why)))
         return true;
     if (what == IMPOSSIBLE_REFUSE)
         return admission_refuse(q, tree, "Impossible", why.text);
-    reply_warn(&q->reply, "%s can never run: %s",
-               q->route.kind == &pod_kind        ? "the pod"
-               : q->route.kind == &cron_job_kind ? "its jobs"
-                                                 : "the job",
-               why.text);
+    reply_warn(&q->reply, "%s can never run: %s", noun, why.text);
     return true;
+}
+
+bool
+impossible_pod_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return admit(q, tree, old_object, "the pod", true);
+}
+
+bool
+impossible_job_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return (old_object != NULL && job_is_finished(job_of(old_object)))
+           || admit(q, tree, old_object, "the job", false);
+}
+
+bool
+impossible_cron_job_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    return admit(q, tree, old_object, "its jobs", false);
 }

@@ -12,6 +12,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/kinds/kinds.h"
+#include "controller/apiserver/kinds/name_claims.h"
 #include "controller/apiserver/kinds/submission_key.h"
 #include "controller/apiserver/marks/job_signals.h"
 #include "controller/apiserver/marks/node_reports.h"
@@ -215,6 +216,8 @@ drop_array(struct request *q, struct json *tree)
 
 const struct kind_hooks job_hooks = {
     .kind = &job_kind,
+    .is_numbered = true,
+    .find_claim = name_claims_find_of_job,
     .look_up = look_up,
     .decode = submission_key_check,
     .begin = begin,

@@ -7,6 +7,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/kinds/kinds.h"
+#include "controller/apiserver/kinds/name_claims.h"
 #include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -62,6 +63,7 @@ has_pod_on_node(const struct request *q, const struct object *group)
 
 const struct kind_hooks pod_group_hooks = {
     .kind = &pod_group_kind,
+    .find_claim = name_claims_find_of_group,
     .is_on_node = has_pod_on_node,
     .measure = measure,
 };

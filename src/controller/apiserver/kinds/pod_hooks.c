@@ -11,6 +11,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/kinds/kinds.h"
+#include "controller/apiserver/kinds/name_claims.h"
 #include "controller/apiserver/objects/element_record.h"
 #include "controller/apiserver/objects/job_uncounted.h"
 #include "controller/apiserver/objects/retained_on_node.h"
@@ -78,6 +79,7 @@ measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_coun
 
 const struct kind_hooks pod_hooks = {
     .kind = &pod_kind,
+    .find_claim = name_claims_find_of_pod,
     .with_admitted = with_admitted,
     .dropping = retain,
     .removed = removed,

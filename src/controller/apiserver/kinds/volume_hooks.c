@@ -5,6 +5,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/kinds/kinds.h"
+#include "controller/apiserver/kinds/name_claims.h"
 #include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -90,6 +91,7 @@ const struct kind_hooks persistent_volume_hooks = {
 
 const struct kind_hooks persistent_volume_claim_hooks = {
     .kind = &persistent_volume_claim_kind,
+    .find_claim = name_claims_find_of_pod,
     .is_on_node = is_claim_on_node,
     .measure = measure_claim,
 };

@@ -24,8 +24,22 @@ struct user_count;
 
 typedef void kind_step_fn(struct request *q);
 
+/* A name that belongs to another user's object. */
+struct name_claim {
+    const struct object *by;
+    const char *what; /* of this object the name is: "pods" */
+    bool begins_so;   /* all names that begin with the object's and a number */
+};
+
 struct kind_hooks {
     const struct kind *kind;
+
+    /* Names. Is numbered: a generated name ends with the id that the object gets. Find
+     * claim: whether an object of the kind with this name would prevent another user's
+     * object from ever making its own.
+     */
+    bool is_numbered;
+    bool (*find_claim)(const struct request *q, const char *name, struct name_claim *ret_claim);
 
     /* An object's name for a name in a path that may be another of its names. */
     const char *(*resolve_name)(const struct request *q, const char *name);
