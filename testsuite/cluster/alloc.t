@@ -199,6 +199,9 @@ ok "... and the job ends with its status" wait_for 20 has_ended_as "$id" "Failed
 is "... its program only holds the nodes" "$(as kilntest1 kctl get job "job-$id" -o json |
     jq -c '[.spec.template.spec.containers[0] | .command, .args] + [.metadata.annotations["kiln.hpc/job-name"]]')" \
     '[["kiln-pause"],["--hold"],"sh"]'
+is "a variable of salloc that is empty asks for nothing" \
+    "$(login env SALLOC_TIMELIMIT= SALLOC_MEM_PER_NODE= SALLOC_OVERCOMMIT=yes SALLOC_NO_BELL=1 \
+        salloc -Q -n 2 sh -c 'echo $SLURM_NTASKS,$SLURM_OVERCOMMIT' 2>&1)" "2,1"
 is "salloc says what Slurm's does, and srun's tasks are in its job" \
     "$(login salloc -N 2 -t 5 sh -c 'echo "$SLURM_NNODES $SLURM_JOB_NODELIST"; srun hostname | sort' 2>&1 |
         grep -v -e Pending -e queued | sed 's/allocation [0-9]*/allocation N/')" \

@@ -42,7 +42,7 @@ else
         "$(told 'read 11 #SBATCH')" 1
     is "another line names the directives without effect" \
         "$(grep effect "$cluster/said")" \
-        "ksub: options without effect here: --hint
+        "ksub: options without effect here: --wckey
 ksub: warning: this cluster sends no mail (mailProgram of kiln-controller.yaml), so --mail-type has no effect"
     is "the job has its own ID, not the one from the environment" \
         "$(value SLURM_JOB_ID "$out")" \
@@ -60,7 +60,7 @@ ksub: warning: this cluster sends no mail (mailProgram of kiln-controller.yaml),
     documented=$({
         sed -n '/^| `[^|]*| only with/d; s/^| `\(SLURMD*_[A-Z_]*\)`.*/\1/p' \
             "$top_srcdir/doc/slurm.md"
-        printf '%s\n' SLURM_NTASKS SLURM_CPUS_PER_TASK SLURM_MEM_PER_CPU
+        printf '%s\n' SLURM_NTASKS SLURM_CPUS_PER_TASK SLURM_MEM_PER_CPU SLURM_HINT
     } | sort)
     is "the job has exactly the documented variables" \
         "$(sed -n 's/^\(SLURMD*_[A-Z_]*\)=.*/\1/p' "$out" | sort)" \

@@ -24,6 +24,8 @@ for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     admin taint node n1 "$key-" >/dev/null
 done
 
+admin label node n1 feature.kiln.hpc/two=true feature.kiln.hpc/three=true >/dev/null
+
 # What sbatch says, on one line: "OUT|ERR|STATUS". Words of Debian's sbatch are typed here as it
 # printed them.
 says() {
@@ -105,8 +107,12 @@ is "the command line overrides the environment" \
 is "arguments of the script keep their blanks" \
     "$(says sbatch -Q -W -o out job.sh "'two words'" '&&' head -1 out)" \
     "fromscript two words ,,+||0"
-is "a variable of a flag counts when it is set" \
-    "$(says SBATCH_WAIT=0 sbatch -Q -o out --wrap "'exit 4'")" "||4"
+is "a variable of a flag counts when it is yes, empty or a number other than 0" \
+    "$(says SBATCH_REQUEUE=no SBATCH_WAIT=yes sbatch -Q -o out --wrap "'exit 4'")" "||4"
+is "all tasks of -O share a CPU, and srun in the job learns of -O and -m" \
+    "$(says sbatch -Q -W -o out -O -n 3 -m plane=2 -C "'(one|two)&three'" --exclude= --gres=gpu:0 --wrap \
+        "'echo \$SLURM_OVERCOMMIT \$SLURM_NTASKS \$SLURM_DISTRIBUTION \$SLURM_DIST_PLANESIZE \$SLURM_CPUS_ON_NODE'" \
+        '&&' cat out)" "1 3 plane 2 1+||0"
 is "--tasks-per-node is --ntasks-per-node" \
     "$(says sbatch -Q -W -o out --tasks-per-node=2 job.sh '&&' tail -1 out)" "2+||0"
 is "a file has the environment" "$(says "printf 'A=1\\0B=x y\\0' >vars; A=9 C=3 sbatch -Q -W \

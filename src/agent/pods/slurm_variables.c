@@ -30,7 +30,6 @@ static const struct {
     {"KILN_JOB_NAME", "SLURM_JOB_NAME"},
     {"KILN_JOB_USER", "SLURM_JOB_USER"},
     {"KILN_JOB_ACCOUNT", "SLURM_JOB_ACCOUNT"},
-    {"KILN_RESTART_COUNT", "SLURM_RESTART_COUNT"},
     {"KILN_SUBMIT_DIR", "SLURM_SUBMIT_DIR"},
     {"KILN_SUBMIT_HOST", "SLURM_SUBMIT_HOST"},
     {"KILN_JOB_PARTITION", "SLURM_JOB_PARTITION"},
@@ -245,6 +244,9 @@ slurm_variables_add(struct variables *v, const struct pod_order_input *in)
         if (value != NULL)
             variables_set(v, renamed[i].theirs, value);
     }
+    /* Scripts take its presence for a further attempt. */
+    if (find_number(v, "KILN_RESTART_COUNT", 0) > 0)
+        variables_set(v, "SLURM_RESTART_COUNT", variables_find(v, "KILN_RESTART_COUNT"));
     add_nodes(v, in);
     variables_set_number(v, "SLURM_CPUS_ON_NODE", count_cpus(pod));
     if (in->agent->cluster != NULL)

@@ -15,6 +15,7 @@
 #include "cli/ksub/sbatch_settle.h"
 #include "cli/ksub/submission_set.h"
 #include "lib/api/pod/pod_signal.h"
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/program/option.h"
@@ -34,7 +35,6 @@ static const char *const of_scripts[] = {
     "error",
     "export",
     "export-file",
-    "get-user-env",
     "ignore-pbs",
     "input",
     "ignore-directives",
@@ -53,7 +53,6 @@ static const char *const of_scripts[] = {
     "strict",
     "test-only",
     "wait",
-    "wait-all-nodes",
     "wrap",
 };
 
@@ -69,6 +68,14 @@ set_patience(UNUSED const struct option_spec *option, const char *value, void *t
         return error_set(err, -EINVAL, "'%s' is no number of seconds", value);
     o->has_patience = true;
     o->patience_s = n;
+    return 0;
+}
+
+static int
+set_no_bell(UNUSED const struct option_spec *option, UNUSED const char *value, void *target,
+            UNUSED struct error *err)
+{
+    ((struct kalloc_options *)target)->rings_bell = false;
     return 0;
 }
 
@@ -119,6 +126,7 @@ static const struct option_spec own_rows[] = {
              "terminal, TERM elsewhere",
      .type = OPTION_CALL,
      .set = set_kill_signal},
+    {.name = "no-bell", .help = "the opposite of --bell", .type = OPTION_CALL, .set = set_no_bell},
     {.name = "no-shell", .help = "same as --detach", .type = OPTION_FLAG, PLACE(is_detached)},
 };
 
@@ -237,41 +245,139 @@ struct kalloc_variable {
 
 static const struct kalloc_variable of_srun[] = {
     {"SLURM_ACCOUNT", "account"},
+    {"SLURM_ACCTG_FREQ", "acctg-freq"},
+    {"SLURM_BURST_BUFFER", "bb"},
+    {"SLURM_CLUSTERS", "clusters"},
     {"SLURM_CONSTRAINT", "constraint"},
+    {"SLURM_CORE_SPEC", "core-spec"},
+    {"SLURM_CPUS_PER_GPU", "cpus-per-gpu"},
+    {"SLURM_DELAY_BOOT", "delay-boot"},
+    {"SLURM_DEPENDENCY", "dependency"},
+    {"SLURM_DISTRIBUTION", "distribution"},
     {"SLURM_EXCLUSIVE", "exclusive"},
     {"SLURM_GPUS", "gpus"},
+    {"SLURM_GPUS_PER_NODE", "gpus-per-node"},
+    {"SLURM_GPUS_PER_TASK", "gpus-per-task"},
+    {"SLURM_GPU_BIND", "gpu-bind"},
+    {"SLURM_GPU_FREQ", "gpu-freq"},
     {"SLURM_GRES", "gres"},
+    {"SLURM_GRES_FLAGS", "gres-flags"},
+    {"SLURM_HINT", "hint"},
     {"SLURM_IMMEDIATE", "immediate"},
     {"SLURM_JOB_NAME", "job-name"},
     {"SLURM_JOB_NUM_NODES", "nodes"},
+    {"SLURM_MEM_BIND", "mem-bind"},
     {"SLURM_MEM_PER_CPU", "mem-per-cpu"},
+    {"SLURM_MEM_PER_GPU", "mem-per-gpu"},
     {"SLURM_MEM_PER_NODE", "mem"},
+    {"SLURM_NETWORK", "network"},
     {"SLURM_NNODES", "nodes"},
+    {"SLURM_NO_KILL", "no-kill"},
     {"SLURM_NTASKS", "ntasks"},
+    {"SLURM_NTASKS_PER_CORE", "ntasks-per-core"},
+    {"SLURM_NTASKS_PER_GPU", "ntasks-per-gpu"},
     {"SLURM_NTASKS_PER_NODE", "ntasks-per-node"},
+    {"SLURM_NTASKS_PER_SOCKET", "ntasks-per-socket"},
+    {"SLURM_OVERCOMMIT", "overcommit"},
     {"SLURM_PARTITION", "partition"},
+    {"SLURM_POWER", "power"},
+    {"SLURM_PROFILE", "profile"},
     {"SLURM_QOS", "qos"},
+    {"SLURM_REMOTE_CWD", "chdir"},
+    {"SLURM_REQ_SWITCH", "switches"},
     {"SLURM_RESERVATION", "reservation"},
+    {"SLURM_SIGNAL", "signal"},
+    {"SLURM_SPREAD_JOB", "spread-job"},
+    {"SLURM_THREADS_PER_CORE", "threads-per-core"},
+    {"SLURM_THREAD_SPEC", "thread-spec"},
     {"SLURM_TIMELIMIT", "time"},
+    {"SLURM_USE_MIN_NODES", "use-min-nodes"},
+    {"SLURM_WCKEY", "wckey"},
+    {"SLURM_WORKING_DIR", "chdir"},
     {"SRUN_CPUS_PER_TASK", "cpus-per-task"},
 };
 
-/* KSUB_TIME is ksub's; SALLOC_TIMELIMIT salloc's. */
+/* KSUB_TIME is ksub's; SALLOC_TIMELIMIT salloc's. Of two the later one counts. */
 static const struct kalloc_variable of_salloc[] = {
+    {"SLURM_CLUSTERS", "clusters"},
+    {"SLURM_HINT", "hint"},
     {"SALLOC_ACCOUNT", "account"},
+    {"SALLOC_ACCTG_FREQ", "acctg-freq"},
+    {"SALLOC_BELL", "bell"},
+    {"SALLOC_BURST_BUFFER", "bb"},
+    {"SALLOC_CLUSTERS", "clusters"},
     {"SALLOC_CONSTRAINT", "constraint"},
+    {"SALLOC_CONTAINER", "container"},
+    {"SALLOC_CORE_SPEC", "core-spec"},
+    {"SALLOC_CPUS_PER_GPU", "cpus-per-gpu"},
+    {"SALLOC_DEBUG", "verbose"},
+    {"SALLOC_DELAY_BOOT", "delay-boot"},
     {"SALLOC_EXCLUSIVE", "exclusive"},
     {"SALLOC_GPUS", "gpus"},
+    {"SALLOC_GPUS_PER_NODE", "gpus-per-node"},
+    {"SALLOC_GPUS_PER_TASK", "gpus-per-task"},
+    {"SALLOC_GPU_BIND", "gpu-bind"},
+    {"SALLOC_GPU_FREQ", "gpu-freq"},
     {"SALLOC_GRES", "gres"},
+    {"SALLOC_GRES_FLAGS", "gres-flags"},
+    {"SALLOC_HINT", "hint"},
     {"SALLOC_IMMEDIATE", "immediate"},
     {"SALLOC_KILL_CMD", "kill-command"},
+    {"SALLOC_MEM_BIND", "mem-bind"},
     {"SALLOC_MEM_PER_CPU", "mem-per-cpu"},
+    {"SALLOC_MEM_PER_GPU", "mem-per-gpu"},
     {"SALLOC_MEM_PER_NODE", "mem"},
+    {"SALLOC_NETWORK", "network"},
+    {"SALLOC_NO_BELL", "no-bell"},
+    {"SALLOC_NO_KILL", "no-kill"},
+    {"SALLOC_OVERCOMMIT", "overcommit"},
     {"SALLOC_PARTITION", "partition"},
+    {"SALLOC_POWER", "power"},
+    {"SALLOC_PROFILE", "profile"},
     {"SALLOC_QOS", "qos"},
+    {"SALLOC_REQ_SWITCH", "switches"},
     {"SALLOC_RESERVATION", "reservation"},
+    {"SALLOC_SIGNAL", "signal"},
+    {"SALLOC_SPREAD_JOB", "spread-job"},
+    {"SALLOC_THREADS_PER_CORE", "threads-per-core"},
+    {"SALLOC_THREAD_SPEC", "thread-spec"},
     {"SALLOC_TIMELIMIT", "time"},
+    {"SALLOC_USE_MIN_NODES", "use-min-nodes"},
+    {"SALLOC_WAIT_ALL_NODES", "wait-all-nodes"},
+    {"SALLOC_WCKEY", "wckey"},
 };
+
+/* Slurm: a flag is given by nothing, "yes" or a number other than 0. */
+static bool
+is_given(const char *value)
+{
+    return value[0] == '\0' || strcasecmp(value, "yes") == 0 || atoi(value) != 0;
+}
+
+static bool
+is_switches(const struct option_spec *row)
+{
+    return strcmp(row->name, "switches") == 0;
+}
+
+static int
+set_variable(const struct option_spec *row, const char *value, struct kalloc_options *o,
+             struct error *err)
+{
+    const char *wait = getenv(o->is_srun ? "SLURM_WAIT4SWITCH" : "SALLOC_WAIT4SWITCH");
+    const bool is_optional = row->argument != NULL && row->argument[0] == '[';
+    CLEANUP_FREE char *both = NULL;
+
+    if (row->argument == NULL)
+        return is_given(value) ? option_set(row, NULL, o, err) : 0;
+    if (value[0] == '\0')
+        return is_optional ? option_set(row, NULL, o, err) : 0;
+    if (is_switches(row) && wait != NULL && wait[0] != '\0' && strchr(value, '@') == NULL) {
+        both = xasprintf("%s@%s", value, wait);
+        value = both; /* only numbers are kept of it */
+    }
+    return option_set(row, value, o, err);
+}
 
 static int
 read_variables(const struct option_table *table, struct kalloc_options *o, struct error *err)
@@ -288,7 +394,7 @@ read_variables(const struct option_table *table, struct kalloc_options *o, struc
 
             if (strcmp(row->name, variables[i].option) != 0)
                 continue;
-            r = option_set(row, *value != '\0' ? value : NULL, o, err);
+            r = set_variable(row, value, o, err);
             if (r < 0)
                 return error_wrap(err, r, "%s", variables[i].variable);
         }

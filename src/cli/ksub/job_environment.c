@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ksub/job_environment.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -234,6 +235,55 @@ add_distribution(struct strbuf *out, const char *distribution)
         add_variable(out, "%s=%s", "SLURM_DIST_PLANESIZE", distribution + 6);
 }
 
+/* "energy,task" is "Energy,Task", and "low-high" is "Low-High", as Slurm writes them. */
+static void
+add_capitalized(struct strbuf *out, const char *name, const char *value)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (const char *p = value; *p != '\0'; p++)
+        strbuf_add_char(&text, (char)(p == value || strchr(",-:", p[-1]) != NULL
+                                          ? toupper((unsigned char)*p)
+                                          : tolower((unsigned char)*p)));
+    add_variable(out, "%s=%s", name, text.text);
+}
+
+/* What was said about tasks, or has no effect: programs in the job may read it. */
+static void
+add_word(struct strbuf *out, const struct submission_word *word)
+{
+    static const struct {
+        const char *option, *variable;
+        bool is_capitalized;
+    } variables[] = {
+        {"acctg-freq", "SLURM_ACCTG_FREQ", false},
+        {"cpu-freq", "SLURM_CPU_FREQ_REQ", true},
+        {"gpu-bind", "SLURM_GPU_BIND", false},
+        {"gpu-freq", "SLURM_GPU_FREQ", false},
+        {"hint", "SLURM_HINT", false},
+        {"mem-bind", "SLURM_MEM_BIND", false},
+        {"profile", "SLURM_PROFILE", true},
+    };
+
+    if (strcmp(word->option, "distribution") == 0)
+        add_distribution(out, word->value);
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+        if (strcmp(word->option, variables[i].option) == 0) {
+            if (variables[i].is_capitalized)
+                add_capitalized(out, variables[i].variable, word->value);
+            else
+                add_variable(out, "%s=%s", variables[i].variable, word->value);
+        }
+}
+
+/* "2", or "a100:2" if the model was given. */
+static void
+add_gpus(struct strbuf *out, const char *name, int64_t count, const char *model)
+{
+    if (count > 0)
+        add_variable(out, "%s=%s%s%" PRId64, name, model, model[0] != '\0' ? ":" : "", count);
+}
+
 /* Slurm has these variables only in a job that asked for the value, and some
  * programs take their presence for the presence of srun. The agent sets the
  * others (agent/pods/slurm_variables.c).
@@ -249,9 +299,6 @@ add_slurms(struct strbuf *out, const struct submission *s)
         {"SLURM_NTASKS", s->tasks},
         {"SLURM_NTASKS_PER_NODE", b->tasks_per_node},
         {"SLURM_NTASKS_PER_GPU", b->tasks_per_gpu},
-        {"SLURM_GPUS", b->gpus},
-        {"SLURM_GPUS_PER_NODE", b->gpus_per_node},
-        {"SLURM_GPUS_PER_TASK", b->gpus_per_task},
         {"SLURM_CPUS_PER_GPU", b->cpus_per_gpu},
         {"SLURM_MEM_PER_GPU", b->memory_per_gpu_bytes >> 20},
         {"SLURM_THREADS_PER_CORE", s->threads_per_core},
@@ -263,8 +310,15 @@ add_slurms(struct strbuf *out, const struct submission *s)
     for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
         if (asked[i].value > 0)
             add_variable(out, "%s=%" PRId64, asked[i].name, asked[i].value);
-    if (b->distribution != NULL)
-        add_distribution(out, b->distribution);
+    add_gpus(out, "SLURM_GPUS", b->gpus, s->gpu_type);
+    add_gpus(out, "SLURM_GPUS_PER_NODE", b->gpus_per_node, s->gpu_type);
+    add_gpus(out, "SLURM_GPUS_PER_TASK", b->gpus_per_task, s->gpu_type);
+    for (unsigned i = 0; i < b->n_words; i++)
+        add_word(out, &b->words[i]);
+    if (s->dependency != NULL)
+        add_variable(out, "%s=%s", "SLURM_JOB_DEPENDENCY", s->dependency);
+    if (s->open_mode != NULL)
+        add_variable(out, "%s=%c", "SLURM_OPEN_MODE", s->open_mode[0]);
 }
 
 /* Only ksub knows these values; doc/decisions.md says who sets the rest. */

@@ -216,7 +216,8 @@ split(struct arena *arena, const char *p, const char *end, bool is_slurms, char 
 
         while (p < end && is_blank(*p))
             p++;
-        if (p == end || *p == '#')
+        /* A backslash at the end joins no lines: the next one has a prefix of its own. */
+        if (p == end || *p == '#' || (is_slurms && *p == '\\' && p + 1 == end))
             break;
         words[count++] = out;
         r = take_word(&p, end, is_slurms, &out, err);

@@ -155,17 +155,6 @@ sbatch_set_gpus_per_task(UNUSED const struct option_spec *option, const char *va
 }
 
 static int
-set_hint(const struct option_spec *option, const char *value, void *target, struct error *err)
-{
-    struct submission *s = target;
-
-    if (strcmp(value, "nomultithread") != 0)
-        return sbatch_values_note(option, value, target, err);
-    s->threads_per_core = 1;
-    return 0;
-}
-
-static int
 set_tasks_per_core(const struct option_spec *option, const char *value, void *target,
                    struct error *err)
 {
@@ -298,9 +287,9 @@ static const struct option_spec rows[] = {
     {.name = "gres-flags", NOTED("FLAGS")},
     {.name = "hint",
      .argument = "HOW",
-     .help = "nomultithread: same as --threads-per-core 1; other values have "
-             "no effect",
-     CALL(set_hint)},
+     .help = "nomultithread, compute_bound: same as --threads-per-core 1; memory_bound: also one "
+             "core of each socket; multithread: all hardware threads",
+     CALL(sbatch_values_set_hint)},
     {.name = "ignore-pbs",
      .help = "same as --ignore-directives",
      .type = OPTION_FLAG,

@@ -221,6 +221,50 @@ check_value(const char *option, const char *value, struct error *err)
     return 0;
 }
 
+static bool
+has_variable(const char *option)
+{
+    static const char *const options[] = {"acctg-freq", "cpu-freq", "gpu-freq", "profile", NULL};
+
+    return is_word(option, strlen(option), options);
+}
+
+/* What the job's variables have as it was given; the last value counts. */
+static void
+remember(struct submission *s, const char *option, const char *value)
+{
+    struct submission_sbatch *b = &s->slurm;
+    unsigned i = 0;
+
+    while (i < b->n_words && strcmp(b->words[i].option, option) != 0)
+        i++;
+    if (i == ARRAY_SIZE(b->words))
+        return;
+    b->words[i] = (struct submission_word){.option = option, .value = value};
+    b->n_words += i == b->n_words;
+}
+
+/* How the processor's cores are used; "multithread" is the default. */
+static void
+use_cores(struct submission *s, const char *hint)
+{
+    s->threads_per_core = strcasecmp(hint, "multithread") == 0 ? 0 : 1;
+    s->cores_per_socket = strcasecmp(hint, "memory_bound") == 0 ? 1 : 0;
+}
+
+int
+sbatch_values_set_hint(const struct option_spec *option, const char *value, void *target,
+                       struct error *err)
+{
+    int r = check_value(option->name, value, err);
+
+    if (r < 0)
+        return r;
+    remember(target, option->name, value);
+    use_cores(target, value + (strrchr(value, ',') != NULL ? strrchr(value, ',') + 1 - value : 0));
+    return 0;
+}
+
 int
 sbatch_values_note(const struct option_spec *option, const char *value, void *target,
                    struct error *err)
@@ -230,6 +274,8 @@ sbatch_values_note(const struct option_spec *option, const char *value, void *ta
 
     if (r < 0)
         return r;
+    if (value != NULL && has_variable(option->name))
+        remember(target, option->name, value);
     for (unsigned i = 0; i < b->n_notes; i++)
         if (b->notes[i] == option->name)
             return 0;
@@ -276,7 +322,8 @@ sbatch_values_set_distribution(UNUSED const struct option_spec *option, const ch
     size_t length = strcspn(word, ":,");
     const bool is_plane = strncasecmp(value, "plane=", 6) == 0;
 
-    s->slurm.distribution = strncasecmp(value, "scatter", 7) != 0 ? value : NULL;
+    if (strncasecmp(value, "scatter", 7) != 0)
+        remember(s, "distribution", value);
     if (strcasecmp(value, "nopack") == 0 || (is_plane && is_number_in(value + 6, 1, 1000000)))
         return 0;
     for (size_t i = 0; !is_plane && i < ARRAY_SIZE(words); i++)
@@ -299,6 +346,7 @@ sbatch_values_set_gpu_binding(const struct option_spec *option, const char *valu
     struct submission *s = target;
     const char *word = strncmp(value, "verbose,", 8) == 0 ? value + 8 : value;
 
+    remember(s, option->name, value);
     for (size_t i = 0; i < ARRAY_SIZE(of_tasks); i++)
         if (strncmp(word, of_tasks[i], strlen(of_tasks[i])) == 0)
             return sbatch_values_note(option, NULL, target, err);
@@ -353,6 +401,7 @@ sbatch_values_set_memory_policy(const struct option_spec *option, const char *va
         at += length + 1;
     }
     s->memory_policy = policy;
+    remember(s, option->name, value);
     return 0;
 }
 

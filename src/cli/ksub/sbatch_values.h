@@ -22,6 +22,8 @@ int sbatch_values_set_distribution(const struct option_spec *option, const char 
                                    void *target, struct error *err);
 int sbatch_values_set_gpu_binding(const struct option_spec *option, const char *value, void *target,
                                   struct error *err);
+int sbatch_values_set_hint(const struct option_spec *option, const char *value, void *target,
+                           struct error *err);
 int sbatch_values_set_memory_policy(const struct option_spec *option, const char *value,
                                     void *target, struct error *err);
 int sbatch_values_set_mail_type(const struct option_spec *option, const char *value, void *target,

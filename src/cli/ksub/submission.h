@@ -26,6 +26,10 @@ struct submission_pages {
     int64_t bytes;
 };
 
+struct submission_word {
+    const char *option, *value;
+};
+
 #define SUBMISSION_MEMORY         (1u << 0)
 #define SUBMISSION_MEMORY_PER_CPU (1u << 1)
 #define SUBMISSION_MEMORY_PER_GPU (1u << 2)
@@ -45,13 +49,14 @@ struct submission_sbatch {
     int64_t gpus_per_task;
     int64_t cpus_per_gpu;
     int64_t memory_per_gpu_bytes;
-    bool has_all_memory;      /* of the node: --mem=0 */
-    const char *qos;          /* NULL: none */
-    const char *clusters;     /* of -M; NULL: not given */
-    const char *export_file;  /* NULL: none */
-    const char *distribution; /* of -m, as it was given; NULL: none */
-    const char *notes[32];    /* names of options without an effect */
+    bool has_all_memory;     /* of the node: --mem=0 */
+    const char *qos;         /* NULL: none */
+    const char *clusters;    /* of -M; NULL: not given */
+    const char *export_file; /* NULL: none */
+    const char *notes[32];   /* names of options without an effect */
     unsigned n_notes;
+    struct submission_word words[12]; /* values that only variables of the job have */
+    unsigned n_words;
 };
 
 /* The tasks of a job array, checked: the text before a percent sign. */

@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 
-/* The names of sbatch(1). A variable of a flag counts when it is set, whatever its value.
- */
+/* The names of sbatch(1). */
 static const struct {
     const char *name, *option;
     bool is_flag;
@@ -56,7 +56,6 @@ static const struct {
     {"SBATCH_POWER", "power", false},
     {"SBATCH_PROFILE", "profile", false},
     {"SBATCH_QOS", "qos", false},
-    {"SBATCH_REQ_SWITCH", "switches", false},
     {"SBATCH_REQUEUE", "requeue", true},
     {"SBATCH_RESERVATION", "reservation", false},
     {"SBATCH_SIGNAL", "signal", false},
@@ -71,6 +70,28 @@ static const struct {
     {"SBATCH_WCKEY", "wckey", false},
 };
 
+/* Slurm: a flag is given by nothing, "yes" or a number other than 0; an empty list of tasks, features
+ * or nodes is none.
+ */
+static bool
+is_given(const char *option, bool is_flag, const char *value)
+{
+    if (is_flag)
+        return value[0] == '\0' || strcasecmp(value, "yes") == 0 || atoi(value) != 0;
+    return value[0] != '\0' || strcmp(option, "array") != 0;
+}
+
+/* The time to wait for few switches is in a variable of its own. */
+static char *
+read_switches(struct arena *arena, const char *value)
+{
+    const char *wait = getenv("SBATCH_WAIT4SWITCH");
+
+    if (wait == NULL || wait[0] == '\0' || strchr(value, '@') != NULL)
+        return arena_printf(arena, "--switches=%s", value);
+    return arena_printf(arena, "--switches=%s@%s", value, wait);
+}
+
 /* "exclusive", or nothing: the option without a value; "user", "mcs": its value. */
 static char *
 read_exclusive(struct arena *arena, const char *value)
@@ -83,18 +104,21 @@ read_exclusive(struct arena *arena, const char *value)
 char **
 sbatch_variables_read(struct arena *arena, size_t *ret_count)
 {
-    char **words = arena_new_array(arena, char *, ARRAY_SIZE(variables) + 2);
+    char **words = arena_new_array(arena, char *, ARRAY_SIZE(variables) + 3);
     const char *value;
     size_t n = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
         value = getenv(variables[i].name);
-        if (value == NULL)
+        if (value == NULL || !is_given(variables[i].option, variables[i].is_flag, value))
             continue;
         words[n++] = variables[i].is_flag
                          ? arena_printf(arena, "--%s", variables[i].option)
                          : arena_printf(arena, "--%s=%s", variables[i].option, value);
     }
+    value = getenv("SBATCH_REQ_SWITCH");
+    if (value != NULL)
+        words[n++] = read_switches(arena, value);
     value = getenv("SBATCH_EXCLUSIVE");
     if (value != NULL)
         words[n++] = read_exclusive(arena, value);

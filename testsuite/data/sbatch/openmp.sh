@@ -6,7 +6,7 @@
 #SBATCH --cpus-per-task=2
 #SBATCH --time=0-00:05
 #SBATCH --mem-per-cpu=32M
-#SBATCH --hint=compute_bound
+#SBATCH --hint=multithread --wckey=bench
 #SBATCH --output=%x_%A.out
 #SBATCH --mail-type=BEGIN,END,FAIL
 #SBATCH --mail-user=me@example.org

@@ -79,6 +79,13 @@ START_TEST(variables_give_way_to_the_command_line)
     ck_assert_int_eq(settings.request.cpus_per_task, 4);
     ck_assert(settings.labels && !settings.request.overlaps);
     ck_assert(!settings.has_tasks && !settings.has_nodes);
+    /* What sbatch -m of the job's script said */
+    setenv("SLURM_DISTRIBUTION", "plane", 1);
+    setenv("SLURM_DIST_PLANESIZE", "4", 1);
+    ck_assert_int_eq(read_line("a"), 0);
+    ck_assert_str_eq(settings.request.distribution, "plane=4");
+    setenv("SLURM_DISTRIBUTION", "NoPack", 1);
+    ck_assert_int_eq(read_line("a"), 0);
     setenv("SLURM_NTASKS", "many", 1);
     ck_assert_int_eq(read_line("a"), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "SLURM_NTASKS: Invalid numeric value \"many\""));

@@ -137,7 +137,18 @@ START_TEST(slurms_variables_are_those_that_were_asked_for)
         .is_slurms = true,
         .tasks = 4,
         .cpus_per_task = 2,
-        .slurm = {.tasks_per_node = 4, .gpus_per_node = 2, .cpus_per_gpu = 4},
+        .gpu_type = "a100",
+        .open_mode = "append",
+        .dependency = "afterok:7",
+        .slurm = {.tasks_per_node = 4,
+                  .gpus_per_node = 2,
+                  .cpus_per_gpu = 4,
+                  .words = {{"distribution", "plane=4"},
+                            {"cpu-freq", "low-high:PERFORMANCE"},
+                            {"profile", "energy,task"},
+                            {"mem-bind", "q,local"},
+                            {"comment", "has no variable"}},
+                  .n_words = 5},
     };
 
     job_environment(&s, (char *const *)(uintptr_t)environment, &all);
@@ -146,7 +157,11 @@ START_TEST(slurms_variables_are_those_that_were_asked_for)
             strbuf_printf(&found, "%s|", all.text + at);
 
     ck_assert_str_eq(found.text, "KILN_NTASKS=4|SLURM_NTASKS=4|SLURM_NTASKS_PER_NODE=4|"
-                                 "SLURM_GPUS_PER_NODE=2|SLURM_CPUS_PER_GPU=4|");
+                                 "SLURM_CPUS_PER_GPU=4|SLURM_GPUS_PER_NODE=a100:2|"
+                                 "SLURM_DISTRIBUTION=plane|SLURM_DIST_PLANESIZE=4|"
+                                 "SLURM_CPU_FREQ_REQ=Low-High:Performance|"
+                                 "SLURM_PROFILE=Energy,Task|SLURM_MEM_BIND=q,local|"
+                                 "SLURM_JOB_DEPENDENCY=afterok:7|SLURM_OPEN_MODE=a|");
 }
 END_TEST
 

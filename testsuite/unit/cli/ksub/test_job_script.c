@@ -62,7 +62,7 @@ END_TEST
 
 /* The words of all directives: [a][b] per directive, each on its line. */
 static int
-words_of(const char *text, size_t length, struct strbuf *out)
+words_of(const char *prefix, const char *text, size_t length, struct strbuf *out)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct job_script_reader reader;
@@ -70,7 +70,7 @@ words_of(const char *text, size_t length, struct strbuf *out)
     size_t count = 0;
     int r;
 
-    job_script_read(&reader, "#KSUB", text, length);
+    job_script_read(&reader, prefix, text, length);
     while ((r = job_script_next(&reader, arena, &words, &count, NULL)) > 0) {
         strbuf_printf(out, "%u:", reader.line);
         for (size_t i = 0; i < count; i++)
@@ -80,6 +80,28 @@ words_of(const char *text, size_t length, struct strbuf *out)
     }
     return r;
 }
+
+/* As Slurm 22.05 reads them. */
+START_TEST(lines_for_slurm_are_read_as_slurm_reads_them)
+{
+    static const char *const cases[][2] = {
+        {"#!/bin/sh\n#SBATCHtext -n 4\n", "2:[text][-n][4]\n"},
+        {"#!/bin/sh\n#SBATCH--time=5\n#SBATCH=-n\n", "2:[--time=5]\n3:[=-n]\n"},
+        {"#!/bin/sh\n#SBATCH\n#SBATCH -n 4#x\n", "2:\n3:[-n][4]\n"},
+        {"#!/bin/sh\n#SBATCH -J 'a\\b' -t 7 \\\n#SBATCH -n 2\n", "2:[-J][ab][-t][7]\n3:[-n][2]\n"},
+        {"#!/bin/sh\n#SBATCH -J a\\#b -J a\\\n", "2:[-J][a#b][-J][a]\n"},
+        {"#!/bin/sh\n##SBATCH -n 4\n# SBATCH -n 4\n #SBATCH -n 4\n", ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+        ck_assert_int_eq(words_of("#SBATCH", cases[i][0], strlen(cases[i][0]), &out), 0);
+        ck_assert_msg(strcmp(out.length > 0 ? out.text : "", cases[i][1]) == 0, "case %zu: %s", i,
+                      out.text);
+    }
+}
+END_TEST
 
 START_TEST(directives_are_read_to_the_first_command)
 {
@@ -108,7 +130,7 @@ START_TEST(directives_are_read_to_the_first_command)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-        ck_assert_int_eq(words_of(cases[i][0], strlen(cases[i][0]), &out), 0);
+        ck_assert_int_eq(words_of("#KSUB", cases[i][0], strlen(cases[i][0]), &out), 0);
         ck_assert_msg(strcmp(out.text, cases[i][1]) == 0, "case %zu: %s", i, out.text);
     }
 }
@@ -119,7 +141,7 @@ START_TEST(a_quote_that_is_not_closed_is_refused)
     static const char text[] = "#!/bin/sh\n#KSUB -J 'a\n'\n";
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-    ck_assert_int_eq(words_of(text, strlen(text), &out), -EINVAL);
+    ck_assert_int_eq(words_of("#KSUB", text, strlen(text), &out), -EINVAL);
 }
 END_TEST
 
@@ -132,7 +154,7 @@ START_TEST(a_directive_that_fills_the_script_is_refused_cheaply)
     for (int i = 0; i < 1000000; i++)
         strbuf_add_text(&text, " a");
 
-    ck_assert_int_eq(words_of(text.text, text.length, &out), -EINVAL);
+    ck_assert_int_eq(words_of("#KSUB", text.text, text.length, &out), -EINVAL);
 }
 END_TEST
 
@@ -166,5 +188,5 @@ END_TEST
 SUITE("job_script", a_script_that_begins_with_an_interpreter_is_good,
       a_file_that_is_no_script_is_refused_with_what_to_do,
       a_script_may_be_four_mebibytes_and_no_more, directives_are_read_to_the_first_command,
-      a_quote_that_is_not_closed_is_refused, a_directive_that_fills_the_script_is_refused_cheaply,
-      utf8_is_told_from_other_bytes)
+      lines_for_slurm_are_read_as_slurm_reads_them, a_quote_that_is_not_closed_is_refused,
+      a_directive_that_fills_the_script_is_refused_cheaply, utf8_is_told_from_other_bytes)

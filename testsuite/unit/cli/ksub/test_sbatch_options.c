@@ -141,7 +141,8 @@ START_TEST(cores_and_memory_are_chosen_in_their_words)
         {"--mem-bind=prefer", NULL, "preferred", 0},
         {"--mem-bind=none", NULL, NULL, 0},
         {"--hint=nomultithread", NULL, NULL, 1},
-        {"--hint=compute_bound", NULL, NULL, 0},
+        {"--hint=compute_bound", NULL, NULL, 1},
+        {"--hint=nomultithread --hint=multithread", NULL, NULL, 0},
         {"--ntasks-per-core=1", NULL, NULL, 1},
     };
 

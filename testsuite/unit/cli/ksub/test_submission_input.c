@@ -395,6 +395,91 @@ START_TEST(lines_of_scripts_for_slurm_are_taken)
 }
 END_TEST
 
+/* Time limit in whole minutes, tasks, CPUs of a task and memory: what Slurm says about the job. */
+static void
+format_meaning(const struct submission *s, const char *keys, struct strbuf *out)
+{
+    const int64_t nodes = s->node_count > 1 ? s->node_count : 1;
+    const int64_t all = s->total_tasks > 0 ? s->total_tasks : s->tasks * nodes;
+    const struct {
+        const char *key;
+        int64_t value;
+    } numbers[] = {
+        {"time=", (s->time_limit_s + 59) / 60 * 60},
+        {"tasks=", all > 0 ? all : nodes},
+        {"cpus=", s->cpus_per_task > 0 ? s->cpus_per_task : 1},
+        {"mem=", (s->memory_bytes + (1 << 20) - 1) >> 20},
+        {"mem-per-cpu=", (s->memory_per_cpu_bytes + (1 << 20) - 1) >> 20},
+    };
+
+    for (const char *at = keys; *at != '\0';) {
+        const size_t length = strcspn(at, "=") + 1;
+
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+            if (strlen(numbers[i].key) == length && strncmp(numbers[i].key, at, length) == 0)
+                strbuf_printf(out, "%s%s%lld", out->length > 0 ? " " : "", numbers[i].key,
+                              (long long)numbers[i].value);
+        if (strncmp(at, "name=", 5) == 0 || strncmp(at, "comment=", 8) == 0) {
+            strbuf_printf(out, "%s%.*s%s", out->length > 0 ? " " : "", (int)length, at,
+                          at[0] == 'n' ? s->job_name : s->comment);
+            return; /* it may have blanks */
+        }
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+}
+
+/* A line of options.txt: "=" both take it, and it means what follows " ~ "; "x" both refuse it; "+" only
+ * ours, "-" only Slurm's takes it, with the reason.
+ */
+static void
+check_line(char *line, unsigned *ret_counts)
+{
+    char *meaning = strstr(line, " ~ ");
+    CLEANUP_STRBUF struct strbuf found = STRBUF_INIT;
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
+    CLEANUP_FREE char *script = NULL;
+    struct error err = {0};
+    bool is_taken;
+
+    for (char *next = meaning; next != NULL && (next = strstr(next + 1, " ~ ")) != NULL;)
+        meaning = next; /* "~" is also a value */
+    if (meaning != NULL)
+        *meaning = '\0';
+    script = xasprintf("#!/bin/sh\n%s\ntrue\n", line + 2);
+    is_taken = take(&input, script, NULL, &err) == 0
+               && manifest_make(&input.submission, &input.script, input.arena, &err) != NULL;
+    ck_assert_msg(is_taken == (line[0] == '=' || line[0] == '+'), "%s: %s", line,
+                  is_taken ? "taken" : err.text);
+    ck_assert_msg(is_taken || err.text[0] != '\0', "%s: refused without a word", line);
+    ck_assert_msg(meaning != NULL || (line[0] != '+' && line[0] != '-'), "%s: no reason", line);
+    if (line[0] == '=' && meaning != NULL) {
+        format_meaning(&input.submission, meaning + 3, &found);
+        ck_assert_msg(found.length > 0 && strcmp(found.text, meaning + 3) == 0, "%s: %s, not %s",
+                      line, found.text, meaning + 3);
+    }
+    ret_counts[line[0] == '='] += 1;
+}
+
+/* What Debian's Slurm 22.05 takes and refuses, and what it says about the jobs. */
+START_TEST(lines_mean_what_they_mean_in_slurm)
+{
+    const char *top = getenv("top_srcdir");
+    CLEANUP_FREE char *path =
+        xasprintf("%s/testsuite/data/sbatch/options.txt", top != NULL ? top : ".");
+    CLEANUP_STRBUF struct strbuf lines = STRBUF_INIT;
+    unsigned counts[2] = {0};
+    char *rest, *line;
+
+    ck_assert_int_eq(file_read(path, 1 << 20, &lines, NULL), 0);
+    rest = lines.text;
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0')
+        check_line(line, counts);
+    ck_assert_uint_gt(counts[1], 500);
+    ck_assert_uint_gt(counts[0], 200);
+}
+END_TEST
+
 START_TEST(signals_are_read_by_name_and_by_number)
 {
     static const struct {
@@ -428,4 +513,5 @@ SUITE("submission_input", the_command_line_wins_over_the_script_and_that_over_th
       directives_of_slurm_are_counted_or_read, all_problems_of_a_script_are_told_at_once,
       the_command_line_decides_about_several_nodes, the_command_line_takes_sbatchs_options_with_it,
       in_a_dry_run_the_output_may_be_a_format, a_mistake_is_refused_with_its_place,
-      lines_of_scripts_for_slurm_are_taken, signals_are_read_by_name_and_by_number)
+      lines_of_scripts_for_slurm_are_taken, lines_mean_what_they_mean_in_slurm,
+      signals_are_read_by_name_and_by_number)

@@ -43,6 +43,49 @@ START_TEST(variables_become_options)
 }
 END_TEST
 
+START_TEST(a_flag_is_given_as_in_slurm)
+{
+    static const struct {
+        const char *value;
+        size_t count;
+    } cases[] = {{"", 1}, {"yes", 1}, {"1", 1}, {"2", 1}, {"0", 0}, {"no", 0}, {"true", 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        size_t count = 0;
+
+        clearenv();
+        setenv("SBATCH_NO_REQUEUE", cases[i].value, 1);
+        setenv("SBATCH_ARRAY_INX", "", 1);
+        sbatch_variables_read(arena, &count);
+        ck_assert_msg(count == cases[i].count, "'%s'", cases[i].value);
+    }
+}
+END_TEST
+
+START_TEST(switches_have_their_time_in_another_variable)
+{
+    static const struct {
+        const char *switches, *wait, *word;
+    } cases[] = {
+        {"1", NULL, "--switches=1"},
+        {"1", "10", "--switches=1@10"},
+        {"1@5", "10", "--switches=1@5"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        size_t count = 0;
+
+        clearenv();
+        setenv("SBATCH_REQ_SWITCH", cases[i].switches, 1);
+        if (cases[i].wait != NULL)
+            setenv("SBATCH_WAIT4SWITCH", cases[i].wait, 1);
+        ck_assert(has_word(sbatch_variables_read(arena, &count), 1, cases[i].word));
+    }
+}
+END_TEST
+
 START_TEST(exclusive_has_a_value_only_if_it_says_for_whom)
 {
     static const struct {
@@ -67,4 +110,5 @@ START_TEST(exclusive_has_a_value_only_if_it_says_for_whom)
 }
 END_TEST
 
-SUITE("sbatch_variables", variables_become_options, exclusive_has_a_value_only_if_it_says_for_whom)
+SUITE("sbatch_variables", variables_become_options, a_flag_is_given_as_in_slurm,
+      switches_have_their_time_in_another_variable, exclusive_has_a_value_only_if_it_says_for_whom)
