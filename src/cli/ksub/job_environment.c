@@ -248,7 +248,7 @@ add_capitalized(struct strbuf *out, const char *name, const char *value)
     add_variable(out, "%s=%s", name, text.text);
 }
 
-/* What was said about tasks, or has no effect: programs in the job may read it. */
+/* Programs in the job may read values that are about tasks, or have no effect. */
 static void
 add_word(struct strbuf *out, const struct submission_word *word)
 {

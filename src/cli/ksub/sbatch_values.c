@@ -229,7 +229,7 @@ has_variable(const char *option)
     return is_word(option, strlen(option), options);
 }
 
-/* What the job's variables have as it was given; the last value counts. */
+/* Keeps a value as it was given, for the job's variables; the last one counts. */
 static void
 remember(struct submission *s, const char *option, const char *value)
 {
