@@ -73,7 +73,7 @@ apply(struct reload *r)
     topology_levels_set_wait(r->s.topology, r->fresh.switch_wait_us);
     if (serving_keys_take(*r->s.serving_keys, r->certificate))
         log_info("The TLS certificate has changed: new connections use the new one");
-    waiting = controller_settings_say_unloaded(r->s.started_with, &r->fresh);
+    waiting = controller_settings_log_unloaded(r->s.started_with, &r->fresh);
     log_info("The configuration was reloaded%s",
              waiting > 0 ? "; some settings take effect after a restart" : "");
     readiness_status("the configuration was reloaded%s",

@@ -274,7 +274,7 @@ serving_keys_certificate(const struct serving_keys *e)
 }
 
 void
-serving_keys_look_again(struct serving_keys *e)
+serving_keys_reload(struct serving_keys *e)
 {
-    bearer_tokens_look_again(e->bearer);
+    bearer_tokens_reload(e->bearer);
 }

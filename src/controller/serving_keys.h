@@ -51,7 +51,7 @@ void serving_keys_access(const struct serving_keys *keys,
 void serving_keys_layer(const struct serving_keys *keys, struct http_layer *ret_layer);
 
 /* The token key in the state directory has changed. */
-void serving_keys_look_again(struct serving_keys *keys);
+void serving_keys_reload(struct serving_keys *keys);
 
 /* Look: the certificate that is in use, in PEM; and the names that one of this controller
  * has, of which the first is the subject.

@@ -411,7 +411,7 @@ controller_settings_read_again(const struct controller_settings *before,
 }
 
 size_t
-controller_settings_say_unloaded(const struct controller_settings *before,
+controller_settings_log_unloaded(const struct controller_settings *before,
                                  const struct controller_settings *now)
 {
     size_t n = 0;

@@ -101,6 +101,6 @@ int controller_settings_read_again(const struct controller_settings *before,
 /* Logs the settings that differ and need a restart, and returns how many there
  * are.
  */
-size_t controller_settings_say_unloaded(const struct controller_settings *before,
+size_t controller_settings_log_unloaded(const struct controller_settings *before,
                                         const struct controller_settings *now);
 void controller_settings_fini(struct controller_settings *settings);

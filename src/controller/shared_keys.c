@@ -245,7 +245,7 @@ look_at_token_key(struct shared_keys *k)
 
             put(txn, &token_file, &text);
             commit(k, txn);
-            serving_keys_look_again(k->s.keys);
+            serving_keys_reload(k->s.keys);
             log_info("The token key was replaced, also for the controllers that wait: all tokens "
                      "are revoked");
         }
@@ -305,7 +305,7 @@ exchange(struct shared_keys *k, bool *ret_must_wait, struct error *err)
 
     if (stored(k, &token_file) != NULL)
         r = write_file(k, &token_file, err);
-    serving_keys_look_again(k->s.keys);
+    serving_keys_reload(k->s.keys);
     if (r >= 0 && !is_site_certificate(k) && has_certificate(k))
         r = write_certificate(k, err);
     if (r < 0)

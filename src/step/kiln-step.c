@@ -408,7 +408,7 @@ accept_and_begin(struct step *s)
 static int
 look_at_link(struct step *s, int wait_ms)
 {
-    const int look_ms = step_channel_look(&s->link.channel, now_ms());
+    const int look_ms = step_channel_check(&s->link.channel, now_ms());
 
     if (look_ms == -ETIMEDOUT)
         s->link.is_lost = true;
@@ -434,7 +434,7 @@ run_step(struct step *s)
     while (!s->link.is_lost && !s->is_refused && !(s->has_ended && step_link_is_flushed(s))) {
         int wait_ms = look_at_link(s, finish(s));
         const int turn_ms = step_terminal_turn(s, now_ms());
-        const int cancel_ms = end_cancelled(s), usage_ms = step_usage_look(s, now_ms());
+        const int cancel_ms = end_cancelled(s), usage_ms = step_usage_report(s, now_ms());
 
         if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
             break;

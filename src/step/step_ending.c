@@ -53,7 +53,7 @@ step_ending_receive(struct step *s, const struct step_frame *f)
 }
 
 void
-step_ending_tell(const struct step *s, struct step_exit *end)
+step_ending_set_exit(const struct step *s, struct step_exit *end)
 {
     if (!s->ending.has_begun || end->signal != SIGKILL)
         return;

@@ -36,4 +36,4 @@ int step_ending_receive(struct step *s, const struct step_frame *f);
 const char *step_ending_reason(const struct step *s);
 
 /* Changes what is told about the end of a task if it was killed for another. */
-void step_ending_tell(const struct step *s, struct step_exit *end);
+void step_ending_set_exit(const struct step *s, struct step_exit *end);

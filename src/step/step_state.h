@@ -129,7 +129,7 @@ void step_result_add_usage(struct step *s, const struct rusage *usage);
 /* step_usage.c: tells what running tasks use, when it is time for that. Returns how long to wait for
  * the next time; -1: for ever.
  */
-int step_usage_look(struct step *s, int64_t now_ms);
+int step_usage_report(struct step *s, int64_t now_ms);
 
 /* Begin: the tasks may start; -EBADMSG for the second time. Start_tasks starts them, if they
  * may, as soon as what they need is there.

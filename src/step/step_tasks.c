@@ -190,7 +190,7 @@ end_task(struct step *s, struct step_task *t, const struct step_exit *end)
         step_output_check(s, t, STEP_STDOUT);
     step_pmi_end_task(s, t, code);
     step_pmix_end_task(s, t, code);
-    step_ending_tell(s, &told);
+    step_ending_set_exit(s, &told);
     step_result_add_exit(s, &told);
     step_frame_add_exit(&s->link.out, t->rank, &told);
 }

@@ -123,7 +123,7 @@ tell_krun(struct step *s, const struct step_sample *sample)
 }
 
 int
-step_usage_look(struct step *s, int64_t now_ms)
+step_usage_report(struct step *s, int64_t now_ms)
 {
     if (!s->has_started || s->n_running == 0)
         return -1;

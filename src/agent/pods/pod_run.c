@@ -466,7 +466,7 @@ pod_run_new(const struct pod_run_settings *settings, const struct object *pod)
     s->pidfd = s->channel = -1;
     s->poll_timer = timer_new(loop, shepherd_watch_poll, s);
     s->deadline_timer = timer_new(loop, shepherd_watch_enforce, s);
-    s->freeze_timer = timer_new(loop, shepherd_watch_look_frozen, s);
+    s->freeze_timer = timer_new(loop, shepherd_watch_check_freeze, s);
     s->clean_timer = timer_new(loop, pod_cleanup_on_timer, s);
     s->report_timer = timer_new(loop, status_report_on_timer, s);
     s->observe_timer = timer_new(loop, placement_watch_on_timer, s);

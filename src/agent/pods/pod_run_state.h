@@ -133,13 +133,13 @@ void pod_run_finish_silently(struct pod_run *s);
 /* pod_start.c: fetches the blobs and starts a shepherd. pod_start_fail: the pod
  * cannot be started for a reason that is not its own, and is tried elsewhere.
  * pod_start_note: tells the self-check about a start. A pod
- * that starts with others of its gang: pod_start_look is called with each poll before
+ * that starts with others of its gang: pod_start_advance is called with each poll before
  * the job runs, pod_start_note_update when the pod has changed.
  */
 void pod_start_begin(struct pod_run *s);
 void pod_start_fail(struct pod_run *s, const char *words);
 void pod_start_note(const struct pod_run *s, const char *failure);
-void pod_start_look(struct pod_run *s);
+void pod_start_advance(struct pod_run *s);
 void pod_start_note_update(struct pod_run *s);
 
 /* shepherd_watch.c: until the shepherd ends. note_limit: the pod's time limit
@@ -153,7 +153,7 @@ void shepherd_watch_begin(struct pod_run *s);
 void shepherd_watch_note_deletion(struct pod_run *s);
 void shepherd_watch_note_limit(struct pod_run *s);
 void shepherd_watch_note_freeze(struct pod_run *s);
-void shepherd_watch_look_frozen(void *run);
+void shepherd_watch_check_freeze(void *run);
 const char *shepherd_watch_freezer(const struct pod_run *s);
 void shepherd_watch_send_signals(struct pod_run *s);
 void shepherd_watch_enforce(void *run);

@@ -324,7 +324,7 @@ let_start(const struct pod_run *s)
 }
 
 void
-pod_start_look(struct pod_run *s)
+pod_start_advance(struct pod_run *s)
 {
     const struct pod *pod = pod_of(s->pod);
 

@@ -393,7 +393,7 @@ take_standing(struct pod_run *s)
  * message, which is cheap.
  */
 void
-shepherd_watch_look_frozen(void *context)
+shepherd_watch_check_freeze(void *context)
 {
     struct pod_run *s = context;
     struct live_record *live;
@@ -511,7 +511,7 @@ shepherd_watch_poll(void *context)
     if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
         if (s->live != NULL && s->live->waits_for != NULL)
             say_waiting(s);
-        pod_start_look(s);
+        pod_start_advance(s);
         s->poll_ms = backoff_next(s->poll_ms, LOOK_FIRST_MS, LOOK_LAST_MS);
         timer_start(s->poll_timer, s->poll_ms);
         return;

@@ -54,7 +54,7 @@ step_nodes_fini(struct step_job *job)
 
 /* From the host file that the pod was started with, which outlives an agent. */
 void
-step_nodes_look(struct step_job *job)
+step_nodes_read(struct step_job *job)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_FREE char *path = NULL;
@@ -169,7 +169,7 @@ step_nodes_answer(const struct steps *s, struct step_channel *connection,
 
     list_init(&job.running);
     job.uid = (char *)(uintptr_t)running->pod->meta->uid;
-    step_nodes_look(&job);
+    step_nodes_read(&job);
     info.nodes.items = job.nodes;
     info.nodes.count = job.n_nodes;
     steps_fill_place(&job, running, false, &place);

@@ -123,7 +123,7 @@ find_layout(struct agent_step *e, const struct running_pod *running, bool is_fir
         *ret_node = e->grant->node;
         return step_nodes_check_grant(e, running, err);
     }
-    step_nodes_look(e->job);
+    step_nodes_read(e->job);
     if (e->job->n_nodes > 1)
         return step_nodes_place(e, running, is_first, err);
     steps_fill_place(e->job, running, false, &place);

@@ -215,7 +215,7 @@ take_places(struct steps *s, const char *uid, const struct step_asked *asked)
     struct step_place *places;
     unsigned n;
 
-    step_nodes_look(job);
+    step_nodes_read(job);
     if (asked->places == NULL || job->n_nodes < 2 || job->places != NULL)
         return;
     if (step_places_decode(job->nodes_arena, asked->places, asked->places_length, &places, &n, NULL)

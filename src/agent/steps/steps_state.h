@@ -177,7 +177,7 @@ const char *step_nodes_find_pod(const struct steps *s, const char *name);
 char *step_nodes_name_group(const struct object *pod);
 void step_nodes_answer(const struct steps *s, struct step_channel *connection TAKES,
                        const struct running_pod *running);
-void step_nodes_look(struct step_job *job);
+void step_nodes_read(struct step_job *job);
 int step_nodes_place(struct agent_step *e, const struct running_pod *running, bool is_first,
                      struct error *err);
 int step_nodes_check_grant(struct agent_step *e, const struct running_pod *running,

@@ -109,7 +109,7 @@ ask(const char *name, const char *const *options, const char *const *ids, size_t
 }
 
 int
-state_look(const char *const *ids, size_t count, int *ret_states, char *diagnosis, size_t size)
+state_find(const char *const *ids, size_t count, int *ret_states, char *diagnosis, size_t size)
 {
     static const char *const SQUEUE[] = {"-h", "-r", "-t", "all", "-o", "%i|%T|%r", "-j", NULL};
     /* Jobs that ended long ago, or were deleted since. */
@@ -137,7 +137,7 @@ drmaa_job_ps(const char *job_id, int *remote_ps, char *error_diagnosis, size_t e
         return diagnose(error_diagnosis, error_diag_len, DRMAA_ERRNO_INVALID_ARGUMENT, NULL);
     int state = STATE_UNKNOWN_JOB;
     if (state_is_id(job_id))
-        code = state_look(&job_id, 1, &state, error_diagnosis, error_diag_len);
+        code = state_find(&job_id, 1, &state, error_diagnosis, error_diag_len);
     if (code == DRMAA_ERRNO_SUCCESS && state == STATE_UNKNOWN_JOB)
         code = diagnose(error_diagnosis, error_diag_len, DRMAA_ERRNO_INVALID_JOB,
                         "there is no job '%s'", job_id);
@@ -179,7 +179,7 @@ static int
 act(int action, bool is_all, const char *const *ids, size_t count, char *diagnosis, size_t size)
 {
     int states[STATE_CHUNK];
-    int code = state_look(ids, count, states, diagnosis, size);
+    int code = state_find(ids, count, states, diagnosis, size);
     if (code != DRMAA_ERRNO_SUCCESS)
         return code;
     struct drmaa_words arguments = {};

@@ -20,6 +20,6 @@ bool state_is_id(const char *id);
 
 /* The states DRMAA_PS_... of the jobs ids[0] to ids[count - 1]; STATE_UNKNOWN_JOB if nothing is
  * known of a job. A DRMAA code. */
-int state_look(const char *const *ids, size_t count, int *ret_states, char *diagnosis, size_t size);
+int state_find(const char *const *ids, size_t count, int *ret_states, char *diagnosis, size_t size);
 
 bool state_has_ended(int state);

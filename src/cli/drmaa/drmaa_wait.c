@@ -71,7 +71,7 @@ wait_for_chunk(const char *const *ids, size_t count, bool is_unknown_fine, int64
     int states[STATE_CHUNK];
     const char *open[STATE_CHUNK];
     for (int64_t pause = 50;; pause = pause < 2000 ? pause * 2 : pause) {
-        int code = state_look(ids, count, states, diagnosis, size);
+        int code = state_find(ids, count, states, diagnosis, size);
         if (code != DRMAA_ERRNO_SUCCESS)
             return code;
         size_t left = 0;
@@ -150,7 +150,7 @@ take_any(int64_t deadline, char **ret_id, char *diagnosis, size_t size)
              i += STATE_CHUNK) {
             int states[STATE_CHUNK];
             size_t part = ids.count - i < STATE_CHUNK ? ids.count - i : STATE_CHUNK;
-            code = state_look((const char *const *)ids.word + i, part, states, diagnosis, size);
+            code = state_find((const char *const *)ids.word + i, part, states, diagnosis, size);
             for (size_t n = 0; n < part && code == DRMAA_ERRNO_SUCCESS && !*ret_id; n++)
                 if ((states[n] == STATE_UNKNOWN_JOB || state_has_ended(states[n]))
                     && session_reap(ids.word[i + n]))

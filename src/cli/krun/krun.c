@@ -225,7 +225,7 @@ krun_run(const char *name, int argc, char **argv)
         return refuse(name, r == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED, &err);
     print_notes(&s);
     if (!s.is_quiet)
-        krun_link_tell_waits(name);
+        krun_link_announce_waits(name);
     run_beside(&s, "prolog", s.prolog);
     status = krun_step_run(&s);
     run_beside(&s, "epilog", s.epilog);

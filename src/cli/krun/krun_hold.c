@@ -78,7 +78,7 @@ hold_link(struct krun_hold *h, struct krun_link *l)
             beat_ms = now_ms();
         }
         krun_link_flush(l);
-        (void)krun_link_look(l, -1);
+        (void)krun_link_check(l, -1);
         (void)poll(p, 2, h->is_ending ? AGAIN_MS : STEP_BEAT_MS);
         listen_to_kalloc(h, 0);
         krun_link_receive(l);

@@ -114,7 +114,7 @@ connect_once(const char *path)
 static const char *told_program; /* NULL: nobody is told of waits */
 
 void
-krun_link_tell_waits(const char *program)
+krun_link_announce_waits(const char *program)
 {
     told_program = program;
 }
@@ -235,7 +235,7 @@ krun_link_is_flushed(const struct krun_link *l)
 }
 
 int
-krun_link_look(struct krun_link *l, int wait_ms)
+krun_link_check(struct krun_link *l, int wait_ms)
 {
     int look_ms;
 
@@ -243,7 +243,7 @@ krun_link_look(struct krun_link *l, int wait_ms)
         return wait_ms;
     if (step_channel_has_bytes(&l->channel))
         return 0;
-    look_ms = step_channel_look(&l->channel, clock_monotonic_us(&clock_system) / 1000);
+    look_ms = step_channel_check(&l->channel, clock_monotonic_us(&clock_system) / 1000);
     if (look_ms == -ETIMEDOUT) {
         l->is_lost = true;
         return 0;
@@ -303,7 +303,7 @@ tell_sum(struct krun_link *manager, enum step_frame_type type, const struct krun
 }
 
 void
-krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n)
+krun_link_send_ends(struct krun_link *manager, const struct krun_link *links, unsigned n)
 {
     tell_sum(manager, STEP_FRAME_END, links, n);
 }

@@ -55,7 +55,7 @@ void krun_link_close(struct krun_link *l);
  */
 int krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struct error *err);
 /* From now on, that program says on standard error that it waits for the agent. */
-void krun_link_tell_waits(const char *program);
+void krun_link_announce_waits(const char *program);
 
 /* Adds a frame without stream and task. */
 void krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payload,
@@ -67,7 +67,7 @@ bool krun_link_is_flushed(const struct krun_link *l);
 /* Notes when the other machine is lost. Returns the time to wait, of these two the earlier
  * one (-1: for ever): what is given, and when it has to look again.
  */
-int krun_link_look(struct krun_link *l, int wait_ms);
+int krun_link_check(struct krun_link *l, int wait_ms);
 
 /* Receives what is here now; notes the end of the connection. Next: as
  * step_reader_next.
@@ -75,11 +75,11 @@ int krun_link_look(struct krun_link *l, int wait_ms);
 void krun_link_receive(struct krun_link *l);
 int krun_link_next(struct krun_link *l, struct step_frame *ret_frame);
 
-/* Take_end returns whether it is the first END of the link. Tell_ends sends the figures of all
+/* Take_end returns whether it is the first END of the link. Send_ends sends the figures of all
  * links to the step manager, for its record of the step.
  */
 bool krun_link_take_end(struct krun_link *l, const struct step_frame *f);
-void krun_link_tell_ends(struct krun_link *manager, const struct krun_link *links, unsigned n);
+void krun_link_send_ends(struct krun_link *manager, const struct krun_link *links, unsigned n);
 
 /* Takes what the tasks of a node use so far. It goes to the step manager with that of the other nodes, if it
  * takes it: when all have told again, and at least every ten seconds.

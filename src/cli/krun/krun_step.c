@@ -155,7 +155,7 @@ describe(const struct krun_step *k)
 static void
 send_signal(struct krun_step *k, int signal_number)
 {
-    krun_stream_tell(k->stream, STEP_FRAME_SIGNAL, (uint32_t)signal_number);
+    krun_stream_send(k->stream, STEP_FRAME_SIGNAL, (uint32_t)signal_number);
 }
 
 /* Asks the tasks to end, and kills them if they have not after a while. */
@@ -411,7 +411,7 @@ take_terminal(struct krun_step *k)
     if (krun_terminal_enter(&err) < 0)
         complain(k, "%s", err.text);
     if (krun_terminal_size(&rows, &columns))
-        krun_stream_tell(k->stream, STEP_FRAME_SIZE, STEP_SIZE(rows, columns));
+        krun_stream_send(k->stream, STEP_FRAME_SIZE, STEP_SIZE(rows, columns));
 }
 
 static void

@@ -408,10 +408,10 @@ has_bytes(const struct krun_link *l)
 static int
 find_timeout(struct krun_stream *s)
 {
-    int wait_ms = krun_link_look(&s->manager, find_wait(s));
+    int wait_ms = krun_link_check(&s->manager, find_wait(s));
 
     for (unsigned i = 0; i < s->n_links; i++)
-        wait_ms = krun_link_look(&s->links[i], wait_ms);
+        wait_ms = krun_link_check(&s->links[i], wait_ms);
     return wait_ms;
 }
 
@@ -523,7 +523,7 @@ krun_stream_run(struct krun_stream *s, struct error *err)
             return r;
     }
     if (!s->is_stopped && s->has_manager)
-        krun_link_tell_ends(&s->manager, s->links, s->n_links);
+        krun_link_send_ends(&s->manager, s->links, s->n_links);
     return s->is_stopped ? -ECANCELED : 0;
 }
 
@@ -534,7 +534,7 @@ krun_stream_stop(struct krun_stream *s)
 }
 
 void
-krun_stream_tell(struct krun_stream *s, enum step_frame_type type, uint32_t number)
+krun_stream_send(struct krun_stream *s, enum step_frame_type type, uint32_t number)
 {
     for (unsigned i = 0; is_running(s) && i < s->n_links; i++)
         step_frame_add_number(&s->links[i].out, type, STEP_STDIN, STEP_ALL_TASKS, number);

@@ -548,7 +548,7 @@ scheduler_end_nomination(struct scheduler *s, const struct pod_view *pod, const 
 }
 
 void
-scheduler_tell_nominations(struct scheduler *s)
+scheduler_flush_nominations(struct scheduler *s)
 {
     bool has_gone = s->has_nomination_gone && !s->settings.without_sharing;
 
@@ -580,7 +580,7 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
 
     counts = diagnosis_count(d, s->reasons);
     diagnosis_format_counts(d, &counts, s->reasons, &message);
-    wait_report_tell(s->wait_report, a, d, &counts, is_error ? message.text : NULL);
+    wait_report_record(s->wait_report, a, d, &counts, is_error ? message.text : NULL);
     diagnosis_counts_fini(&counts);
     scheduler_note_rejectors(s, a, d);
     if (!is_error && run_postfilter(s, a, d, &nominated, &more) == VERDICT_WAIT)

@@ -293,7 +293,7 @@ topology_changed(struct scheduler *s)
 }
 
 void
-scheduler_tell_topology(struct scheduler *s)
+scheduler_update_topology(struct scheduler *s)
 {
     if (group_domains_renew(s->domains))
         topology_changed(s);
@@ -303,9 +303,9 @@ scheduler_tell_topology(struct scheduler *s)
  * brings an event for each of them.
  */
 void
-scheduler_tell_pod_groups(struct scheduler *s)
+scheduler_flush_pod_groups(struct scheduler *s)
 {
-    scheduler_tell_topology(s);
+    scheduler_update_topology(s);
     if (pod_groups_have_changed(s->pod_groups))
         pod_groups_visit_changed(s->pod_groups, group_terms_changed, s);
 }
@@ -504,7 +504,7 @@ scheduler_partition_changed(struct scheduler *s, const struct object *old_object
 }
 
 void
-scheduler_tell_partitions(struct scheduler *s)
+scheduler_flush_partitions(struct scheduler *s)
 {
     size_t at = 0;
     void *value;
@@ -569,7 +569,7 @@ scheduler_reservation_changed(struct scheduler *s, const struct object *old_obje
 }
 
 void
-scheduler_tell_node_reservations(struct scheduler *s)
+scheduler_flush_node_reservations(struct scheduler *s)
 {
     size_t at = 0;
     void *value;

@@ -171,7 +171,7 @@ tell_moved(struct partition_terms *t, const struct pod_view *pod)
 }
 
 bool
-partition_terms_tell_some(struct partition_terms *t)
+partition_terms_update_some(struct partition_terms *t)
 {
     struct moved_pods *moved = t->moved;
 
@@ -198,7 +198,7 @@ terms_changed(struct partition_terms *t)
     t->moved = xnew(struct moved_pods);
     queue_visit(t->parts.queue, visit_waiting, t);
     cache_visit_pods(t->parts.cache, visit_bound, t);
-    partition_terms_tell_some(t);
+    partition_terms_update_some(t);
     if (t->moved != NULL)
         t->parts.ready(t->parts.context);
 }

@@ -46,7 +46,7 @@ struct pod_view *partition_terms_view(struct partition_terms *t, const struct ob
     OWNED_BY(pod_view_unref);
 
 /* Changes. Tick: if terms have changed, pods get those that hold now, and waiting pods
- * are tried with them. Tell some: gives some of these pods their new terms; false: all
+ * are tried with them. Update some: gives some of these pods their new terms; false: all
  * had them before. No pod is tried meanwhile, because it could preempt a pod whose
  * tier is about to rise with its own.
  */
@@ -55,5 +55,5 @@ void partition_terms_node_changed(struct partition_terms *t, const struct object
 void partition_terms_partition_changed(struct partition_terms *t, const struct object *old_object,
                                        const struct object *new_object);
 void partition_terms_tick(struct partition_terms *t);
-bool partition_terms_tell_some(struct partition_terms *t);
+bool partition_terms_update_some(struct partition_terms *t);
 bool partition_terms_are_told(const struct partition_terms *t);

@@ -529,8 +529,8 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         struct queued_pod *queued;
         bool is_late;
 
-        scheduler_tell_pod_groups(s);
-        if (partition_terms_tell_some(s->partition_terms))
+        scheduler_flush_pod_groups(s);
+        if (partition_terms_update_some(s->partition_terms))
             continue;
         if (has_extender_answers(s)) {
             resume(s, extender_rounds_take(s->extender_rounds));
@@ -538,7 +538,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         }
         if (s->pod_ranks != NULL && pod_ranks_take_stale(s->pod_ranks))
             queue_rerank(s->queue);
-        scheduler_tell_nominations(s);
+        scheduler_flush_nominations(s);
         planner_settle(s->planner);
         free_room_begin_turn(s->free_room);
         queue_hand_out_room(s->queue);
@@ -581,12 +581,12 @@ scheduler_tick(struct scheduler *s)
         s->was_paused = false;
         s->settings.ready(s->settings.context);
     }
-    scheduler_tell_partitions(s);
-    scheduler_tell_topology(s);
+    scheduler_flush_partitions(s);
+    scheduler_update_topology(s);
     scheduler_tick_switches(s);
-    scheduler_tell_node_reservations(s);
+    scheduler_flush_node_reservations(s);
     queue_flush_backoff(s->queue);
-    queue_tell_held(s->queue);
+    queue_notify_held(s->queue);
     if (now_us(s) >= s->next_leftover_us) {
         queue_flush_leftover(s->queue);
         s->next_leftover_us = now_us(s) + LEFTOVER_EVERY_US;
@@ -599,7 +599,7 @@ scheduler_tick(struct scheduler *s)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     unallocated_pods_retry(s->unallocated_pods);
     yields_settle(s->yields);
-    scheduler_tell_nominations(s);
+    scheduler_flush_nominations(s);
     scheduler_tick_ranks(s);
     planner_tick(s->planner);
     start_forecast_tick(s->forecast);

@@ -144,10 +144,10 @@ bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
  * better ones; the answer of the group is OK before, and says what came of it. The mark is
  * that of the group's cycle. Most switches: how many leaves the nodes may have as long as
  * the group waits for that. Find domains told: a pod with Slurm's variables is told the
- * domains of its node when it is bound. Tell topology: takes new
+ * domains of its node when it is bound. Update topology: takes new
  * levels from the settings (event_handlers.c).
  */
-void scheduler_tell_topology(struct scheduler *s);
+void scheduler_update_topology(struct scheduler *s);
 void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);
 bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,
                                 struct cache_mark *mark);
@@ -185,7 +185,7 @@ void scheduler_displace(struct scheduler *s, struct assignment *a);
  * was kept for it.
  */
 void scheduler_end_nomination(struct scheduler *s, const struct pod_view *pod, const char *taken);
-void scheduler_tell_nominations(struct scheduler *s);
+void scheduler_flush_nominations(struct scheduler *s);
 
 /* The kinds of API calls that bind one pod and a group (plugin_handle.c). */
 extern const struct dispatch_kind scheduler_binding_kind;
@@ -195,13 +195,13 @@ extern const struct dispatch_kind scheduler_group_binding_kind;
 void scheduler_make_handle(struct scheduler *s);
 
 /* Reports the changed partitions to the waiting pods (event_handlers.c). */
-void scheduler_tell_partitions(struct scheduler *s);
-void scheduler_tell_pod_groups(struct scheduler *s);
+void scheduler_flush_partitions(struct scheduler *s);
+void scheduler_flush_pod_groups(struct scheduler *s);
 
 /* Reservations of nodes (event_handlers.c). Tell: reports to the
  * waiting pods which reservations changed, began and ended.
  */
-void scheduler_tell_node_reservations(struct scheduler *s);
+void scheduler_flush_node_reservations(struct scheduler *s);
 
 /* For a cycle that found no node for the pod (cycle_result.c). Note: records the
  * plugins that rejected the pod, which decide what may activate it. Found no

@@ -130,8 +130,8 @@ begin_of_reservation(const struct wait_report *w, const struct pod_view *pod)
 }
 
 void
-wait_report_tell(struct wait_report *w, const struct assignment *a, const struct diagnosis *d,
-                 const struct diagnosis_counts *counts, const char *error)
+wait_report_record(struct wait_report *w, const struct assignment *a, const struct diagnosis *d,
+                   const struct diagnosis_counts *counts, const char *error)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     bool has_time = time_share_is_open(&w->share);

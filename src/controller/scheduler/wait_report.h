@@ -38,12 +38,13 @@ void wait_report_free(struct wait_report *w);
 struct wait_report *wait_report_new(const struct wait_report_parts *parts)
     OWNED_BY(wait_report_free);
 
-/* Tell: after a cycle that found no node. Alike: also to equal pods. Room: while preemption
+/* Record: after a cycle that found no node. Alike: also to equal pods. Room: while preemption
  * frees a node for it. Failure: after an attempt that failed later. Gates: when a plugin
  * keeps it out of the queue. Hold: while its group is not complete.
  */
-void wait_report_tell(struct wait_report *w, const struct assignment *a, const struct diagnosis *d,
-                      const struct diagnosis_counts *counts, const char *error);
+void wait_report_record(struct wait_report *w, const struct assignment *a,
+                        const struct diagnosis *d, const struct diagnosis_counts *counts,
+                        const char *error);
 void wait_report_alike(struct wait_report *w, const struct queued_pod *queued);
 void wait_report_room(struct wait_report *w, const struct pod_view *pod, const char *node_name);
 void wait_report_failure(struct wait_report *w, const struct pod_view *pod, const char *words,

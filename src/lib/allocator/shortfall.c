@@ -215,7 +215,7 @@ capped_cpus(const struct account *a)
 }
 
 static void
-tell_cpus(struct account *a)
+describe_cpus(struct account *a)
 {
     unsigned n = a->o->topology_index->n_numa;
     int64_t cpus[64], all, most;
@@ -244,7 +244,7 @@ tell_cpus(struct account *a)
 }
 
 static void
-tell_shared(struct account *a)
+describe_shared(struct account *a)
 {
     int64_t left = (int64_t)a->o->free_pus * 1000 - a->o->shared_milli;
 
@@ -264,8 +264,8 @@ start_clause(const struct account *a, size_t from)
 
 /* Writes the bytes of one kind of memory, if there are too few. */
 static void
-tell_bytes(struct account *a, const int64_t bytes[64], int64_t wanted, const char *what,
-           uint64_t page_bytes, size_t from)
+describe_bytes(struct account *a, const int64_t bytes[64], int64_t wanted, const char *what,
+               uint64_t page_bytes, size_t from)
 {
     unsigned n = a->o->topology_index->n_numa;
     int64_t all = sum_of_most(bytes, n, n);
@@ -288,17 +288,17 @@ tell_bytes(struct account *a, const int64_t bytes[64], int64_t wanted, const cha
 }
 
 static void
-tell_memory(struct account *a, size_t from)
+describe_memory(struct account *a, size_t from)
 {
     int64_t bytes[64];
 
     for (unsigned i = 0; i < a->o->topology_index->n_numa; i++)
         bytes[i] = a->o->numa[i].free_memory > 0 ? a->o->numa[i].free_memory : 0;
-    tell_bytes(a, bytes, a->d->memory_bytes, " of memory", 0, from);
+    describe_bytes(a, bytes, a->d->memory_bytes, " of memory", 0, from);
 }
 
 static void
-tell_hugepages(struct account *a, const struct demand_hugepages *h, size_t from)
+describe_hugepages(struct account *a, const struct demand_hugepages *h, size_t from)
 {
     unsigned page = topology_index_find_page(a->o->topology_index, h->page_bytes);
     int64_t bytes[64] = {0};
@@ -306,11 +306,11 @@ tell_hugepages(struct account *a, const struct demand_hugepages *h, size_t from)
     for (unsigned i = 0; i < a->o->topology_index->n_numa; i++)
         if (page < TOPOLOGY_INDEX_MAX_PAGES && a->o->numa[i].free_huge[page] > 0)
             bytes[i] = a->o->numa[i].free_huge[page];
-    tell_bytes(a, bytes, h->bytes, " of huge pages of ", h->page_bytes, from);
+    describe_bytes(a, bytes, h->bytes, " of huge pages of ", h->page_bytes, from);
 }
 
 static void
-tell_device(struct account *a, const struct demand_device *wanted, size_t from)
+describe_device(struct account *a, const struct demand_device *wanted, size_t from)
 {
     const struct topology *t = a->o->topology_index->topology;
     unsigned n = a->o->topology_index->n_numa;
@@ -367,7 +367,7 @@ width_of(const struct occupancy *o, const struct demand *d)
  * fit.
  */
 static void
-tell_rest(const struct account *a, enum allocator_answer answer, size_t from)
+describe_rest(const struct account *a, enum allocator_answer answer, size_t from)
 {
     if (a->out->length == from)
         strbuf_add_text(a->out, "has enough");
@@ -386,16 +386,16 @@ describe_all(struct account *a, enum allocator_answer answer)
     size_t from = a->out->length;
 
     if (d->is_exclusive)
-        tell_cpus(a);
+        describe_cpus(a);
     else
-        tell_shared(a);
-    tell_memory(a, from);
+        describe_shared(a);
+    describe_memory(a, from);
     for (unsigned i = 0; i < d->n_hugepages; i++)
-        tell_hugepages(a, &d->hugepages[i], from);
+        describe_hugepages(a, &d->hugepages[i], from);
     for (unsigned i = 0; i < d->n_devices; i++)
-        tell_device(a, &d->devices[i], from);
+        describe_device(a, &d->devices[i], from);
     if (!a->is_short)
-        tell_rest(a, answer, from);
+        describe_rest(a, answer, from);
 }
 
 void

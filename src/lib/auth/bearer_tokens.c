@@ -143,7 +143,7 @@ reload_key_if_changed(struct bearer_tokens *b)
 }
 
 void
-bearer_tokens_look_again(struct bearer_tokens *b)
+bearer_tokens_reload(struct bearer_tokens *b)
 {
     b->looked_at_us = INT64_MIN / 2;
 }

@@ -34,7 +34,7 @@ int bearer_tokens_rotate(const char *path, struct error *err);
 DEFINE_CLEANUP(struct bearer_tokens, bearer_tokens_free)
 
 /* The key file may have changed: the next call reads it, however soon it comes. */
-void bearer_tokens_look_again(struct bearer_tokens *bearer);
+void bearer_tokens_reload(struct bearer_tokens *bearer);
 
 /* Makes a token for this user that expires after `lifetime_s`. */
 void bearer_tokens_issue(struct bearer_tokens *bearer, uid_t uid, gid_t gid, int64_t lifetime_s,

@@ -269,7 +269,7 @@ is_too_old(const struct client_event *event)
 }
 
 static void
-say_interrupted(const struct informer *in)
+notify_interrupted(const struct informer *in)
 {
     if (in->settings.interrupted != NULL)
         in->settings.interrupted(in->settings.context);
@@ -291,7 +291,7 @@ watch_lost(struct informer *in, const struct client_event *event)
     if (is_too_old(event))
         log_debug("The watch of %s is too old, listing again.", in->settings.kind->plural);
     retry_later(in, event->status != NULL && is_answer(event->status->code));
-    say_interrupted(in);
+    notify_interrupted(in);
 }
 
 /* A watch must deliver changes in order. A watch that goes back may show the

@@ -114,7 +114,7 @@ forget(struct leader_election *l)
 /* Gaining and losing the lease */
 
 static void
-tell_failing(const struct leader_election *l, bool is_failing)
+set_failing(const struct leader_election *l, bool is_failing)
 {
     if (l->settings.is_failing != NULL)
         atomic_store(l->settings.is_failing, is_failing);
@@ -126,7 +126,7 @@ gain(struct leader_election *l)
     if (now_us(l) - l->asked_us >= l->settings.renew_us)
         return; /* ignore an answer that arrives after the renew deadline */
     l->renewed_us = l->asked_us;
-    tell_failing(l, false);
+    set_failing(l, false);
     l->failure = l->told = (struct error){0};
     if (l->is_mine)
         return;
@@ -148,7 +148,7 @@ failed(struct leader_election *l, const struct client_reply *reply)
 {
     client_reply_error(reply, &l->failure);
     if (l->is_mine)
-        tell_failing(l, true);
+        set_failing(l, true);
     if (strcmp(l->failure.text, l->told.text) == 0)
         return;
     l->told = l->failure;
@@ -234,7 +234,7 @@ write_lease(struct leader_election *l)
 static void
 yield_to_other(struct leader_election *l)
 {
-    tell_failing(l, false);
+    set_failing(l, false);
     lose(l, "another holder has it");
 }
 
@@ -277,7 +277,7 @@ leader_election_tick(struct leader_election *l)
     int64_t now = now_us(l);
 
     if (l->is_mine && now - l->renewed_us >= l->settings.renew_us) {
-        tell_failing(l, true);
+        set_failing(l, true);
         lose(l, l->failure.text[0] != '\0' ? l->failure.text : "it was not renewed in time");
     }
     if (l->call != NULL || now < l->next_us)

@@ -95,7 +95,7 @@ told(const struct client_reply *reply, void *context)
 }
 
 static void
-tell_pod(struct pod_removal *removal, struct clock *clock, const struct pod_removal_order *order)
+mark_pod(struct pod_removal *removal, struct clock *clock, const struct pod_removal_order *order)
 {
     struct arena *arena = arena_new(1024);
     struct json *body = json_object(arena), *list = json_array(arena);
@@ -142,6 +142,6 @@ pod_removal_begin(struct client *client, struct clock *clock, const struct pod_r
     removal->name = xstrdup(order->name);
     removal->uid = order->uid != NULL ? xstrdup(order->uid) : NULL;
     removal->grace_s = order->grace_s;
-    tell_pod(removal, clock, order);
+    mark_pod(removal, clock, order);
     return removal;
 }

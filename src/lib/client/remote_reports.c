@@ -142,7 +142,7 @@ take_sent(struct remote_reports *r, unsigned i)
 
 /* False: the answer is not a list with one answer for each report. */
 static bool
-tell_each(struct remote_reports *r, const struct http_response *answer)
+answer_each(struct remote_reports *r, const struct http_response *answer)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *list =
@@ -189,7 +189,7 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
     r->call = NULL;
     if (answer != NULL && (answer->status == 404 || answer->status == 405))
         r->goes_alone = true;
-    if (answer != NULL && answer->status == 200 && !tell_each(r, answer)) {
+    if (answer != NULL && answer->status == 200 && !answer_each(r, answer)) {
         error_set(&unread, -EBADMSG, "the server's answer cannot be read");
         answer = NULL;
         err = &unread;

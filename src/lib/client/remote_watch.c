@@ -47,7 +47,7 @@ deliver(struct remote_watch *watch, const struct client_event *event)
  * can follow.
  */
 static bool
-tell_end(struct remote_watch *watch, const struct status *status, const struct error *err)
+deliver_end(struct remote_watch *watch, const struct status *status, const struct error *err)
 {
     if (watch->http != NULL)
         http_call_cancel(watch->http);
@@ -88,7 +88,7 @@ take_event(struct remote_watch *watch, const struct answer_reader *reading, cons
     if (!event_type_of(type_name, &event.type))
         return true; /* unknown type, from a newer server: ignore it */
     if (event.type == CLIENT_ERROR)
-        return tell_end(watch, reading->has_status ? &reading->status : NULL, NULL);
+        return deliver_end(watch, reading->has_status ? &reading->status : NULL, NULL);
     if (watch->is_text) {
         event.text = text;
         event.length = length;
@@ -111,7 +111,7 @@ take_line(struct remote_watch *watch, const char *text, size_t length)
     r = answer_reader_read_frame(watch->kind, text, length, &reading, &type, &err);
     if (r < 0) {
         error_wrap(&err, r, "the server's watch cannot be read");
-        return tell_end(watch, NULL, &err);
+        return deliver_end(watch, NULL, &err);
     }
     return take_event(watch, &reading, type, text, length);
 }
@@ -148,7 +148,7 @@ watch_data(const void *bytes, size_t length, void *arg)
         struct error err = {0};
 
         error_set(&err, -EPROTO, "the server's watch contains a line that is too long");
-        tell_end(watch, NULL, &err);
+        deliver_end(watch, NULL, &err);
     }
 }
 
@@ -161,12 +161,12 @@ watch_done(const struct http_response *answer, const struct error *err, void *ar
 
     watch->http = NULL;
     if (answer == NULL) {
-        tell_end(watch, NULL, err);
+        deliver_end(watch, NULL, err);
         return;
     }
     if (answer->status >= 200 && answer->status < 300) {
         error_set(&lost, -ECONNRESET, "the server ended the watch");
-        tell_end(watch, NULL, &lost);
+        deliver_end(watch, NULL, &lost);
         return;
     }
     answer_reader_read(watch->kind, answer->body, answer->length, &reading, NULL);
@@ -174,7 +174,7 @@ watch_done(const struct http_response *answer, const struct error *err, void *ar
         reading.status.code = answer->status;
         reading.status.reason = reading.status.message = NULL;
     }
-    tell_end(watch, &reading.status, NULL);
+    deliver_end(watch, &reading.status, NULL);
 }
 
 struct client_watch *

@@ -234,7 +234,7 @@ find_idle(const struct list *unproven, bool is_of_peer)
 
 /* Logs at most once a minute. */
 static void
-say_too_many(int64_t *said_at_ms, const char *who, unsigned most)
+log_too_many(int64_t *said_at_ms, const char *who, unsigned most)
 {
     int64_t now = loop_now_ms();
 
@@ -257,10 +257,10 @@ keep_limits(struct http_connection *c)
     struct http_connection *victim;
 
     if (count->connections > limits->peer_connections) {
-        say_too_many(&count->said_at_ms, count->key, limits->peer_connections);
+        log_too_many(&count->said_at_ms, count->key, limits->peer_connections);
         victim = find_idle(&count->unproven, true);
     } else if (server->counts.connections > limits->connections) {
-        say_too_many(&server->said_at_ms, "the server", limits->connections);
+        log_too_many(&server->said_at_ms, "the server", limits->connections);
         victim = find_idle(&server->unproven, false);
     } else
         return;

@@ -44,7 +44,7 @@ on_drained(struct evhttp_connection *ev, void *arg)
 }
 
 static void
-tell_closed(void *arg)
+notify_closed(void *arg)
 {
     struct http_stream *s = arg;
 
@@ -61,7 +61,7 @@ http_stream_set_callbacks(struct http_stream *s, const struct http_stream_callba
     if (s->connection != NULL || s->callbacks.closed == NULL || s->is_telling)
         return;
     s->is_telling = true;
-    loop_defer(s->loop, tell_closed, s);
+    loop_defer(s->loop, notify_closed, s);
 }
 
 static void

@@ -191,7 +191,7 @@ is_answered(const struct tcp_info *info)
 
 /* A connection on this machine ends with its peer. */
 int
-step_channel_look(struct step_channel *c, int64_t now_ms)
+step_channel_check(struct step_channel *c, int64_t now_ms)
 {
     struct tcp_info info;
     socklen_t length = sizeof(info);

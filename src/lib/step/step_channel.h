@@ -59,7 +59,7 @@ int step_channel_flush(struct step_channel *c);
  * without an answer. A process that is stopped takes nothing, but its kernel answers; so
  * this is not TCP_USER_TIMEOUT, which ends a connection to such a process, too.
  */
-int step_channel_look(struct step_channel *c, int64_t now_ms);
+int step_channel_check(struct step_channel *c, int64_t now_ms);
 
 /* Look: whether everything that was taken has left; whether the other kernel has it, so that
  * nothing is lost when this one gets bytes for a process that has ended; and whether more can

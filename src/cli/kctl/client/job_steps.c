@@ -465,7 +465,7 @@ job_steps_enter(struct kctl *kctl, const struct target_object *job, bool takes_g
         r = find_first_pod(kctl, job, arena, &f, &node, err);
     if (r < 0)
         return r;
-    krun_link_tell_waits(kctl->program != NULL ? kctl->program : "kctl");
+    krun_link_announce_waits(kctl->program != NULL ? kctl->program : "kctl");
     r = enter(kctl, &f, node, takes_grants, arena, ret_entry, err);
     if (r == 0)
         ret_entry->directory =

@@ -134,8 +134,8 @@ log_pods_find_appended(const struct json *pods, int64_t number)
 }
 
 void
-log_pods_tell_of_others(const struct target_object *job, const struct json *pods,
-                        const struct json *chosen)
+log_pods_print_others(const struct target_object *job, const struct json *pods,
+                      const struct json *chosen)
 {
     const char *index = json_get_text(json_get_path(chosen, "metadata.labels"), INDEX);
     unsigned others = 0;

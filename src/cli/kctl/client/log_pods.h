@@ -45,5 +45,5 @@ int log_pods_refuse_attempt(const struct target_object *job, int64_t attempt,
 /* Prints to standard error how many other indexes have output, because the log
  * shown is that of one index.
  */
-void log_pods_tell_of_others(const struct target_object *job, const struct json *pods,
-                             const struct json *chosen);
+void log_pods_print_others(const struct target_object *job, const struct json *pods,
+                           const struct json *chosen);

@@ -80,7 +80,7 @@ look_at_gates(struct dependency_target *t, void *context)
 
         if (!e->is_by_element)
             continue;
-        element_gate_look_at_all(e->waiter->gate);
+        element_gate_check_all(e->waiter->gate);
         wake(e->waiter->key, d);
     }
 }
@@ -95,12 +95,12 @@ dependencies_see_element(struct dependencies *d, const char *job_uid, int64_t in
         return;
     element_ends_see(t->elements, index, state);
     if (t->watches != NULL)
-        task_watches_hear(t->watches, t->elements, index);
+        task_watches_note_end(t->watches, t->elements, index);
     list_foreach_safe(link, &t->edges)
     {
         struct edge *e = (struct edge *)link;
 
-        if (e->is_by_element && element_gate_hear(e->waiter->gate, t->elements, index))
+        if (e->is_by_element && element_gate_note_end(e->waiter->gate, t->elements, index))
             wake(e->waiter->key, d);
     }
 }

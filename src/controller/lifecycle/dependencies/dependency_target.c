@@ -49,7 +49,7 @@ dependency_target_see_pod(struct dependency_target *t, const struct object *pod)
         || index_set_has(&t->elements->begun, index))
         return;
     element_ends_begin(t->elements, index);
-    task_watches_hear(t->watches, t->elements, index);
+    task_watches_note_end(t->watches, t->elements, index);
 }
 
 /* Returns true if the list of cancelled tasks has changed. */
@@ -96,7 +96,7 @@ look_at_elements(struct dependency_targets *all, struct dependency_target *t)
 {
     all->settings.elements_changed(t, all->settings.context);
     if (t->watches != NULL)
-        task_watches_look_at_all(t->watches, t->elements);
+        task_watches_check_all(t->watches, t->elements);
 }
 
 static void
@@ -132,7 +132,7 @@ follow_elements(struct dependency_targets *all, struct dependency_target *t, con
         read_anew(all, t, job);
     t->requeues = job_array_requeues(job);
     if (t->watches != NULL && (see_cancelled(all, t, job) || !was_known))
-        task_watches_look_at_all(t->watches, t->elements);
+        task_watches_check_all(t->watches, t->elements);
 }
 
 void
@@ -164,7 +164,7 @@ dependency_target_watch(struct dependency_targets *all, struct dependency_target
     }
     watch = task_watches_get(t->watches, job_dependency_type_of(d->type), d->tasks);
     t->n_watching++;
-    task_watches_look(t->watches, watch, t->elements);
+    task_watches_check(t->watches, watch, t->elements);
     return watch;
 }
 
@@ -543,7 +543,7 @@ start_watches(struct dependency_targets *all, struct dependency_target *t)
     size_t at = 0;
 
     element_pods_see_starts(all->settings.cache, t->uid, t->elements);
-    task_watches_look_at_all(t->watches, t->elements);
+    task_watches_check_all(t->watches, t->elements);
     while (task_watches_next(t->watches, &at, &watch))
         (void)dependency_target_ask_of_watch(all, t, watch);
 }

@@ -133,7 +133,7 @@ find_run_end(const struct gate_parts *p, int64_t index)
 }
 
 void
-element_gate_look_at_all(struct element_gate *gate)
+element_gate_check_all(struct element_gate *gate)
 {
     const int64_t total = gate->parts->tasks.total;
     int64_t run_end, until;
@@ -162,7 +162,7 @@ void
 element_gate_complete(struct element_gate *gate)
 {
     gate->parts->is_complete = true;
-    element_gate_look_at_all(gate);
+    element_gate_check_all(gate);
 }
 
 void
@@ -175,7 +175,7 @@ element_gate_add(struct element_gate *gate, const struct element_ends *ends)
 }
 
 bool
-element_gate_hear(struct element_gate *gate, const struct element_ends *ends, int64_t index)
+element_gate_note_end(struct element_gate *gate, const struct element_ends *ends, int64_t index)
 {
     int64_t id, own;
 

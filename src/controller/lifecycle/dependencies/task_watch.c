@@ -201,7 +201,7 @@ set_verdict(struct task_watches *all, struct task_watch *w, enum job_dependency_
 /* ---- Changes ---- */
 
 void
-task_watches_look(struct task_watches *all, struct task_watch *w, const struct element_ends *ends)
+task_watches_check(struct task_watches *all, struct task_watch *w, const struct element_ends *ends)
 {
     const enum job_dependency_verdict verdict = judge(w, ends);
     const int64_t index = index_of_first(w, ends);
@@ -222,7 +222,7 @@ task_watches_settle(struct task_watches *all, struct task_watch *w, enum job_sta
 }
 
 void
-task_watches_hear(struct task_watches *all, const struct element_ends *ends, int64_t index)
+task_watches_note_end(struct task_watches *all, const struct element_ends *ends, int64_t index)
 {
     char text[DECIMAL_SIZE];
     struct list *here = map_find(all->by_index, decimal_of(index, text));
@@ -237,12 +237,12 @@ task_watches_hear(struct task_watches *all, const struct element_ends *ends, int
 
         list_remove(&w->at);
         w->index = -1;
-        task_watches_look(all, w, ends);
+        task_watches_check(all, w, ends);
     }
 }
 
 void
-task_watches_look_at_all(struct task_watches *all, const struct element_ends *ends)
+task_watches_check_all(struct task_watches *all, const struct element_ends *ends)
 {
     struct task_watch *w;
     size_t at = 0;
@@ -251,7 +251,7 @@ task_watches_look_at_all(struct task_watches *all, const struct element_ends *en
         w->position = 0;
         if (!ends->is_lost)
             w->ended = JOB_STATE_NONE;
-        task_watches_look(all, w, ends);
+        task_watches_check(all, w, ends);
     }
 }
 

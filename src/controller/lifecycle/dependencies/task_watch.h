@@ -53,17 +53,18 @@ struct task_watches *task_watches_new(task_watch_changed_fn *changed, void *cont
 
 /* Change. Get returns the watch, or a new one that is not judged yet. Drop: no
  * job waits for the watch any more. Settle: the tasks ended in `state`, and no
- * more events follow. Look judges one watch. Hear: the element at `index` has
- * changed. Look_at_all judges all watches again, also decided ones.
+ * more events follow. Check judges one watch. Note end: the element at `index` has
+ * changed. Check_all judges all watches again, also decided ones.
  */
 struct task_watch *task_watches_get(struct task_watches *all, enum job_dependency_type type,
                                     const char *tasks);
 void task_watches_drop(struct task_watches *all, struct task_watch *watch);
 void task_watches_settle(struct task_watches *all, struct task_watch *watch, enum job_state state);
-void task_watches_look(struct task_watches *all, struct task_watch *watch,
-                       const struct element_ends *ends);
-void task_watches_hear(struct task_watches *all, const struct element_ends *ends, int64_t index);
-void task_watches_look_at_all(struct task_watches *all, const struct element_ends *ends);
+void task_watches_check(struct task_watches *all, struct task_watch *watch,
+                        const struct element_ends *ends);
+void task_watches_note_end(struct task_watches *all, const struct element_ends *ends,
+                           int64_t index);
+void task_watches_check_all(struct task_watches *all, const struct element_ends *ends);
 
 /* Look. End: the state in which the tasks ended; Completed if they only had to
  * begin and have begun; NONE if nothing is decided.

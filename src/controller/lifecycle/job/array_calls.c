@@ -209,7 +209,7 @@ refuse_listed(const struct array_make *create, const struct json *refused)
                          || must_retry;
     }
     if (words != NULL)
-        job_sync_tell_refusal(create->sync, words);
+        job_sync_record_refusal(create->sync, words);
     return must_retry;
 }
 
@@ -226,7 +226,7 @@ refuse_all(const struct array_make *create, const struct client_reply *reply)
         must_retry =
             job_sync_refuse(create->sync, create->pods[i].index, create->pods[i].attempt, err.text)
             || must_retry;
-    job_sync_tell_refusal(create->sync, err.text);
+    job_sync_record_refusal(create->sync, err.text);
     return must_retry;
 }
 

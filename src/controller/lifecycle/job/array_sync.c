@@ -264,8 +264,8 @@ look_at_pod(const struct object *object, void *context)
 }
 
 void
-array_sync_look_at_pods(struct array_sync *sync, struct job_sync *calls,
-                        struct job_pod_counts *counts, int64_t n_withdraw)
+array_sync_visit_pods(struct array_sync *sync, struct job_sync *calls,
+                      struct job_pod_counts *counts, int64_t n_withdraw)
 {
     struct pod_count_walk l = {calls, counts, n_withdraw};
 

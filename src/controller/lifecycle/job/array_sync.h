@@ -56,7 +56,7 @@ bool array_sync_knows_elements(struct array_sync *sync, struct job_memory *memor
                                const struct object *job);
 int64_t array_sync_see_gate(struct array_sync *sync, struct job_memory *memory,
                             const struct object *job);
-void array_sync_look_at_pods(struct array_sync *sync, struct job_sync *calls,
-                             struct job_pod_counts *counts, int64_t n_withdraw);
+void array_sync_visit_pods(struct array_sync *sync, struct job_sync *calls,
+                           struct job_pod_counts *counts, int64_t n_withdraw);
 void array_sync_settle(struct array_sync *sync, const char *key, struct job_memory *memory,
                        const struct object *job);

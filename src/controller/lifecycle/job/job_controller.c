@@ -307,7 +307,7 @@ work_on_job(const char *key, void *context)
         quota_waiters_remove(c->waiters, key);
     if (plan.n_remove > 0)
         job_sync_remove_pods(sync, plan.n_remove);
-    array_sync_look_at_pods(c->arrays, sync, m->counts, plan.n_withdraw);
+    array_sync_visit_pods(c->arrays, sync, m->counts, plan.n_withdraw);
     array_sync_settle(c->arrays, key, m, job);
     if (plan.hold_waiting || plan.release_waiting)
         pod_marks_hold_waiting(sync, plan.hold_waiting);

@@ -133,7 +133,7 @@ refuse_attempt(const struct gang_creation *a, const struct client_reply *reply)
     for (unsigned i = 0; i < a->n_pods; i++)
         must_retry =
             job_sync_refuse(a->sync, a->pods[i].index, a->pods[i].attempt, err.text) || must_retry;
-    job_sync_tell_refusal(a->sync, err.text);
+    job_sync_record_refusal(a->sync, err.text);
     return must_retry;
 }
 
@@ -146,8 +146,8 @@ on_attempt(const struct client_reply *reply, void *context)
     bool has_failed = false;
 
     if (reply->code == 200)
-        job_sync_tell_made(sync, a->n_pods,
-                           job_pod_group(arena, job_sync_job(sync), a->pods[0].attempt));
+        job_sync_record_made(sync, a->n_pods,
+                             job_pod_group(arena, job_sync_job(sync), a->pods[0].attempt));
     else
         has_failed = refuse_attempt(a, reply);
     free(a);
@@ -240,7 +240,7 @@ job_group_sync(struct job_sync *sync, const struct object_cache *cache,
     if (group == NULL)
         create(sync, attempt);
     else if (!meta_is_controlled_by(group->meta, job))
-        job_sync_tell_foreign_group(sync);
+        job_sync_record_foreign_group(sync);
     else if (least > 0 && pod_group_least(group) != least)
         update_count(sync, group->meta->name, least);
 }

@@ -371,7 +371,7 @@ note_cause(struct job_pod_counts *t, const struct job *job, const struct pod *po
         return;
     t->failure_is_own = pod_end_is_own(pod);
     free(t->cause);
-    t->cause = pod_end_tell_cause(job, pod);
+    t->cause = pod_end_describe_cause(job, pod);
     t->failure = state_of_failure(t, job, job_last_run_reason(pod));
     t->failure_us = ended_us;
 }

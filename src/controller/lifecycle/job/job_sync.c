@@ -146,7 +146,7 @@ is_made_already(const struct create *create, const char *name)
 }
 
 void
-job_sync_tell_refusal(struct job_sync *sync, const char *words)
+job_sync_record_refusal(struct job_sync *sync, const char *words)
 {
     CLEANUP_FREE char *message = NULL;
 
@@ -175,7 +175,7 @@ refuse_create(struct create *create, const struct client_reply *reply)
     else {
         if (job_sync_refuse(sync, create->index, create->attempt, err.text))
             sync->has_failed = true;
-        job_sync_tell_refusal(sync, err.text);
+        job_sync_record_refusal(sync, err.text);
     }
 }
 
@@ -385,7 +385,7 @@ job_sync_delete_active(struct job_sync *sync)
 }
 
 void
-job_sync_tell_foreign_group(const struct job_sync *sync)
+job_sync_record_foreign_group(const struct job_sync *sync)
 {
     const struct object *job = sync->job;
     CLEANUP_FREE char *message =
@@ -398,7 +398,7 @@ job_sync_tell_foreign_group(const struct job_sync *sync)
 }
 
 void
-job_sync_tell_made(const struct job_sync *sync, unsigned n_pods, const char *group)
+job_sync_record_made(const struct job_sync *sync, unsigned n_pods, const char *group)
 {
     CLEANUP_FREE char *message = xasprintf("Created %u pods of group %s", n_pods, group);
 

@@ -70,8 +70,8 @@ void job_sync_end_rest(struct job_sync *sync, bool is_excused);
 /* Another object has the name of the Job's PodGroup; its pods cannot be placed.
  * Made: all pods of an attempt were created.
  */
-void job_sync_tell_foreign_group(const struct job_sync *sync);
-void job_sync_tell_made(const struct job_sync *sync, unsigned n_pods, const char *group);
+void job_sync_record_foreign_group(const struct job_sync *sync);
+void job_sync_record_made(const struct job_sync *sync, unsigned n_pods, const char *group);
 
 /* Whether the pod does not match the Job's last update and is to follow it. */
 bool job_sync_is_outdated(const struct object *pod, const struct object *job);
@@ -96,4 +96,4 @@ struct client *job_sync_begin_call(struct job_sync *sync);
 void job_sync_end_call(struct job_sync *sync, bool has_failed);
 void job_sync_end_write(struct job_sync *sync, const struct client_reply *reply);
 bool job_sync_refuse(struct job_sync *sync, int64_t index, int64_t attempt, const char *words);
-void job_sync_tell_refusal(struct job_sync *sync, const char *words);
+void job_sync_record_refusal(struct job_sync *sync, const char *words);

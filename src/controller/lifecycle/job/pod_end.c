@@ -118,7 +118,7 @@ pod_end_is_cause(const struct job_pod_counts *t, const struct job *job, const st
 }
 
 char *
-pod_end_tell_cause(const struct job *job, const struct pod *pod)
+pod_end_describe_cause(const struct job *job, const struct pod *pod)
 {
     const char *reason = job_last_run_reason(pod), *node = pod->spec.node_name;
     struct container_state state = {0};

@@ -54,4 +54,4 @@ bool pod_end_is_cause(const struct job_pod_counts *counts, const struct job *job
 /* Why the script of a gang was ended, if it was because of that pod; a string of the
  * caller's, or NULL.
  */
-char *pod_end_tell_cause(const struct job *job, const struct pod *pod);
+char *pod_end_describe_cause(const struct job *job, const struct pod *pod);

@@ -85,7 +85,7 @@ cycle_get(const struct cycle *c, const void *key)
 }
 
 void
-cycle_say(struct cycle *c, const char *format, ...)
+cycle_set_message(struct cycle *c, const char *format, ...)
 {
     va_list args;
 

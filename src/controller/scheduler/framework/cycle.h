@@ -41,7 +41,7 @@ struct cycle {
     /* The nodes to choose from, because of the pod's group; NULL: all nodes. */
     struct node_view *const *among;
     uint32_t n_among;
-    char *words; /* of cycle_say; NULL: none */
+    char *words; /* of cycle_set_message; NULL: none */
     unsigned n_notes;
     struct cycle_note notes[CYCLE_NOTES];
 };
@@ -73,4 +73,4 @@ void *cycle_get(const struct cycle *c, const void *key);
  * interned. Object names belong here, because there are too many of them to
  * intern.
  */
-void cycle_say(struct cycle *c, const char *format, ...) PRINTF(2, 3);
+void cycle_set_message(struct cycle *c, const char *format, ...) PRINTF(2, 3);

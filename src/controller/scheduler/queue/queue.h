@@ -131,12 +131,12 @@ void queue_activate(struct queue *q, const char *namespace, const char *name);
 
 /* Flush backoff, at every tick: pods whose backoff has ended become active.
  * Flush leftover, every 30 seconds: pods that were unschedulable for too long
- * are tried again. Tell held: calls `held` for the pods whose group has become
+ * are tried again. Notify held: calls `held` for the pods whose group has become
  * held since the last call and still is. Next backoff: when the first pod
  * leaves backoff; INT64_MAX: no pod will.
  */
 void queue_flush_backoff(struct queue *q);
-void queue_tell_held(struct queue *q);
+void queue_notify_held(struct queue *q);
 void queue_flush_leftover(struct queue *q);
 int64_t queue_next_backoff_us(const struct queue *q);
 

@@ -188,7 +188,7 @@ tell_held(struct queue *q, struct queued_pod *p)
 }
 
 void
-queue_tell_held(struct queue *q)
+queue_notify_held(struct queue *q)
 {
     while (!list_is_empty(&q->untold_groups)) {
         struct queued_group *g = container_of(q->untold_groups.next, struct queued_group, untold);

@@ -23,7 +23,7 @@ find_limit(const struct job_reason_facts *f, const char *resource)
 }
 
 static enum job_reason
-tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
+describe_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
 {
     const char *limit = find_limit(f, "memory");
 
@@ -37,7 +37,7 @@ tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
 }
 
 static enum job_reason
-tell_late(const struct job_reason_facts *f, struct strbuf *words)
+describe_late_end(const struct job_reason_facts *f, struct strbuf *words)
 {
     const struct pod_spec *spec = f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
 
@@ -60,7 +60,7 @@ signal_name(int64_t number)
 
 /* The text for a failure never says "exit code 0". */
 static enum job_reason
-tell_exit(const struct job_end *end, struct strbuf *words)
+describe_exit(const struct job_end *end, struct strbuf *words)
 {
     const char *name = signal_name(end->signal > 0 ? end->signal : end->exit_code - 128);
 
@@ -97,15 +97,15 @@ node_or_its(const char *node)
 }
 
 enum job_reason
-job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct strbuf *words)
+job_end_describe(const struct job_reason_facts *f, const struct job_end *end, struct strbuf *words)
 {
     const char *reason = end->reason;
     const char *of = text_is_set(end->node) ? "node " : "";
 
     if (text_is(reason, "OOMKilled"))
-        return tell_out_of_memory(f, words);
+        return describe_out_of_memory(f, words);
     if (text_is(reason, "DeadlineExceeded"))
-        return tell_late(f, words);
+        return describe_late_end(f, words);
     if (text_is(reason, "NodeLost") || text_is(reason, "NodeRebooted")
         || text_is(reason, "NodeShutdown")) {
         strbuf_printf(words, "%s%s was %s", of, node_or_its(end->node),
@@ -153,7 +153,7 @@ job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct
     }
     if (!text_is_set(reason) || text_is(reason, "Error") || text_is(reason, "Completed")
         || text_is(reason, REASON_TERMINATED))
-        return tell_exit(end, words);
+        return describe_exit(end, words);
     strbuf_add_text(words, reason);
     return JOB_REASON_OTHER;
 }

@@ -44,5 +44,5 @@ void job_end_add_message(const struct job_reason_facts *f, const char *message,
                          const char *otherwise, struct strbuf *words);
 
 /* Appends the description of the end. */
-enum job_reason job_end_tell(const struct job_reason_facts *f, const struct job_end *end,
-                             struct strbuf *words);
+enum job_reason job_end_describe(const struct job_reason_facts *f, const struct job_end *end,
+                                 struct strbuf *words);

@@ -155,8 +155,8 @@ counts_failures(const char *reason)
  * failures.
  */
 static enum job_reason
-tell_failure(const struct job_reason_facts *f, const struct job_condition *failed,
-             struct strbuf *words)
+describe_failure(const struct job_reason_facts *f, const struct job_condition *failed,
+                 struct strbuf *words)
 {
     struct job_end end;
 
@@ -187,7 +187,7 @@ tell_failure(const struct job_reason_facts *f, const struct job_condition *faile
         return JOB_REASON_DEPENDENCY_NEVER;
     }
     if (counts_failures(failed->reason) && job_end_find(f, &end) && !job_end_is_success(&end))
-        return job_end_tell(f, &end, words);
+        return job_end_describe(f, &end, words);
     strbuf_add_text(words, text_is_set(failed->message)  ? failed->message
                            : text_is_set(failed->reason) ? failed->reason
                                                          : "it failed");
@@ -197,7 +197,8 @@ tell_failure(const struct job_reason_facts *f, const struct job_condition *faile
 /* ---- Why the job waits ---- */
 
 static enum job_reason
-tell_cause(const struct job_reason_facts *f, const struct pod_cause *cause, struct strbuf *words)
+describe_cause(const struct job_reason_facts *f, const struct pod_cause *cause,
+               struct strbuf *words)
 {
     strbuf_add_text(words, text_is_set(cause->message) ? cause->message : "");
     add_from(f, cause->from_us, words);
@@ -220,13 +221,13 @@ find_holder(const struct job *job)
 }
 
 static enum job_reason
-tell_hold(const struct job_reason_facts *f, struct strbuf *words)
+describe_hold(const struct job_reason_facts *f, struct strbuf *words)
 {
     bool is_admin = job_is_held_by_operator(f->job);
     const char *by = find_holder(f->job);
 
     if (!job_is_held_on_request(f->job))
-        return tell_cause(f, f->job->status.cause, words);
+        return describe_cause(f, f->job->status.cause, words);
 
     if (f->is_whole && text_is_set(by))
         strbuf_printf(words, "held by %s %.60s", is_admin ? "operator" : "user", by);
@@ -236,7 +237,7 @@ tell_hold(const struct job_reason_facts *f, struct strbuf *words)
 }
 
 static enum job_reason
-tell_begin(const struct job_reason_facts *f, struct strbuf *words)
+describe_begin(const struct job_reason_facts *f, struct strbuf *words)
 {
     CLEANUP_STRBUF struct strbuf from = STRBUF_INIT;
 
@@ -249,12 +250,12 @@ tell_begin(const struct job_reason_facts *f, struct strbuf *words)
 
 /* A site may let the job wait although its dependencies can never be met. */
 static enum job_reason
-tell_dependency(const struct job_reason_facts *f, struct strbuf *words)
+describe_dependency(const struct job_reason_facts *f, struct strbuf *words)
 {
     const struct pod_cause *cause = f->job->status.cause;
 
     if (cause != NULL && text_is(cause->code, names[JOB_REASON_DEPENDENCY_NEVER]))
-        return tell_cause(f, cause, words);
+        return describe_cause(f, cause, words);
     strbuf_add_text(words, "waits for ");
     job_dependencies_format(f->job->spec.dependencies, 60, words);
     return JOB_REASON_DEPENDENCY;
@@ -271,7 +272,7 @@ is_disruption(enum job_reason reason)
 
 /* Why the last run ended, if the job was not the cause. */
 static enum job_reason
-tell_disruption(const struct job_reason_facts *f, struct strbuf *words)
+describe_disruption(const struct job_reason_facts *f, struct strbuf *words)
 {
     const struct job_run *run = f->job != NULL ? f->job->status.last_run : NULL;
     size_t before = words->length;
@@ -281,7 +282,7 @@ tell_disruption(const struct job_reason_facts *f, struct strbuf *words)
     if (run == NULL)
         return JOB_REASON_NONE;
     end = job_end_of_run(run);
-    reason = job_end_tell(f, &end, words);
+    reason = job_end_describe(f, &end, words);
     if (is_disruption(reason))
         return reason;
     strbuf_truncate(words, before);
@@ -298,7 +299,7 @@ is_placed(const struct pod *pod)
  * could not place.
  */
 static enum job_reason
-tell_condition(const struct pod *pod, struct strbuf *words)
+describe_condition(const struct pod *pod, struct strbuf *words)
 {
     const struct pod_condition *c = pod_find_condition(pod, "PodScheduled");
 
@@ -313,13 +314,13 @@ tell_condition(const struct pod *pod, struct strbuf *words)
 }
 
 static enum job_reason
-tell_wait(const struct job_reason_facts *f, struct strbuf *words)
+describe_wait(const struct job_reason_facts *f, struct strbuf *words)
 {
     enum job_reason disruption, reason = JOB_REASON_NONE;
     const struct pod_cause *cause = NULL;
     size_t before;
 
-    disruption = tell_disruption(f, words);
+    disruption = describe_disruption(f, words);
     before = words->length;
     if (f->pod != NULL && !job_end_has_pod(f->pod))
         cause = f->pod->status.cause;
@@ -328,9 +329,9 @@ tell_wait(const struct job_reason_facts *f, struct strbuf *words)
     if (before > 0)
         strbuf_add_text(words, "; ");
     if (cause != NULL)
-        reason = tell_cause(f, cause, words);
+        reason = describe_cause(f, cause, words);
     else if (f->pod != NULL && !job_end_has_pod(f->pod))
-        reason = tell_condition(f->pod, words);
+        reason = describe_condition(f->pod, words);
     if (reason != JOB_REASON_NONE)
         return reason;
     strbuf_truncate(words, before);
@@ -372,7 +373,7 @@ job_reason_prefer(const struct pod *a, const struct pod *b)
 
 /* The pod keeps its memory and cores while it is suspended. */
 static enum job_reason
-tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
+describe_frozen(const struct job_reason_facts *f, struct strbuf *words)
 {
     const char *by = string_map_find(&f->pod->meta.annotations, ANNOTATION_FREEZE);
 
@@ -388,16 +389,16 @@ tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
 }
 
 static enum job_reason
-tell_running(const struct job_reason_facts *f, struct strbuf *words)
+describe_running(const struct job_reason_facts *f, struct strbuf *words)
 {
     if (f->pod->status.ending == NULL || f->pod->meta.deleted_at_us != 0)
-        return tell_frozen(f, words);
+        return describe_frozen(f, words);
     strbuf_add_text(words, POD_OVER_LIMIT);
     return JOB_REASON_TIME_LIMIT;
 }
 
 static enum job_reason
-tell_placed(const struct job_reason_facts *f, struct strbuf *words)
+describe_placed(const struct job_reason_facts *f, struct strbuf *words)
 {
     struct container_state state = {0};
     struct job_end end;
@@ -406,14 +407,14 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
         if (text_is(f->pod->status.phase, "Succeeded"))
             return JOB_REASON_NONE;
         end = job_end_of_pod(f->pod);
-        return job_end_tell(f, &end, words);
+        return job_end_describe(f, &end, words);
     }
     if (text_is(f->pod->status.phase, "Unknown")) {
         strbuf_printf(words, "node %s is silent", f->pod->spec.node_name);
         return JOB_REASON_NODE_DOWN;
     }
     if (text_is(f->pod->status.phase, "Running"))
-        return tell_running(f, words);
+        return describe_running(f, words);
     if (is_waited_for(f->pod) && f->pod->meta.deleted_at_us == 0) {
         strbuf_printf(words, "waits for node %s to be prepared", f->pod->spec.node_name);
         return JOB_REASON_START;
@@ -436,11 +437,11 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
         if (failed == NULL)
             failed = job_find_condition(job, "FailureTarget");
         if (failed != NULL)
-            return tell_failure(f, failed, words);
+            return describe_failure(f, failed, words);
         if (job_find_condition(job, "Complete") != NULL)
             return JOB_REASON_NONE;
         if (job_find_order(job) != NULL)
-            return tell_failure(f, job_find_order(job), words);
+            return describe_failure(f, job_find_order(job), words);
         if (job_is_cancelled(job)) {
             strbuf_printf(words, "cancelled by %.100s",
                           string_map_find(&job->meta.annotations, ANNOTATION_CANCEL));
@@ -448,14 +449,14 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
         }
     }
     if (f->pod != NULL && is_placed(f->pod) && (job == NULL || !job_end_has_pod(f->pod)))
-        return tell_placed(f, words);
+        return describe_placed(f, words);
     if (job != NULL && job_is_held(job))
-        return tell_hold(f, words);
+        return describe_hold(f, words);
     if (job != NULL && job_waits_for_others(job) && f->pod == NULL)
-        return tell_dependency(f, words);
+        return describe_dependency(f, words);
     if (job != NULL && job->spec.begin_at_us > f->now_us)
-        return tell_begin(f, words);
-    return tell_wait(f, words);
+        return describe_begin(f, words);
+    return describe_wait(f, words);
 }
 
 void

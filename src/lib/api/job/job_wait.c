@@ -175,7 +175,7 @@ job_wait_format_nodes(const struct pod_spec *spec, struct strbuf *out)
  * node has the labels.
  */
 static void
-tell_unwanted(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
+describe_unwanted(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
 {
     const char *node = job_wait_node(spec);
     const char *partition = job_wait_partition(spec);
@@ -207,7 +207,7 @@ tell_unwanted(const struct job_wait *w, const struct pod_spec *spec, struct strb
 }
 
 static enum job_reason
-tell_closed(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
+describe_closed(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
 {
     const char *partition = job_wait_partition(spec);
     const char *node = job_wait_node(spec);
@@ -228,7 +228,7 @@ tell_closed(const struct job_wait *w, const struct pod_spec *spec, struct strbuf
 }
 
 static enum job_reason
-tell_wait(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
+describe_wait(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
 {
     switch (w->kind) {
     case WAIT_NO_NODES:
@@ -241,13 +241,13 @@ tell_wait(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *
         return JOB_REASON_RESOURCES;
     case WAIT_CLOSED:
     case WAIT_SILENT:
-        return tell_closed(w, spec, out);
+        return describe_closed(w, spec, out);
     case WAIT_TOO_LARGE:
         job_wait_format_nodes(spec, out);
         strbuf_printf(out, job_wait_node(spec) != NULL ? " does not have %s" : " has %s", w->what);
         return JOB_REASON_BAD_CONSTRAINTS;
     case WAIT_UNWANTED:
-        tell_unwanted(w, spec, out);
+        describe_unwanted(w, spec, out);
         return JOB_REASON_BAD_CONSTRAINTS;
     case WAIT_MAKING_ROOM:
         strbuf_printf(out, "other jobs leave %s for it", w->node);
@@ -286,7 +286,7 @@ enum job_reason
 job_wait_format(const struct job_wait *wait, const struct pod_spec *spec, struct strbuf *out)
 {
     size_t before = out->length;
-    enum job_reason reason = tell_wait(wait, spec, out);
+    enum job_reason reason = describe_wait(wait, spec, out);
 
     cut(out, before, reason == JOB_REASON_NOT_ALLOWED ? REFUSAL_MAX : WORDS_MAX);
     return reason;
@@ -365,7 +365,7 @@ find_pair(const struct quota_refusal *refusal, struct quota_pair *ret_pair)
  * limited: requests.cpu=4".
  */
 static enum job_reason
-tell_quota(const struct quota_refusal *refusal, struct strbuf *out)
+describe_quota(const struct quota_refusal *refusal, struct strbuf *out)
 {
     const char *words = NULL;
     struct quota_pair pair;
@@ -402,7 +402,7 @@ job_wait_format_refusal(const char *refusal, struct strbuf *out)
     struct quota_refusal quota;
 
     if (quota_refusal_parse(refusal, &quota) && quota.kind == QUOTA_REFUSAL_EXCEEDED)
-        reason = tell_quota(&quota, out);
+        reason = describe_quota(&quota, out);
     if (reason == JOB_REASON_NONE) {
         strbuf_truncate(out, before);
         strbuf_add(out, refusal, strcspn(refusal, "\n"));

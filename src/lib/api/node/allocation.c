@@ -215,7 +215,8 @@ add_bytes(struct strbuf *out, int64_t bytes)
 }
 
 static void
-say_short(const struct allocation_memory *m, int64_t given, int64_t there, struct strbuf *words)
+describe_short(const struct allocation_memory *m, int64_t given, int64_t there,
+               struct strbuf *words)
 {
     const int64_t mib = INT64_C(1) << 20;
 
@@ -249,7 +250,7 @@ allocation_is_backed(const struct allocation *a, const struct topology *t,
         there = bytes_there(numa, page_bytes);
         if (all <= there)
             continue;
-        say_short(m, all, there, missing);
+        describe_short(m, all, there, missing);
         is_backed = false;
     }
     return is_backed;

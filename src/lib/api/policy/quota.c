@@ -283,7 +283,7 @@ add_pair(struct strbuf *list, const char *name, const struct quantity *amount)
 }
 
 static const char *
-say_excess(struct arena *arena, const char *quota_name, struct excess *e)
+describe_excess(struct arena *arena, const char *quota_name, struct excess *e)
 {
     const char *words = NULL;
 
@@ -325,7 +325,7 @@ charge(struct arena *arena, const struct json *quota, const struct quota_amounts
         quantity_format(&after, text);
         json_set_string(arena, used, names[i], text);
     }
-    return say_excess(arena, check_text(json_get(quota, "metadata"), "name"), &e);
+    return describe_excess(arena, check_text(json_get(quota, "metadata"), "name"), &e);
 }
 
 /* The text about resources that the object uses while the quota's use of them

@@ -222,7 +222,7 @@ choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_
         .namespace = job->namespace,
         .name = json_path_text(chosen, "metadata.name"),
     };
-    log_pods_tell_of_others(job, all, chosen);
+    log_pods_print_others(job, all, chosen);
     return 0;
 }
 

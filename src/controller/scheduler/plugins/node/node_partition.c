@@ -169,7 +169,7 @@ check_time(struct cycle *c, const struct partition *p)
     if (asked_s == NULL || !is_over(*asked_s, most_s))
         return true;
     duration_format(most_s, &limit);
-    cycle_say(c, "over partition %s's limit of %s", p->meta.name, limit.text);
+    cycle_set_message(c, "over partition %s's limit of %s", p->meta.name, limit.text);
     return false;
 }
 
@@ -193,7 +193,7 @@ check_amounts(struct cycle *c, const struct partition *p)
     }
     pod_sums_fini(&sums);
     if (limit != NULL)
-        cycle_say(c, "over partition %s's limit of %s%s", p->meta.name, limit, what);
+        cycle_set_message(c, "over partition %s's limit of %s%s", p->meta.name, limit, what);
     return limit == NULL;
 }
 
@@ -207,17 +207,17 @@ refuse(const struct partition_self *me, struct cycle *c, const struct partition 
     CLEANUP_STRBUF struct strbuf state = STRBUF_INIT;
 
     if (p == NULL) {
-        cycle_say(c, "no partition %.*s", (int)length, name);
+        cycle_set_message(c, "no partition %.*s", (int)length, name);
         return me->missing;
     }
     if (!partition_starts_jobs(p)) {
         partition_format_state(p, &state);
-        cycle_say(c, "partition %s %s", p->meta.name, state.text);
+        cycle_set_message(c, "partition %s %s", p->meta.name, state.text);
         return me->closed;
     }
     strbuf_truncate(&state, 0);
     if (has_no_right(me, c->pod, p->meta.name, &state)) {
-        cycle_say(c, "not allowed: %s", state.text);
+        cycle_set_message(c, "not allowed: %s", state.text);
         return me->rights;
     }
     if (!check_time(c, p))

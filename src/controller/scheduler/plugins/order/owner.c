@@ -68,7 +68,7 @@ owner_prefilter(void *self, struct cycle *c, UNUSED struct prefilter_result *ret
 
     if (!refuses(me, c->pod, &why))
         return VERDICT_SKIP;
-    cycle_say(c, "not allowed: %s", why.text);
+    cycle_set_message(c, "not allowed: %s", why.text);
     *ret_reason = me->reason;
     return VERDICT_NEVER;
 }

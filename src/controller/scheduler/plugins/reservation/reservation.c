@@ -95,24 +95,24 @@ refuse(const struct reservation_self *me, struct cycle *c, const struct object *
     CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
 
     if (object == NULL) {
-        cycle_say(c, "reservation %s is gone", name);
+        cycle_set_message(c, "reservation %s is gone", name);
         return me->missing;
     }
     if (has_no_right(me, c->pod, name, &why)) {
-        cycle_say(c, "not allowed: %s", why.text);
+        cycle_set_message(c, "not allowed: %s", why.text);
         return me->rights;
     }
     r = node_reservation_of(object);
     if (!node_reservation_window(r, now_us, &window)) {
-        cycle_say(c, "reservation %s has ended", name);
+        cycle_set_message(c, "reservation %s has ended", name);
         return me->ended;
     }
     if (r->spec.is_maintenance) {
-        cycle_say(c, "reservation %s is for maintenance", name);
+        cycle_set_message(c, "reservation %s is for maintenance", name);
         return me->ended;
     }
     if (window.from_us > now_us || (r->spec.is_flexible && r->status.begun_us == 0)) {
-        cycle_say(c, "waits for reservation %s to begin", name);
+        cycle_set_message(c, "waits for reservation %s to begin", name);
         return me->planned;
     }
     return STRING_ID_NONE;
@@ -136,7 +136,7 @@ reservation_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_
         return VERDICT_NEVER;
     count = node_reservation_nodes(node_reservation_of(object), &names);
     if (count == 0) {
-        cycle_say(c, "reservation %s has no nodes", name);
+        cycle_set_message(c, "reservation %s has no nodes", name);
         *ret_reason = me->empty;
         return VERDICT_NEVER;
     }

@@ -120,31 +120,31 @@ check_claim(struct cycle *c, const struct pod_volume *volume, const char *name,
     const struct persistent_volume_claim *p;
 
     if (claim == NULL && volume->ephemeral != NULL) {
-        cycle_say(c,
-                  "waiting for ephemeral volume controller to create the "
-                  "persistentvolumeclaim \"%s\"",
-                  name);
+        cycle_set_message(c,
+                          "waiting for ephemeral volume controller to create the "
+                          "persistentvolumeclaim \"%s\"",
+                          name);
         return VERDICT_PENDING;
     }
     if (claim == NULL) {
-        cycle_say(c, "persistentvolumeclaim \"%s\" not found", name);
+        cycle_set_message(c, "persistentvolumeclaim \"%s\" not found", name);
         return VERDICT_NEVER;
     }
     p = persistent_volume_claim_of(claim);
     if (p->status.phase != NULL && strcmp(p->status.phase, "Lost") == 0) {
-        cycle_say(c,
-                  "persistentvolumeclaim \"%s\" bound to non-existent "
-                  "persistentvolume \"%s\"",
-                  name, p->spec.volume_name != NULL ? p->spec.volume_name : "");
+        cycle_set_message(c,
+                          "persistentvolumeclaim \"%s\" bound to non-existent "
+                          "persistentvolume \"%s\"",
+                          name, p->spec.volume_name != NULL ? p->spec.volume_name : "");
         return VERDICT_NEVER;
     }
     if (claim->meta->deleted_at_us != 0) {
-        cycle_say(c, "persistentvolumeclaim \"%s\" is being deleted", name);
+        cycle_set_message(c, "persistentvolumeclaim \"%s\" is being deleted", name);
         return VERDICT_NEVER;
     }
     if (volume->ephemeral != NULL && !is_made_for(claim, c->pod)) {
-        cycle_say(c, "PVC %s/%s was not created for pod %s/%s (pod is not owner)",
-                  c->pod->namespace, name, c->pod->namespace, c->pod->name);
+        cycle_set_message(c, "PVC %s/%s was not created for pod %s/%s (pod is not owner)",
+                          c->pod->namespace, name, c->pod->namespace, c->pod->name);
         return VERDICT_NEVER;
     }
     return VERDICT_OK;

@@ -103,7 +103,7 @@ gather(const struct volume_restrictions *me, struct cycle *c, struct usage_note 
             continue;
         claim = volume_book_claim(me->handle->volumes, c->pod->namespace, name);
         if (claim == NULL) {
-            cycle_say(c, "persistentvolumeclaim \"%s\" not found", name);
+            cycle_set_message(c, "persistentvolumeclaim \"%s\" not found", name);
             return VERDICT_NEVER;
         }
         if (!is_for_one_pod(claim))

@@ -165,17 +165,17 @@ look_at_unbound(const struct volume_book *book, struct cycle *c,
     const struct object *class;
 
     if (name == NULL || name[0] == '\0') {
-        cycle_say(c, "PersistentVolumeClaim had no pv name and storageClass name");
+        cycle_set_message(c, "PersistentVolumeClaim had no pv name and storageClass name");
         return VERDICT_NEVER;
     }
     class = volume_book_class(book, name);
     if (class == NULL) {
-        cycle_say(c, "storageclass.storage.k8s.io \"%s\" not found", name);
+        cycle_set_message(c, "storageclass.storage.k8s.io \"%s\" not found", name);
         return VERDICT_NEVER;
     }
     if (storage_class_waits(storage_class_of(class)))
         return VERDICT_OK;
-    cycle_say(c, "PersistentVolume had no name");
+    cycle_set_message(c, "PersistentVolume had no name");
     return VERDICT_NEVER;
 }
 
@@ -188,7 +188,7 @@ look_at_claim(const struct volume_book *book, struct cycle *c, const char *name,
     const struct object *volume;
 
     if (object == NULL) {
-        cycle_say(c, "persistentvolumeclaim \"%s\" not found", name);
+        cycle_set_message(c, "persistentvolumeclaim \"%s\" not found", name);
         return VERDICT_NEVER;
     }
     claim = persistent_volume_claim_of(object);
@@ -196,7 +196,7 @@ look_at_claim(const struct volume_book *book, struct cycle *c, const char *name,
         return look_at_unbound(book, c, claim);
     volume = volume_book_volume(book, claim->spec.volume_name);
     if (volume == NULL) {
-        cycle_say(c, "persistentvolume \"%s\" not found", claim->spec.volume_name);
+        cycle_set_message(c, "persistentvolume \"%s\" not found", claim->spec.volume_name);
         return VERDICT_NEVER;
     }
     add_demands(note, volume);

@@ -45,7 +45,7 @@ static bool
 see(int64_t index, bool is_ok)
 {
     element_ends_see(ends, index, is_ok ? ELEMENT_DONE : ELEMENT_FAILED);
-    return element_gate_hear(gate, ends, index);
+    return element_gate_note_end(gate, ends, index);
 }
 
 static bool
@@ -104,12 +104,12 @@ START_TEST(an_element_that_has_not_completed_at_the_end_never_will)
     begin("0-3", "0-3");
     ck_assert(element_ends_needs_load(ends));
     element_ends_close(ends, false, false);
-    element_gate_look_at_all(gate);
+    element_gate_check_all(gate);
     ck_assert_int_eq(element_gate_judge(gate), DEPENDENCY_WAITS);
 
     ck_assert(!load("{}"));
     ck_assert(load("{\"chunks\":[]}"));
-    element_gate_look_at_all(gate);
+    element_gate_check_all(gate);
     ck_assert_int_eq(element_gate_judge(gate), DEPENDENCY_IS_NEVER_MET);
     end();
 }
@@ -120,7 +120,7 @@ START_TEST(a_look_at_all_agrees_with_what_was_heard_one_by_one)
     begin("1-999999:7", "1-999999:7");
     for (int64_t i = 0; i < MANY; i += 2)
         element_ends_see(ends, i, (i & 2) == 0 ? ELEMENT_DONE : ELEMENT_FAILED);
-    element_gate_look_at_all(gate);
+    element_gate_check_all(gate);
     for (int64_t i = 0; i < MANY; i++) {
         ck_assert(index_set_has(&gate->waiting, i) == ((i & 3) != 0));
         ck_assert(index_set_has(&gate->never, i) == ((i & 3) == 2));
@@ -134,7 +134,7 @@ START_TEST(a_job_that_is_no_array_is_waited_for_as_a_whole)
     begin("0-3", NULL);
     ck_assert_int_eq(element_gate_judge(gate), DEPENDENCY_WAITS);
     element_ends_close(ends, true, false);
-    element_gate_look_at_all(gate);
+    element_gate_check_all(gate);
     ck_assert_int_eq(index_set_count(&gate->waiting), 0);
     end();
 }
@@ -150,7 +150,7 @@ START_TEST(each_of_several_arrays_is_waited_for)
 
     ck_assert(!see(2, true));
     element_ends_see(others, 2, true);
-    ck_assert(element_gate_hear(gate, others, 2));
+    ck_assert(element_gate_note_end(gate, others, 2));
     ck_assert_int_eq(index_set_count(&gate->waiting), 3);
     end();
     element_ends_free(others);

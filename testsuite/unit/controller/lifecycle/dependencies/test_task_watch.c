@@ -55,7 +55,7 @@ watch(enum job_dependency_type type, const char *tasks)
 {
     struct task_watch *w = task_watches_get(all, type, tasks);
 
-    task_watches_look(all, w, ends);
+    task_watches_check(all, w, ends);
     return w;
 }
 
@@ -63,7 +63,7 @@ static void
 see(int64_t index, enum element_state state)
 {
     element_ends_see(ends, index, state);
-    task_watches_hear(all, ends, index);
+    task_watches_note_end(all, ends, index);
 }
 
 START_TEST(a_task_is_known_by_its_id_and_heard_of_by_its_index)
@@ -136,11 +136,11 @@ START_TEST(after_is_met_when_each_has_begun_or_ended)
     begin("0-9");
     after = watch(DEPENDENCY_AFTER, "3-5");
     element_ends_begin(ends, 4);
-    task_watches_hear(all, ends, 4);
+    task_watches_note_end(all, ends, 4);
     see(3, ELEMENT_CANCELLED);
     ck_assert_int_eq(after->verdict, DEPENDENCY_WAITS);
     element_ends_begin(ends, 5);
-    task_watches_hear(all, ends, 5);
+    task_watches_note_end(all, ends, 5);
     ck_assert_int_eq(after->verdict, DEPENDENCY_IS_MET);
     end();
 }
@@ -167,7 +167,7 @@ START_TEST(one_that_is_to_run_again_has_begun)
     after = watch(DEPENDENCY_AFTER, "3");
     first = watch(DEPENDENCY_AFTER, "4");
     ck_assert(element_ends_load(ends, elements));
-    task_watches_look_at_all(all, ends);
+    task_watches_check_all(all, ends);
 
     ck_assert_int_eq(after->verdict, DEPENDENCY_IS_MET);
     ck_assert_int_eq(first->verdict, DEPENDENCY_WAITS);
@@ -201,7 +201,7 @@ START_TEST(a_range_of_a_million_is_passed_in_few_steps)
     w = watch(DEPENDENCY_ANY, "0-999998:2");
     index_set_add_range(&ends->ok, 0, 499999);
     index_set_add_range(&ends->bad, 500000, 999999);
-    task_watches_look_at_all(all, ends);
+    task_watches_check_all(all, ends);
     ck_assert_int_eq(w->verdict, DEPENDENCY_IS_MET);
     ck_assert_int_eq(task_watch_end(w), JOB_STATE_FAILED);
     end();
@@ -216,11 +216,11 @@ START_TEST(an_array_that_is_over_decides_what_had_not_ended)
     ok = watch(DEPENDENCY_OK, "3");
     any = watch(DEPENDENCY_ANY, "3-4");
     element_ends_close(ends, false, false);
-    task_watches_look_at_all(all, ends);
+    task_watches_check_all(all, ends);
     /* until the record is read */
     ck_assert_int_eq(ok->verdict, DEPENDENCY_WAITS);
     ends->is_loaded = true;
-    task_watches_look_at_all(all, ends);
+    task_watches_check_all(all, ends);
     ck_assert_int_eq(ok->verdict, DEPENDENCY_IS_NEVER_MET);
     ck_assert_int_eq(any->verdict, DEPENDENCY_IS_MET);
     ck_assert_int_eq(task_watch_end(any), JOB_STATE_CANCELLED);
@@ -237,10 +237,10 @@ START_TEST(the_answer_of_history_about_a_lost_array_stays)
     ok = watch(DEPENDENCY_OK, "3");
     other = watch(DEPENDENCY_OK, "4");
     element_ends_close(ends, false, true);
-    task_watches_look_at_all(all, ends);
+    task_watches_check_all(all, ends);
     ck_assert_int_eq(ok->verdict, DEPENDENCY_WAITS);
     task_watches_settle(all, ok, JOB_STATE_COMPLETED);
-    task_watches_look_at_all(all, ends);
+    task_watches_check_all(all, ends);
     ck_assert_int_eq(ok->verdict, DEPENDENCY_IS_MET);
     ck_assert_int_eq(other->verdict, DEPENDENCY_WAITS);
     end();
@@ -257,7 +257,7 @@ START_TEST(a_task_that_runs_again_is_waited_for_again)
     see(3, ELEMENT_FAILED);
     ck_assert_int_eq(ok->verdict, DEPENDENCY_IS_NEVER_MET);
     element_ends_see(ends, 3, ELEMENT_WAITING);
-    task_watches_look_at_all(all, ends);
+    task_watches_check_all(all, ends);
     ck_assert_int_eq(ok->verdict, DEPENDENCY_WAITS);
     see(3, ELEMENT_DONE);
     see(4, ELEMENT_DONE);

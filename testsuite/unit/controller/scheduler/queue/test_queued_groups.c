@@ -220,7 +220,7 @@ let_time_pass(struct model *m)
     queue_flush_backoff(m->queue);
     if (roll(m, 10) == 0)
         queue_flush_leftover(m->queue);
-    queue_tell_held(m->queue);
+    queue_notify_held(m->queue);
 }
 
 static void
