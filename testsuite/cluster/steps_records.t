@@ -164,6 +164,14 @@ wait_for 30 test -e "$home/trap4"
 as kilntest1 kctl cancel "$id.2" >/dev/null
 is_ending() { as kilntest1 kctl steps --no-headers "$id" | grep -q "^$id\.2  *[^ ]*  *Ending "; }
 ok "one that does not end by SIGTERM is Ending" wait_for 20 is_ending || note "$(as kilntest1 kctl steps "$id" 2>&1)"
+signal n1 STOP
+as kilntest1 kctl exec "$id" -- echo here >"$cluster/exec" 2>&1 &
+exec=$!
+ok "kctl exec says that a stopped agent does not answer" \
+    wait_for 30 grep -q '^kctl: an agent does not answer' "$cluster/exec" || note "$(cat "$cluster/exec")"
+signal n1 CONT
+wait "$exec"
+is "... and has its answer in the end" "$?$(tail -n 1 "$cluster/exec")" 0here
 is "--full is for jobs" "$(as kilntest1 kctl signal --full "$id.1" 2>&1)" \
     "kctl: signal: $id.1 is a step, whose tasks get the signal; --script and --full are for jobs"
 as kilntest1 kctl cancel "$id" >/dev/null

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #define AGENT_SLOW_US  (3 * INT64_C(1000000))
 /* An agent answers a question at once. */
 #define ANSWER_MS      30000
+#define SILENCE_MS     5000  /* which is told, if anything is */
 #define TELL_MS        10000 /* between two words to the step manager, if not all nodes have told */
 
 /* A link has to send the rest of shared frames. */
@@ -129,6 +131,23 @@ tell_wait(int64_t waited_us, bool *has_told)
             "%s: the agent of this node does not answer; it may be starting, and is waited for, a "
             "minute at most\n",
             told_program);
+}
+
+int
+krun_link_await_answer(int fd, short events)
+{
+    static atomic_flag has_told = ATOMIC_FLAG_INIT;
+    struct pollfd p = {.fd = fd, .events = events};
+    int r = poll(&p, 1, SILENCE_MS);
+
+    if (r != 0)
+        return r;
+    if (told_program != NULL && !atomic_flag_test_and_set(&has_told))
+        fprintf(stderr,
+                "%s: an agent does not answer; it may be stopped or very busy, and is waited for, "
+                "half a minute at most\n",
+                told_program);
+    return poll(&p, 1, ANSWER_MS - SILENCE_MS);
 }
 
 int
@@ -348,11 +367,8 @@ krun_link_wait(struct krun_link *l, struct step_frame *ret_frame, struct error *
         if (l->is_lost)
             return error_set(err, -ECONNRESET, "the agent has closed the connection");
         if (!step_channel_has_bytes(&l->channel)) {
-            struct pollfd p = {.fd = l->fd, .events = POLLIN};
-
-            if (!krun_link_is_flushed(l))
-                p.events |= POLLOUT;
-            r = poll(&p, 1, ANSWER_MS);
+            r = krun_link_await_answer(l->fd, krun_link_is_flushed(l) ? POLLIN
+                                                                      : (short)(POLLIN | POLLOUT));
             if (r == 0)
                 return error_set(err, -ETIMEDOUT, "the agent does not answer");
         }

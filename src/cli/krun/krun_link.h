@@ -57,6 +57,11 @@ int krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struc
 /* From now on, that program says on standard error that it waits for the agent. */
 void krun_link_announce_waits(const char *program);
 
+/* Waits for what an agent has to send at once, and says so after some seconds, once in all. As
+ * poll: 0 after half a minute. Thread: any.
+ */
+int krun_link_await_answer(int fd, short events);
+
 /* Adds a frame without stream and task. */
 void krun_link_add(struct krun_link *l, enum step_frame_type type, const void *payload,
                    size_t length);

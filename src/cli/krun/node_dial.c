@@ -11,6 +11,7 @@
 
 #include "cli/connect/getent.h"
 #include "cli/krun/krun_grants.h"
+#include "cli/krun/krun_link.h"
 #include "lib/auth/exec_grant.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/error.h"
@@ -19,7 +20,6 @@
 #include "lib/http/http_endpoint.h"
 
 #define CONNECT_MS 10000
-#define ANSWER_MS  30000
 
 static int
 wait_for(int fd, short events, int limit_ms)
@@ -80,6 +80,17 @@ reach(const struct node_dial *to, int *ret_fd, struct error *err)
 }
 
 static int
+await_line(int fd)
+{
+    int r;
+
+    do
+        r = krun_link_await_answer(fd, POLLIN);
+    while (r < 0 && errno == EINTR);
+    return r > 0 ? 0 : r == 0 ? -ETIMEDOUT : -errno;
+}
+
+static int
 exchange_lines(int fd, const char *own, size_t length, char *line, struct error *err)
 {
     size_t have = 0;
@@ -87,7 +98,7 @@ exchange_lines(int fd, const char *own, size_t length, char *line, struct error 
     if (send(fd, own, length, MSG_NOSIGNAL) != (ssize_t)length)
         return error_set(err, -ECONNRESET, "the connection was lost");
     for (;;) {
-        int r = wait_for(fd, POLLIN, ANSWER_MS);
+        const int r = await_line(fd);
         /* Only what is of the line may be taken. */
         ssize_t n = r < 0 ? r : recv(fd, line + have, STEP_LINE_MOST - 1 - have, MSG_PEEK);
         char *end = n > 0 ? memchr(line + have, '\n', (size_t)n) : NULL;
