@@ -68,6 +68,10 @@ static void
 end_output(struct step *s, struct step_output *o)
 {
     list_remove(&o->ready);
+    /* A child that is between fork() and exec() has the pipe, too, so close() alone leaves it in
+     * the set, and its end would be told once more.
+     */
+    (void)epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, o->fd, NULL);
     close(o->fd);
     o->fd = -1;
     s->n_outputs--;
