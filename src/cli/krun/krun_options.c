@@ -69,6 +69,16 @@ set_usual(const struct option_spec *option, const char *value, UNUSED void *targ
     return error_set(err, -EOPNOTSUPP, "'%.80s':%s", value != NULL ? value : "", colon + 1);
 }
 
+/* Memory is near the CPUs of the job already, or where the job's --mem-bind says. */
+static int
+set_memory_binding(const struct option_spec *option, const char *value, void *target,
+                   struct error *err)
+{
+    static const struct option_spec usual = {.data = "none,no,local,q,quiet,q,local:"};
+
+    return set_usual(&usual, value, target, NULL) == 0 ? 0 : set_note(option, value, target, err);
+}
+
 /* --- numbers ---------------------------------------------------------------
  */
 
@@ -239,6 +249,11 @@ set_distribution(UNUSED const struct option_spec *option, const char *value, voi
     struct krun_settings *s = target;
     struct step_distribution distribution;
 
+    /* Agents of the release before read only "*,Pack". */
+    if (strcasecmp(value, "pack") == 0)
+        value = "*,Pack";
+    else if (strcasecmp(value, "nopack") == 0)
+        value = "*,NoPack";
     s->request.distribution = value;
     return step_distribution_parse(value, &distribution, err);
 }
@@ -362,8 +377,6 @@ set_propagate(UNUSED const struct option_spec *option, const char *value, void *
     return 0;
 }
 
-#define SHAPE_NOTE "say with --ntasks-per-node and --cpu-bind where tasks run"
-
 /* Options that are those of the job which the step is a part of. */
 #define JOB(name_, letter_, argument_)                                                      \
     {                                                                                       \
@@ -476,25 +489,18 @@ static const struct option_spec rows[] = {
      OPTION_TEXT, AT(job)},
     USUAL("profile", 0, "WHAT",
           "none: Kiln has no profiles of tasks; 'kctl usage' has what a job used"),
-    USUAL("mem-bind", 0, "HOW",
-          "none,no,local,q,quiet,q,local: memory is near the CPUs of the job already"),
+    {.name = "mem-bind", .argument = "HOW", .type = OPTION_CALL, .set = set_memory_binding},
+    {.name = "cpu_bind", .argument = "HOW", .type = OPTION_CALL, .set = set_binding},
     USUAL("gpu-bind", 0, "HOW", "none,closest: give tasks their own GPUs with --gpus-per-task"),
-    USUAL("ntasks-per-core", 0, "N", "0: " SHAPE_NOTE),
-    USUAL("compress", 0, "[=TYPE]", "none: files are copied with sbcast"),
-    USUAL("send-libs", 0, "[=yes|no]", "no: files are copied with sbcast"),
-    REFUSED("ntasks-per-socket", 0, "N", SHAPE_NOTE),
     REFUSED("ntasks-per-gpu", 0, "N", "use --gpus-per-task"),
     REFUSED("gpus-per-socket", 0, "N", "use --gpus-per-task or --gpus-per-node"),
     REFUSED("cpus-per-gpu", 0, "N", "use --cpus-per-task"),
     REFUSED("mem-per-cpu", 0, "SIZE", "use --mem, the memory on each node"),
     REFUSED("mem-per-gpu", 0, "SIZE", "use --mem, the memory on each node"),
     REFUSED("bcast", 0, "[=FILE]", "copy the program with sbcast first"),
-    REFUSED("bcast-exclude", 0, "LIST", "copy the program with sbcast first"),
     REFUSED("container", 0, "PATH", "start the container's program as the command"),
     REFUSED("het-group", 0, "LIST", "a job has one kind of nodes"),
     REFUSED("clusters", 'M', "LIST", "a step runs in its own job"),
-    REFUSED("cpu-freq", 0, "RANGE", "the frequency of CPUs is left to the kernel"),
-    REFUSED("gpu-freq", 0, "RANGE", "the frequency of GPUs is left to the driver"),
     REFUSED("x11", 0, "[=WHICH]", "windows cannot be shown from a job"),
     REFUSED("no-allocate", 'Z', NULL, "tasks run only on CPUs of a job"),
     REFUSED("uid", 0, "USER", "tasks run as the job's user"),
@@ -502,21 +508,27 @@ static const struct option_spec rows[] = {
     REFUSED("preserve-env", 'E', NULL, "tasks always see the numbers of their own step"),
     REFUSED("test-only", 0, NULL, "'ksub --test-only' says when a job would start"),
     REFUSED("resv-ports", 0, "[=N]", "no ports are reserved for tasks"),
+    REFUSED("nodefile", 'F', "FILE", "use --nodelist"),
+    JOB("accel-bind", 0, "HOW"),
     JOB("account", 'A', "NAME"),
     JOB("acctg-freq", 0, "SPEC"),
     JOB("bb", 0, "SPEC"),
     JOB("bbf", 0, "FILE"),
+    JOB("bcast-exclude", 0, "LIST"),
     JOB("begin", 'b', "TIME"),
     JOB("cluster-constraint", 0, "LIST"),
     JOB("comment", 0, "TEXT"),
+    JOB("compress", 0, "[=TYPE]"),
     JOB("constraint", 'C', "LIST"),
     JOB("contiguous", 0, NULL),
     JOB("core-spec", 'S', "N"),
     JOB("cores-per-socket", 0, "N"),
+    JOB("cpu-freq", 0, "RANGE"),
     JOB("deadline", 0, "TIME"),
     JOB("delay-boot", 0, "MINUTES"),
     JOB("dependency", 'd', "LIST"),
     JOB("extra-node-info", 'B', "SHAPE"),
+    JOB("gpu-freq", 0, "RANGE"),
     JOB("gres-flags", 0, "FLAGS"),
     JOB("hint", 0, "TYPE"),
     JOB("hold", 'H', NULL),
@@ -529,6 +541,8 @@ static const struct option_spec rows[] = {
     JOB("network", 0, "TYPE"),
     JOB("nice", 0, "[=N]"),
     JOB("no-kill", 'k', "[=off]"),
+    JOB("ntasks-per-core", 0, "N"),
+    JOB("ntasks-per-socket", 0, "N"),
     JOB("oversubscribe", 's', NULL),
     JOB("partition", 'p', "NAME"),
     JOB("power", 0, "FLAGS"),
@@ -537,6 +551,7 @@ static const struct option_spec rows[] = {
     JOB("qos", 'q', "NAME"),
     JOB("reboot", 0, NULL),
     JOB("reservation", 0, "NAME"),
+    JOB("send-libs", 0, "[=yes|no]"),
     JOB("slurmd-debug", 0, "LEVEL"),
     JOB("sockets-per-node", 0, "N"),
     JOB("spread-job", 0, NULL),

@@ -165,12 +165,6 @@ is_duration(const char *text)
     return duration_parse(text, &seconds, NULL) == 0;
 }
 
-#define WORDS(...)        \
-    (const char *const[]) \
-    {                     \
-        __VA_ARGS__, NULL \
-    }
-
 static int
 check_value(const char *option, const char *value, struct error *err)
 {

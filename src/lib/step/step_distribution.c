@@ -88,11 +88,7 @@ step_distribution_parse(const char *text, struct step_distribution *ret_distribu
     if (text != NULL) {
         rest = copy = xstrdup(text);
         comma = strchr(copy, ',');
-        if (strcasecmp(copy, "pack") == 0 || strcasecmp(copy, "nopack") == 0) {
-            comma = copy; /* without an order */
-            rest = NULL;
-        }
-        if (comma != NULL && comma != copy)
+        if (comma != NULL)
             *comma++ = '\0';
         for (unsigned level = 0; r == 0 && (word = strsep(&rest, ":")) != NULL; level++)
             r = parse_level(word, level, &d, err);

@@ -86,6 +86,7 @@ START_TEST(variables_give_way_to_the_command_line)
     ck_assert_str_eq(settings.request.distribution, "plane=4");
     setenv("SLURM_DISTRIBUTION", "NoPack", 1);
     ck_assert_int_eq(read_line("a"), 0);
+    ck_assert_str_eq(settings.request.distribution, "*,NoPack");
     setenv("SLURM_NTASKS", "many", 1);
     ck_assert_int_eq(read_line("a"), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error.text, "SLURM_NTASKS: Invalid numeric value \"many\""));
@@ -98,6 +99,10 @@ START_TEST(options_of_jobs_are_noted_once)
     ck_assert_int_eq(read_line("-p gpu --qos=x -p other a"), 0);
     ck_assert_uint_eq(settings.n_notes, 2);
     ck_assert_str_eq(settings.notes[0], "partition");
+    ck_assert_int_eq(read_line("--mem-bind=local --cpu_bind=none a"), 0);
+    ck_assert_uint_eq(settings.n_notes, 0);
+    ck_assert_int_eq(read_line("--mem-bind=map_mem:0 --ntasks-per-socket=2 --cpu-freq=high a"), 0);
+    ck_assert_uint_eq(settings.n_notes, 3);
 }
 END_TEST
 
@@ -117,7 +122,7 @@ START_TEST(options_that_cannot_be_had_are_refused_with_words)
         {"-o %q a", "--output: %q is no pattern"},
         {"--gres=fpga:1 a", "--gres: 'fpga:1': a step can only have GPUs"},
         {"--signal=NOPE a", "--signal: 'NOPE' is not a signal"},
-        {"--mem-bind=map_mem:0 a", "--mem-bind: 'map_mem:0': memory is near"},
+        {"-F nodes a", "--nodefile: use --nodelist"},
         {"--exclusive=user a", "--exclusive: 'user': only a job"},
         {"--bogus a", "unknown option '--bogus'"},
     };

@@ -20,8 +20,6 @@ START_TEST(words_are_read_for_nodes_sockets_and_cores)
         {"*:fcyclic:block", {.sockets = STEP_ORDER_FCYCLIC, .cores = STEP_ORDER_BLOCK}},
         {"plane=4", {.nodes = STEP_ORDER_PLANE, .plane = 4}},
         {"Block,NoPack", {.nodes = STEP_ORDER_BLOCK, .spreads = true}},
-        {"NoPack", {.spreads = true}},
-        {"pack", {.packs = true}},
         {"block:block,Pack",
          {.nodes = STEP_ORDER_BLOCK, .sockets = STEP_ORDER_BLOCK, .packs = true}},
     };
