@@ -42,7 +42,7 @@ read_reserved(struct hardware_request *request, const struct agent_settings *s, 
  * logs a warning.
  */
 static void
-tell_disagreements(const struct inventory *i)
+log_disagreements(const struct inventory *i)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     CLEANUP_FREE struct memory_facts *facts = xnew(struct memory_facts);
@@ -74,7 +74,7 @@ inventory_take(struct inventory *i, const struct agent_settings *s, struct error
     if (r == 0)
         r = hardware_discover(&i->request, &i->topology, err);
     if (r == 0 && i->request.given == NULL)
-        tell_disagreements(i);
+        log_disagreements(i);
     return r;
 }
 

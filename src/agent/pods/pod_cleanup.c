@@ -135,7 +135,7 @@ announce_hook_failure(const struct pod_run *s, const char *words)
 /* Records an event about the result of the checkpoint command, for the owner.
  */
 static void
-tell_checkpoint(const struct pod_run *s)
+record_checkpoint(const struct pod_run *s)
 {
     const struct exit_record *e = s->exit_record;
     const double seconds = (double)e->checkpoint_us / 1000000;
@@ -174,7 +174,7 @@ check_hooks(struct pod_run *s)
         announce_hook_failure(s, e->message);
     }
     if (e->has_checkpoint)
-        tell_checkpoint(s);
+        record_checkpoint(s);
     if (e->epilog_failure != NULL)
         announce_hook_failure(s, e->epilog_failure);
 }

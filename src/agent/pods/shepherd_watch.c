@@ -60,7 +60,7 @@ note_exceeded(struct pod_run *s, int64_t now_us)
  * look again.
  */
 static int64_t
-tell_ending(struct pod_run *s, int64_t now_us, int64_t next_us)
+report_ending(struct pod_run *s, int64_t now_us, int64_t next_us)
 {
     if (s->exceeded_at_us == 0 || s->told_ending || s->phase != POD_RUN_RUNNING)
         return next_us;
@@ -104,7 +104,7 @@ shepherd_watch_enforce(void *context)
         case DEADLINE_WAIT:
             if (s->deadline.killed)
                 unkillable_check(s);
-            next = tell_ending(s, now, next);
+            next = report_ending(s, now, next);
             if (next != DEADLINE_NEVER)
                 timer_start(s->deadline_timer, (next - now) / 1000 + 1);
             return;
@@ -243,7 +243,7 @@ set_limit(struct pod_run *s)
  * the agent does, but it can only end the pod earlier than the shepherd would.
  */
 static void
-tell_limit(struct pod_run *s)
+send_limit(struct pod_run *s)
 {
     struct error err = {0};
 
@@ -261,7 +261,7 @@ tell_limit(struct pod_run *s)
 void
 shepherd_watch_note_limit(struct pod_run *s)
 {
-    tell_limit(s);
+    send_limit(s);
     if (s->phase != POD_RUN_RUNNING)
         return;
     set_limit(s);
@@ -341,7 +341,7 @@ is_over(const struct pod_run *s)
 }
 
 static void
-tell_freeze(struct pod_run *s)
+send_freeze(struct pod_run *s)
 {
     struct error err = {0};
 
@@ -360,7 +360,7 @@ shepherd_watch_note_freeze(struct pod_run *s)
         return;
     }
     take_freeze(s);
-    tell_freeze(s);
+    send_freeze(s);
     s->freeze_look_ms = FREEZE_FIRST_MS;
     timer_start(s->freeze_timer, s->freeze_look_ms);
 }
@@ -411,7 +411,7 @@ shepherd_watch_check_freeze(void *context)
             timer_start(s->freeze_timer, FREEZE_LENT_MS);
         return;
     }
-    tell_freeze(s);
+    send_freeze(s);
     s->freeze_look_ms = backoff_next(s->freeze_look_ms, FREEZE_FIRST_MS, FREEZE_LAST_MS);
     timer_start(s->freeze_timer, s->freeze_look_ms);
 }
@@ -467,7 +467,7 @@ begin_deadline(struct pod_run *s)
     take_freeze(s);
     set_limit(s);
     if (string_map_find(&s->pod->meta->annotations, ANNOTATION_UPDATE) != NULL)
-        tell_limit(s);
+        send_limit(s);
     if (pod->spec.execution != NULL && pod->spec.execution->signal != NULL)
         s->deadline.warn_us = pod->spec.execution->signal->seconds_before * 1000000;
     s->deadline.grace_us = grace_us(s->pod);
@@ -487,7 +487,7 @@ first_poll_ms(const struct pod_run *s)
 }
 
 static void
-say_waiting(struct pod_run *s)
+report_waiting(struct pod_run *s)
 {
     CLEANUP_FREE char *words = NULL;
 
@@ -510,7 +510,7 @@ shepherd_watch_poll(void *context)
     s->live = pod_host_read_live(s->s.agent, s->uid);
     if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
         if (s->live != NULL && s->live->waits_for != NULL)
-            say_waiting(s);
+            report_waiting(s);
         pod_start_advance(s);
         s->poll_ms = backoff_next(s->poll_ms, LOOK_FIRST_MS, LOOK_LAST_MS);
         timer_start(s->poll_timer, s->poll_ms);

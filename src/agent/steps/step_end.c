@@ -216,7 +216,7 @@ step_end_resume(struct agent_step *e, const struct step_log_entry *entry)
 
 /* A signal that a kiln-step which is just being started ignores. */
 static void
-tell_kiln_step(struct agent_step *e, int signal_number, int value)
+signal_kiln_step(struct agent_step *e, int signal_number, int value)
 {
     siginfo_t info = {
         .si_signo = signal_number,
@@ -235,12 +235,12 @@ tell_kiln_step(struct agent_step *e, int signal_number, int value)
 void
 step_end_freeze(struct agent_step *e, bool still)
 {
-    tell_kiln_step(e, SIGURG, still);
+    signal_kiln_step(e, SIGURG, still);
 }
 
 /* A kiln-step of the release before this one does not react to it. */
 void
 step_end_signal(struct agent_step *e, int number)
 {
-    tell_kiln_step(e, SIGWINCH, number);
+    signal_kiln_step(e, SIGWINCH, number);
 }

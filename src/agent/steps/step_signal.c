@@ -56,7 +56,7 @@ parse_call(char *text, struct signal_call *c)
 
 /* False: krun is stopped, and much was sent to it. */
 static bool
-tell_krun(const struct agent_step *held, int number)
+send_to_krun(const struct agent_step *held, int number)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
@@ -84,7 +84,7 @@ pass_on(struct step_job *job, const struct signal_call *c, const char **ret_word
         return STEP_FRAME_END;
     if (held == NULL && !step_account_has_begun(running))
         return STEP_FRAME_WAIT;
-    if (held != NULL && !tell_krun(held, c->number) && c->number != 0) {
+    if (held != NULL && !send_to_krun(held, c->number) && c->number != 0) {
         *ret_words = "the step's krun reads nothing";
         return STEP_FRAME_REFUSE;
     }

@@ -217,7 +217,7 @@ take_notice(struct history *h, struct history_order *order)
 }
 
 static void
-say_trouble(struct history *h, const struct error *err)
+log_trouble(struct history *h, const struct error *err)
 {
     if (h->trouble.code == 0)
         log_error("cannot write history, trying again every %d s; everything "
@@ -255,7 +255,7 @@ static void
 opened(struct history *h, struct history_order *order)
 {
     if (order->result < 0) {
-        say_trouble(h, &order->err);
+        log_trouble(h, &order->err);
         timer_start(h->flush, RETRY_MS);
         return;
     }
@@ -288,7 +288,7 @@ put_back(struct history *h, struct history_queue *queue)
 
 /* An agent repeats those that are not on the disk. */
 static void
-tell_batches(const struct history_order *order)
+answer_batches(const struct history_order *order)
 {
     for (const struct history_batch *b = order->batches; b != NULL; b = b->next) {
         const int result = order->result < 0 ? order->result : b->result;
@@ -300,9 +300,9 @@ tell_batches(const struct history_order *order)
 static void
 wrote(struct history *h, struct history_order *order)
 {
-    tell_batches(order);
+    answer_batches(order);
     if (order->result < 0) {
-        say_trouble(h, &order->err);
+        log_trouble(h, &order->err);
         put_back(h, &order->queue);
         flush_soon(h);
         return;
@@ -334,7 +334,7 @@ dropped(struct history *h, const struct history_order *order)
     if (order->dropped > 0)
         log_debug("History: removed %lld old rows", (long long)order->dropped);
     if (order->result < 0)
-        say_trouble(h, &order->err);
+        log_trouble(h, &order->err);
     if (!h->is_stopping)
         timer_start(h->drop, order->dropped > 0 ? GATHER_MS : DROP_MS);
     if (h->queue.count > 0 || h->batches != NULL)

@@ -48,7 +48,7 @@ history_index_is_there(sqlite3 *db, const char *name)
 }
 
 static void
-say_begin(sqlite3 *db, const char *name)
+log_begin(sqlite3 *db, const char *name)
 {
     int64_t has_rows = 0;
 
@@ -91,7 +91,7 @@ build_missing(sqlite3 *db, atomic_bool *stops, struct error *err)
         if (atomic_load(stops))
             break;
         if (!history_index_is_there(db, indexes[i].name)) {
-            say_begin(db, indexes[i].name);
+            log_begin(db, indexes[i].name);
             r = sql_exec(db, indexes[i].text, err);
         }
         if (r == 0)

@@ -22,7 +22,7 @@ format_cpus(int64_t mcpu, char out[HUMAN_TEXT_SIZE])
 }
 
 static void
-tell_room(const struct json *node, bool is_first, struct strbuf *out)
+print_room(const struct json *node, bool is_first, struct strbuf *out)
 {
     char cpus[HUMAN_TEXT_SIZE], all_cpus[HUMAN_TEXT_SIZE];
     char memory[HUMAN_TEXT_SIZE], all_memory[HUMAN_TEXT_SIZE];
@@ -37,7 +37,7 @@ tell_room(const struct json *node, bool is_first, struct strbuf *out)
 }
 
 static void
-tell_nearest(const struct json *why, bool is_plain, struct strbuf *out)
+print_nearest(const struct json *why, bool is_plain, struct strbuf *out)
 {
     const struct json *nearest = json_get(why, "nearest");
 
@@ -45,7 +45,7 @@ tell_nearest(const struct json *why, bool is_plain, struct strbuf *out)
         const struct json *node = json_at(nearest, i);
 
         if (is_plain)
-            tell_room(node, i == 0, out);
+            print_room(node, i == 0, out);
         else
             describe_output_add(out, 2, i == 0 ? "Nearest" : "", "%s %s",
                                 json_get_text(node, "node"), json_get_text(node, "message"));
@@ -54,7 +54,7 @@ tell_nearest(const struct json *why, bool is_plain, struct strbuf *out)
 
 /* Uses the options of ksub. */
 static void
-tell_fits(const struct json *why, struct strbuf *out)
+print_fits(const struct json *why, struct strbuf *out)
 {
     const struct json *fits = json_get(why, "wouldFit");
 
@@ -82,6 +82,6 @@ nearest_nodes_describe(const struct json *why, struct strbuf *out)
 
     if (needs != NULL)
         describe_output_add(out, 2, "Needs", "%s", needs);
-    tell_nearest(why, json_is_true(json_get(why, "isPlain")), out);
-    tell_fits(why, out);
+    print_nearest(why, json_is_true(json_get(why, "isPlain")), out);
+    print_fits(why, out);
 }

@@ -225,8 +225,8 @@ condition_of(const struct object *job)
  * scheduled time.
  */
 static void
-tell_of_plan(struct cron_controller *c, const struct object *cron_job, struct memory *m,
-             const struct cron_plan *plan, int64_t now_s)
+record_plan(struct cron_controller *c, const struct object *cron_job, struct memory *m,
+            const struct cron_plan *plan, int64_t now_s)
 {
     for (size_t i = 0; i < plan->n_ended; i++)
         tell(c, cron_job, RECORD_NORMAL, EVENT_SAW_COMPLETED_JOB,
@@ -325,7 +325,7 @@ work_on_cron_job(const char *key, void *context)
     s.not_before_s = m->not_before_s;
     s.zone = zone;
     cron_plan_make(&s, arena, &plan);
-    tell_of_plan(c, cron_job, m, &plan, s.now_s);
+    record_plan(c, cron_job, m, &plan, s.now_s);
     wake(c, key, plan.wake_s);
     /* A Job is created only in a pass that has nothing else to write: each
      * write adds the key again.

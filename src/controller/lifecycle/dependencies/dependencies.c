@@ -47,7 +47,7 @@ wake(const char *key, void *context)
  * so that it writes the end into its status.
  */
 static void
-tell_waiter(struct dependencies *d, struct edge *e)
+notify_waiter(struct dependencies *d, struct edge *e)
 {
     edge_judge(e);
     if (e->target->is_gone || e->delay_us > 0 || e->is_by_element || waiter_is_decided(e->waiter))
@@ -55,15 +55,15 @@ tell_waiter(struct dependencies *d, struct edge *e)
 }
 
 static void
-tell_waiters(struct dependency_target *t, void *context)
+notify_waiters(struct dependency_target *t, void *context)
 {
-    list_foreach_safe(link, &t->edges) tell_waiter(context, (struct edge *)link);
+    list_foreach_safe(link, &t->edges) notify_waiter(context, (struct edge *)link);
 }
 
 static void
-tell_watchers(struct task_watch *watch, void *context)
+notify_watchers(struct task_watch *watch, void *context)
 {
-    list_foreach_safe(link, &watch->waiters) tell_waiter(context, (struct edge *)link);
+    list_foreach_safe(link, &watch->waiters) notify_waiter(context, (struct edge *)link);
 }
 
 /* ---- Elements ---- */
@@ -400,9 +400,9 @@ dependencies_new(const struct dependencies_settings *settings)
         .client = settings->client,
         .cache = settings->cache,
         .clock = settings->clock,
-        .changed = tell_waiters,
+        .changed = notify_waiters,
         .elements_changed = look_at_gates,
-        .watch_changed = tell_watchers,
+        .watch_changed = notify_watchers,
         .context = d,
     });
     d->singletons = singletons_new(settings->cache, wake, d);

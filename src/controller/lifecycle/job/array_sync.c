@@ -140,8 +140,8 @@ send_ends(struct array_sync *sync, struct job_memory *m, const struct object *jo
 
 /* The message has the words of a held job that is not an array. */
 static void
-tell_held(struct array_sync *sync, const struct object *job, const struct job_pod_counts *t,
-          const struct array_end *end)
+record_held(struct array_sync *sync, const struct object *job, const struct job_pod_counts *t,
+            const struct array_end *end)
 {
     const int64_t task = task_list_at(&t->array->tasks, end->index);
     CLEANUP_FREE char *words =
@@ -176,7 +176,7 @@ on_settled(const struct object *job, const struct json *kept, const struct json 
         if (kept == NULL)
             continue;
         if (end->is_too_often && has_index(held, end->index))
-            tell_held(sync, job, m->counts, end);
+            record_held(sync, job, m->counts, end);
         else if (end->is_too_often) /* released or requeued meanwhile */
             m->counts->array->must_follow = true;
         if (end->of_attempt < 0 && has_index(kept, end->index))

@@ -339,7 +339,7 @@ note_update(struct job_controller *c, const char *key)
  * before this controller started had its event then.
  */
 static void
-tell_of_new(struct job_controller *c, const struct object *job)
+record_new(struct job_controller *c, const struct object *job)
 {
     CLEANUP(arena_freep) struct arena *arena = NULL;
     struct job_event event;
@@ -375,7 +375,7 @@ on_job(const struct object *old_object, const struct object *new_object, void *c
         quota_waiters_remove(c->waiters, key);
     } else if (object_cache_has_synced(c->cache)) {
         if (old_object == NULL)
-            tell_of_new(c, new_object);
+            record_new(c, new_object);
         workqueue_add(c->queue, key);
     }
 }

@@ -371,7 +371,7 @@ job_report_new(struct arena *arena, const struct job *job)
 
 /* Events for who has held the Job, and for its release. */
 static void
-tell_hold(struct job_report *r, const char *was, enum job_state state)
+set_hold_event(struct job_report *r, const char *was, enum job_state state)
 {
     const char *by = string_map_find(&r->job->meta.annotations, ANNOTATION_HOLD);
 
@@ -383,7 +383,7 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
 
 /* Events for a freeze and its end; both are written without delay. */
 static void
-tell_freeze(struct job_report *r, const char *was, enum job_state state, const char *yields_to)
+set_freeze_event(struct job_report *r, const char *was, enum job_state state, const char *yields_to)
 {
     const char *by = job_find_freezer(r->job);
 
@@ -478,9 +478,9 @@ job_report_state(struct job_report *r, enum job_state state, const char *yields_
     json_set_string(r->arena, r->status, "state", is);
     r->is_urgent |= state == JOB_STATE_ENDING;
     if (r->event.reason == NULL)
-        tell_hold(r, was, state);
+        set_hold_event(r, was, state);
     if (r->event.reason == NULL)
-        tell_freeze(r, was, state, yields_to);
+        set_freeze_event(r, was, state, yields_to);
 }
 
 void

@@ -334,7 +334,7 @@ silence_us(const struct node_health *h, const char *node)
 
 /* Tells the owner of the pod's Job, or of a pod without one. */
 static void
-tell_pod(struct health_pass *pass, const struct object *pod, const struct json *body)
+record_silent_pod(struct health_pass *pass, const struct object *pod, const struct json *body)
 {
     struct node_health *h = pass->health;
     const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
@@ -375,7 +375,7 @@ write_pod(const struct object *pod, void *context)
     body = node_verdict_pod(arena, node != NULL ? node_of(node) : NULL, pod_of(pod), silent_us,
                             clock_real_us(h->clock));
     if (body != NULL)
-        tell_pod(pass, pod, body);
+        record_silent_pod(pass, pod, body);
     write_wanted(pass, pod, "status", arena, body);
 }
 

@@ -147,7 +147,7 @@ is_among(const struct json *names, const char *name)
  * nodes.
  */
 static void
-tell_replaced(struct pass *pass, const struct object *object, const struct json *names)
+record_replaced(struct pass *pass, const struct object *object, const struct json *names)
 {
     const struct node_reservation *r = pass->r;
 
@@ -178,7 +178,7 @@ keep_status(struct pass *pass, const struct object *object)
     struct json *body = reservation_status_make(arena, c->cache, object, now_us, &wake_us);
 
     if (body != NULL && pass->r->spec.node_count > 0)
-        tell_replaced(pass, object, json_get_path(body, "status.nodes"));
+        record_replaced(pass, object, json_get_path(body, "status.nodes"));
     if (body != NULL)
         pending_calls_patch_seen(pass->calls, arena, object, "status", body);
     else

@@ -135,7 +135,7 @@ removed(const struct client_reply *reply, void *context)
  * "example.com/maintenance".
  */
 static char *
-tell_owner(const struct pod *pod, const struct node *node)
+describe_eviction(const struct pod *pod, const struct node *node)
 {
     const char *key = "";
 
@@ -160,7 +160,7 @@ static void
 end_pod(struct taint_eviction *e, const char *key, const struct object *pod,
         const struct object *node)
 {
-    CLEANUP_FREE char *words = tell_owner(pod_of(pod), node_of(node));
+    CLEANUP_FREE char *words = describe_eviction(pod_of(pod), node_of(node));
     struct taint_ending *ending = xnew(struct taint_ending);
 
     log_info("pod '%s' does not tolerate a NoExecute taint of node '%s', "

@@ -272,7 +272,7 @@ look_at_volume(const struct object *volume, void *context)
 
 /* For a claim that a pod brought, the scheduler records an event on the pod. */
 static void
-say_waits(const struct claim_sync *p)
+record_wait(const struct claim_sync *p)
 {
     if (meta_controller_of(p->claim->meta, &pod_kind) == NULL)
         record_event(p, RECORD_STEP, EVENT_WAIT_FOR_FIRST_CONSUMER,
@@ -280,7 +280,7 @@ say_waits(const struct claim_sync *p)
 }
 
 static void
-say_nothing_suits(const struct claim_sync *p)
+record_nothing_suits(const struct claim_sync *p)
 {
     const char *class = persistent_volume_claim_class(p->c);
     bool is_unknown = *class != '\0' && p->class == NULL;
@@ -308,7 +308,7 @@ find_or_make(const struct claim_sync *p)
     struct claim_volume_search s = {.claim = p->c};
 
     if (waits && persistent_volume_claim_node(p->c) == NULL) {
-        say_waits(p); /* the scheduler chooses the node */
+        record_wait(p); /* the scheduler chooses the node */
         return;
     }
     if (!waits)
@@ -318,11 +318,11 @@ find_or_make(const struct claim_sync *p)
     else if (p->class != NULL && storage_class_provisions(storage_class_of(p->class)))
         provision(p);
     else if (!waits)
-        say_nothing_suits(p);
+        record_nothing_suits(p);
 }
 
 static void
-say_mismatch(const struct claim_sync *p)
+record_mismatch(const struct claim_sync *p)
 {
     record_event(p, RECORD_WARNING, EVENT_VOLUME_MISMATCH,
                  "Cannot bind to requested volume: it is too small, or of another "
@@ -347,7 +347,7 @@ take_prebound(const struct claim_sync *p, const struct object *volume)
     else if (volume_suits(v, p->c))
         bind(p, volume);
     else
-        say_mismatch(p);
+        record_mismatch(p);
 }
 
 /* --- the sync ------------------------------------------------------------- */
@@ -364,7 +364,7 @@ take_named(const struct claim_sync *p)
     if (persistent_volume_of(volume)->spec.claim != NULL)
         take_prebound(p, volume);
     else if (!volume_suits(persistent_volume_of(volume), p->c))
-        say_mismatch(p);
+        record_mismatch(p);
     else
         take_volume(p, volume);
 }

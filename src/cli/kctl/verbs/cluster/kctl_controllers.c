@@ -134,7 +134,7 @@ print_table(const struct json *answer, bool with_headings, struct arena *arena, 
 
 /* A store in the state directory has no others. */
 static void
-say_alone(const struct json *answer)
+print_alone(const struct json *answer)
 {
     if (!json_is_true(json_get(answer, "inDatabase")))
         fputs("There is no standby: the store is in the state directory (kiln-ha(7) describes a "
@@ -166,7 +166,7 @@ list_controllers(struct kctl *kctl, const struct controllers_options *o, struct 
     fwrite(out.text, 1, out.length, stdout);
     fflush(stdout);
     if (o->form == NULL)
-        say_alone(answer);
+        print_alone(answer);
     return 0;
 }
 

@@ -338,7 +338,7 @@ finish(struct printing *p, const struct history_options *o)
 
 /* Nothing was found: prints the default limits, and how to widen them. */
 static void
-tell_none(const struct history_options *o)
+print_none(const struct history_options *o)
 {
     bool is_own = o->selection.user == NULL && !o->all && o->job == NULL;
     bool is_of_a_day = o->since == NULL && o->job == NULL;
@@ -456,7 +456,7 @@ history_run(struct kctl *kctl, const void *options, int n_operands, char **opera
     if (r == 0)
         finish(&p, o);
     if (r == 0 && p.count == 0 && p.form == AS_TABLE)
-        tell_none(o);
+        print_none(o);
     if (r == 0 && o->steps)
         r = print_steps(kctl, &named, !o->no_headings, arena, err);
     clean_up(&p);

@@ -174,7 +174,7 @@ prepare(struct kctl *kctl, const struct jobs_options *o, struct arena *arena, st
 }
 
 static void
-say_nothing_found(const struct asking *a)
+print_nothing_found(const struct asking *a)
 {
     char since[LOCAL_TIME_SIZE] = "";
 
@@ -223,7 +223,7 @@ show_once(struct kctl *kctl, const struct asking *a, const struct job_list_style
     if (r < 0)
         return r;
     if (job_list_count(list) == 0 && !is_tree) {
-        say_nothing_found(a);
+        print_nothing_found(a);
         return 0;
     }
     job_list_print(list, &style, &out);

@@ -516,7 +516,7 @@ find_target(struct kctl *kctl, const struct logs_options *o, int n_operands, cha
 }
 
 static void
-tell_if_it_waits(const struct target_object *job, const struct json *object, struct arena *arena)
+print_if_it_waits(const struct target_object *job, const struct json *object, struct arena *arena)
 {
     const char *state = json_path_text(object, "status.state");
 
@@ -540,7 +540,7 @@ wait_for_pod(struct kctl *kctl, const struct logs_options *o, const struct targe
         if (target->kind == &job_kind)
             r = kctl_get(kctl, target, arena, &object, err);
         if (r == 0 && target->kind == &job_kind && o->follows && isatty(STDERR_FILENO))
-            tell_if_it_waits(target, object, arena);
+            print_if_it_waits(target, object, arena);
         if (r == 0 && target->kind == &job_kind)
             r = choose_pod(kctl, o, target, arena, ret_pod, err);
         if (r == 0 && !o->follows)

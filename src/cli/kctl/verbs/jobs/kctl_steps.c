@@ -133,7 +133,7 @@ check_job(struct steps_call *c, const struct json *job, const char *operand, boo
 
 /* Of a job without records: says so, or that there is no such job. */
 static int
-tell_absence(struct steps_call *c, int64_t id, const struct task_list *tasks, struct error *err)
+print_absence(struct steps_call *c, int64_t id, const struct task_list *tasks, struct error *err)
 {
     const struct target_object everywhere = {.kind = &job_kind};
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
@@ -173,7 +173,7 @@ add_job(struct steps_call *c, int64_t id, const struct task_list *tasks, struct 
     if (r < 0)
         return r;
     if (json_count(c->list.items) + json_count(c->list.omitted) == before)
-        return tell_absence(c, id, tasks, err);
+        return print_absence(c, id, tasks, err);
     c->is_any = true;
     return 0;
 }

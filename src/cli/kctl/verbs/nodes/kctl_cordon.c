@@ -143,7 +143,7 @@ has_node(const struct json *reservation, const char *name)
 }
 
 static void
-tell_planned(const struct json *reservation, const struct target_object *node, struct arena *arena)
+print_planned(const struct json *reservation, const struct target_object *node, struct arena *arena)
 {
     const char *name = json_path_text(reservation, "metadata.name");
     const char *reason = json_path_text(reservation, "spec.reason");
@@ -168,8 +168,8 @@ tell_planned(const struct json *reservation, const struct target_object *node, s
  * caller may not know of them.
  */
 static int
-tell_all_planned(struct kctl *kctl, const struct named_resources *nodes, struct arena *arena,
-                 struct error *err)
+print_all_planned(struct kctl *kctl, const struct named_resources *nodes, struct arena *arena,
+                  struct error *err)
 {
     const struct target_object all = {.kind = &reservation_kind};
     struct json *items = NULL;
@@ -185,7 +185,7 @@ tell_all_planned(struct kctl *kctl, const struct named_resources *nodes, struct 
             if (json_is_true(json_get_path(item, "spec.maintenance"))
                 && (state == NULL || strcmp(state, "Ended") != 0)
                 && has_node(item, nodes->items[n].name))
-                tell_planned(item, &nodes->items[n], arena);
+                print_planned(item, &nodes->items[n], arena);
         }
     return r;
 }
@@ -204,7 +204,7 @@ set_all(struct kctl *kctl, const struct cordon_options *o, int n_operands, char 
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
         r = cordon_set(kctl, &nodes.items[i], cordoned, o->reason, err);
     if (r == 0 && !cordoned && nodes.count > 0)
-        r = tell_all_planned(kctl, &nodes, arena, err);
+        r = print_all_planned(kctl, &nodes, arena, err);
     return r;
 }
 

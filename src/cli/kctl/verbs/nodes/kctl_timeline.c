@@ -326,7 +326,7 @@ make_title(const struct node_chart *chart, struct arena *arena)
 }
 
 static void
-say_what_is_left_out(const struct node_chart *chart, const struct json *answer)
+print_omissions(const struct node_chart *chart, const struct json *answer)
 {
     const int64_t total = json_get_int(answer, "total", 0);
 
@@ -376,7 +376,7 @@ timeline_run(struct kctl *kctl, const void *options, int n_operands, char **oper
         node_chart_text_print(&chart, &style, &out);
     r = picture_file_write(o->svg != NULL ? o->svg : "-", &out, err);
     if (r == 0)
-        say_what_is_left_out(&chart, answer);
+        print_omissions(&chart, answer);
     return r;
 }
 

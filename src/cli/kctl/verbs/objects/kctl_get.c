@@ -253,7 +253,7 @@ fill(struct kctl *kctl, const struct get_options *o, struct client_request *requ
 }
 
 static void
-say_nothing_found(const struct target_object *object)
+print_nothing_found(const struct target_object *object)
 {
     if ((object->kind->flags & KIND_NAMESPACED) == 0 || object->namespace == NULL)
         fprintf(stderr, "No resources found\n");
@@ -290,7 +290,7 @@ show(struct kctl *kctl, const struct get_options *o, const struct listing_style 
     if (r < 0)
         return r;
     if (count == 0 && !o->watches && !says_so_itself(style))
-        say_nothing_found(object);
+        print_nothing_found(object);
     if (count > 0 && *has_printed && request.accept != NULL)
         putchar('\n'); /* between tables */
     *has_printed = *has_printed || count > 0;
