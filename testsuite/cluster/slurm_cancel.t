@@ -105,7 +105,9 @@ is "TERM as a signal is no order to end: it ends the script" \
 has_failed() { [ "$(state "$signalled")" = Failed ]; }
 ok "and the job fails by its own exit" wait_for 30 has_failed
 is "each signal was sent once" "$(written script) $(written child)" "4 2"
-like "a job that has ended" "$(says scancel -v -s USR1 "$signalled")" \
+like "a signal to a job that has ended is an error" "$(says scancel -s USR1 "$signalled")" \
+    "^\|scancel: error: Kill job error on job id $signalled: Invalid job id specified.*\|1\$"
+like "the end of a job that has ended is none" "$(says scancel -v "$signalled")" \
     'Job/step already completing or completed.*\|0$'
 is "a job of another user" "$(says scancel "$other")" \
     "|scancel: error: Kill job error on job id $other: Access/permission denied+|210"

@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control_jobs.c - keywords of scontrol that change jobs, wait for one, or write its script */
+/* control_jobs.c - keywords of scontrol that change jobs */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "cli/connect/connection.h"
 #include "cli/connect/inquiry.h"
-#include "cli/kctl/client/job_content.h"
-#include "cli/kctl/client/wait_condition.h"
 #include "cli/kctl/input/job_selection.h"
-#include "cli/kctl/input/resource.h"
 #include "cli/kctl/verbs/jobs/update_field.h"
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm_control/scontrol.h"
 #include "cli/slurm_tables/queue_fetch.h"
-#include "lib/api/job/job_state.h"
-#include "lib/api/object/kind.h"
+#include "cli/slurm_tables/slurm_time.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/duration.h"
 #include "lib/base/error.h"
-#include "lib/base/fd.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/sync_call.h"
 #include "lib/json/json.h"
 
 static const char denied[] = "Access/permission denied"; /* of another user's job */
@@ -68,7 +61,10 @@ reason_of(const struct job_keyword *change, const struct json *result)
         {"is suspended already", "Job is already suspended"},
         {"is not suspended", "Job is not suspended"},
         {"cannot change it", denied},
-        {"cannot", denied},
+        {"' cannot ", denied}, /* "user 'ann' cannot ..." */
+        {"it has a node already", "Job is no longer pending execution"},
+        {"it has started, and no longer waits", "Job is no longer pending execution"},
+        {"cannot wait for itself", "Job dependency problem"},
         {"operators", "Access/permission denied"}, /* of the user's own job */
         {"not a job array", "Invalid job id specified"},
         {"there is no partition", "Invalid partition name specified"},
@@ -300,6 +296,11 @@ own_name(struct scontrol *c, const char *word)
         {"NumCPUs=", "NumTasks="},
     };
 
+    if (strcasecmp(word, "Gres=") == 0 || strcasecmp(word, "Gres=0") == 0
+        || strcasecmp(word, "Gres=none") == 0)
+        return "gpus=0";
+    if (strcasecmp(word, "Gres=gpu") == 0)
+        return "gpus=1";
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strncasecmp(word, names[i].slurms, strlen(names[i].slurms)) == 0)
             return arena_printf(c->client->arena, "%s%s", names[i].ours,
@@ -315,6 +316,11 @@ read_field(struct scontrol *c, const char *word, struct json *update)
 
     if (r == 0)
         return 0;
+    if (r == -ENOKEY && strncasecmp(word, "Gres=", 5) == 0) {
+        fputs("Invalid generic resource (gres) specification\n", stderr);
+        slurm_client_error(c->client, "%s: a job can ask for gpu:N or gpu:MODEL:N", word);
+        return 1;
+    }
     if (r == -ENOKEY)
         fprintf(stderr, "Update of this parameter is not supported: %s\n", word);
     else
@@ -329,37 +335,109 @@ read_field(struct scontrol *c, const char *word, struct json *update)
     return 1;
 }
 
-/* "+5" or "-5" of TimeLimit=: minutes, or a time, more or less than now. */
+/* A new time limit that depends on the job as it is: "+5" or "-5" (minutes, or a time) of
+ * TimeLimit=, or the end of EndTime=.
+ */
+struct relative_limit {
+    const char *difference; /* NULL: none */
+    int64_t end_us;         /* 0: none */
+};
+
 static int
-add_to_limit(struct scontrol *c, const char *job, const char *difference, struct json *update)
+refuse_job(const char *reason, const char *job)
+{
+    fprintf(stderr, "%s for job %s\n", reason, job);
+    return 1;
+}
+
+static int
+refuse_limit(struct scontrol *c, const char *why)
+{
+    slurm_client_error(c->client, "Invalid TimeLimit value: %s", why);
+    return 1;
+}
+
+static int
+find_limit(struct scontrol *c, const struct relative_limit *limit, const char *job,
+           const struct queue_row *row, int64_t *ret_s)
+{
+    struct error err = {0};
+    int64_t seconds = 0;
+
+    if (limit->difference == NULL) {
+        if (row->start_us == 0)
+            return refuse_job("Job is not running", job);
+        *ret_s = (limit->end_us - row->start_us) / 1000000;
+    } else {
+        if (duration_parse(limit->difference + 1, &seconds, &err) < 0)
+            return refuse_limit(c, err.text);
+        if (row->limit_s == 0)
+            return refuse_limit(c, "the job has no limit that could become another one");
+        *ret_s = row->limit_s + (limit->difference[0] == '-' ? -seconds : seconds);
+    }
+    if (*ret_s <= 0)
+        return refuse_limit(
+            c, arena_printf(c->client->arena, "nothing is left of the limit of job %s", job));
+    return 0;
+}
+
+static int
+set_relative_limit(struct scontrol *c, const struct relative_limit *limit, const char *job,
+                   struct json *update)
 {
     static const struct queue_query query = {
         .need = QUEUE_NEEDS_CELLS, .states = ~UINT32_C(0), .has_all_tasks = false};
     struct queue_rows rows = {0};
     struct error err = {0};
-    int64_t limit_s = 0, seconds = 0;
-    int r = duration_parse(difference + 1, &seconds, &err);
+    int64_t limit_s = 0;
+    int status;
+    int r = queue_fetch_job(c->client, &query, atoll(job), c->client->arena, &rows, &err);
 
-    if (r < 0) {
-        slurm_client_error(c->client, "Invalid TimeLimit value: %s", err.text);
-        return 1;
-    }
-    r = queue_fetch_job(c->client, &query, atoll(job), c->client->arena, &rows, &err);
-    if (r == 0 && rows.count > 0)
-        limit_s = rows.items[0].limit_s;
+    if (r == 0 && rows.count == 0)
+        r = -ENOENT;
+    if (r == 0)
+        status = find_limit(c, limit, job, &rows.items[0], &limit_s);
+    else
+        status = refuse_job(
+            r == -ENOENT ? "Invalid job id specified" : slurm_client_reason(r, &err), job);
     queue_rows_fini(&rows);
-    if (r < 0) {
-        fprintf(stderr, "%s for job %s\n",
-                r == -ENOENT ? "Invalid job id specified" : slurm_client_reason(r, &err), job);
+    if (status != 0)
+        return status;
+    json_set_int(c->client->arena, update, "timeLimitSeconds", limit_s); /* of this job */
+    return 0;
+}
+
+/* "TimeLimit+=5", "TimeLimit=-5", "EndTime=now+1hour"; *ret_is_one: it is one of these. */
+static int
+read_relative_limit(struct scontrol *c, const char *word, struct relative_limit *limit,
+                    bool *ret_is_one)
+{
+    const char *equals = strchr(word, '=');
+    struct error err = {0};
+
+    *ret_is_one = true;
+    if (strncasecmp(word, "timelimit=", 10) == 0 && (equals[1] == '+' || equals[1] == '-'))
+        limit->difference = equals + 1;
+    else if (strncasecmp(word, "timelimit+=", 11) == 0 || strncasecmp(word, "timelimit-=", 11) == 0)
+        limit->difference = arena_printf(c->client->arena, "%c%s", equals[-1], equals + 1);
+    else if (strncasecmp(word, "endtime=", 8) == 0) {
+        if (slurm_time_parse(equals + 1, clock_real_us(&clock_system), &limit->end_us, &err) == 0)
+            return 0;
+        fprintf(stderr, "%s\n", err.text);
         return 1;
-    }
-    limit_s += difference[0] == '-' ? -seconds : seconds;
-    if (limit_s <= 0) {
-        slurm_client_error(c->client, "Invalid TimeLimit value: nothing is left of job %s's limit",
-                           job);
-        return 1;
-    }
-    return read_field(c, arena_printf(c->client->arena, "TimeLimit=%" PRId64 "s", limit_s), update);
+    } else
+        *ret_is_one = false;
+    return 0;
+}
+
+/* "jobid=17", "job=17" */
+static bool
+names_jobs(const char *word)
+{
+    const size_t length = strcspn(word, "=");
+
+    return word[length] == '=' && length >= 3 && length <= 5
+           && strncasecmp(word, "jobid", length) == 0;
 }
 
 int
@@ -367,142 +445,38 @@ control_update_job(struct scontrol *c, int n_words, char **words)
 {
     static const struct job_keyword change = {.action = "update", .denied = "Invalid user id"};
     struct json *update = json_object(c->client->arena);
-    const char *jobs = NULL, *job, *difference = NULL;
+    struct relative_limit limit = {0};
+    const char *jobs = NULL, *job;
+    bool is_relative, has_relative = false;
     int status = 0;
 
     for (int i = 0; i < n_words; i++) {
         const char *equals = strchr(words[i], '=');
 
-        if (strncasecmp(words[i], "timelimit=", 10) == 0 && strchr("+-", equals[1]) != NULL
-            && equals[1] != '\0')
-            difference = equals + 1;
-        else if (equals != NULL && strncasecmp(words[i], "jobid=", 6) == 0)
+        if (read_relative_limit(c, words[i], &limit, &is_relative) != 0)
+            return 1;
+        has_relative = has_relative || is_relative;
+        if (is_relative)
+            continue;
+        if (names_jobs(words[i]))
             jobs = equals + 1;
-        else if (equals == NULL)
+        else if (equals == NULL && jobs == NULL)
             jobs = words[i];
-        else if (jobs == NULL && strncasecmp(words[i], "jobname=", 8) == 0)
+        else if (equals == NULL) {
+            fprintf(stderr, "Invalid input: %s\nRequest aborted\n", words[i]);
+            return 1;
+        } else if (jobs == NULL && strncasecmp(words[i], "jobname=", 8) == 0)
             jobs = words[i];
         else if (read_field(c, words[i], update) != 0)
             return 1;
     }
-    if (json_count(update) == 0 && difference == NULL) {
+    if (json_count(update) == 0 && !has_relative) {
         fputs("No changes specified\n", stderr);
         return 1;
     }
     while (jobs != NULL && (job = job_words_next(&jobs, c->client->arena)) != NULL)
-        if ((difference != NULL && add_to_limit(c, job, difference, update) != 0)
+        if ((has_relative && set_relative_limit(c, &limit, job, update) != 0)
             || change_word(c, &change, job, update) != 0)
             status = 1;
     return status;
-}
-
-/* ---- wait_job ---- */
-
-/* Finds the Job of an id, or of a task: its array. */
-static int
-find_job(struct scontrol *c, const char *word, struct target_object *ret_job, struct error *err)
-{
-    char *id = arena_strndup(c->client->arena, word, strcspn(word, "_"));
-
-    return resource_parse_one(&c->client->kctl, &job_kind, 1, &id, c->client->arena, ret_job, err);
-}
-
-/* The state of the job that is waited for. */
-struct readiness {
-    bool has_ended;
-};
-
-static bool
-has_started(const struct json *job, void *context)
-{
-    struct readiness *ready = context;
-    const char *state = json_path_text(job, "status.state");
-
-    ready->has_ended = job == NULL || json_path_text(job, "status.completionTime") != NULL
-                       || (state != NULL && strcmp(state, "Cancelled") == 0)
-                       || (state != NULL && strcmp(state, "Failed") == 0);
-    return ready->has_ended
-           || (state != NULL && (strcmp(state, "Running") == 0 || strcmp(state, "Frozen") == 0));
-}
-
-int
-control_wait_job(struct scontrol *c, int n_words, char **words)
-{
-    struct readiness ready = {0};
-    struct target_object job;
-    struct error err = {0};
-    int r;
-
-    if (n_words == 0) {
-        fputs("too few arguments for keyword:wait_job\n", stderr);
-        return 1;
-    }
-    if (!job_words_is_job(words[0])) {
-        fprintf(stderr, "Invalid job_id %s\n", words[0]);
-        return 1;
-    }
-    r = find_job(c, words[0], &job, &err);
-    if (r == 0)
-        r = wait_for_condition(&c->client->kctl, &job, 0, has_started, &ready, &err);
-    if (r == -ENOENT || (r == 0 && ready.has_ended)) {
-        fprintf(stderr, "scontrol: Problem running job %s\n", words[0]);
-        return 1;
-    }
-    if (r < 0)
-        return slurm_client_fail(c->client, NULL, r, &err);
-    if (!c->is_quiet)
-        fprintf(stderr, "scontrol: Nodes are ready for job %s\n", words[0]);
-    return 0;
-}
-
-/* ---- write batch_script ---- */
-
-static int
-write_script(struct scontrol *c, const char *word, const char *path)
-{
-    CLEANUP_SYNC_CALL struct sync_call content = {0};
-    CLEANUP_FD int fd = -1;
-    struct target_object job;
-    struct error err = {0};
-    int r = find_job(c, word, &job, &err);
-
-    if (r == 0)
-        r = job_content_fetch(&c->client->kctl, &job, "script", &content, &err);
-    if (r < 0) {
-        fprintf(stderr, "job script retrieval failed: %s\n",
-                r == -ENOENT ? "Invalid job id specified" : slurm_client_reason(r, &err));
-        return 1;
-    }
-    if (strcmp(path, "-") == 0) {
-        fwrite(content.text, 1, content.length, stdout);
-        if (content.length == 0 || content.text[content.length - 1] != '\n')
-            putchar('\n');
-        return 0;
-    }
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        fprintf(stderr, "failed to open file `%s`: %s\n", path, strerror(errno));
-        return 1;
-    }
-    r = fd_write_all(fd, content.text, content.length);
-    if (r < 0)
-        return slurm_client_fail(c->client, path, r, NULL);
-    printf("batch script for job %s written to %s\n", word, path);
-    return 0;
-}
-
-int
-control_write(struct scontrol *c, int n_words, char **words)
-{
-    if (n_words < 1 || !control_is(words[0], "batch_script", 5)) {
-        fprintf(stderr, "invalid write argument:%s\n", n_words < 1 ? "" : words[0]);
-        return 1;
-    }
-    if (n_words < 2) {
-        fputs("too few arguments for keyword:write batch_script\n", stderr);
-        return 1;
-    }
-    return write_script(c, words[1],
-                        n_words > 2 ? words[2]
-                                    : arena_printf(c->client->arena, "slurm-%s.sh", words[1]));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* control_nodes.c - update of nodes and partitions; create and delete of reservations */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 /* "Reason=x" for the name "Reason": "x"; otherwise NULL. */
@@ -31,7 +33,7 @@ value_of(const char *word, const char *name)
 static const char *
 reason_of(int r, struct error *err, const char *missing)
 {
-    if (r == -EACCES || r == -EPERM)
+    if ((r == -EACCES || r == -EPERM) && strstr(err->text, " cannot ") != NULL)
         return "Invalid user id";
     if (r == -ENOENT)
         return missing;
@@ -48,8 +50,31 @@ refuse_field(const char *word)
 
 /* ---- update NodeName= ---- */
 
+enum node_change { NODE_DRAINS, NODE_RESUMES, NODE_HAS_REASON };
+
+/* Slurm keeps a reason of any node; here it is why the node is drained. */
 static int
-set_nodes(struct scontrol *c, const char *list, bool drains, const char *reason)
+set_node(struct scontrol *c, const char *name, enum node_change change, const char *reason,
+         struct error *err)
+{
+    const struct target_object node = {.kind = &node_kind, .name = name};
+    struct json *object = NULL;
+    int r;
+
+    if (change == NODE_HAS_REASON) {
+        r = kctl_get(&c->client->kctl, &node, c->client->arena, &object, err);
+        if (r < 0)
+            return r;
+        if (!json_is_true(json_get_path(object, "spec.unschedulable")))
+            return error_set(err, -EINVAL,
+                             "node %s is not drained, and has no reason; give State=DRAIN, too",
+                             name);
+    }
+    return cordon_set(&c->client->kctl, &node, change != NODE_RESUMES, reason, err);
+}
+
+static int
+set_nodes(struct scontrol *c, const char *list, enum node_change change, const char *reason)
 {
     const char **names = NULL;
     size_t count = 0;
@@ -58,9 +83,7 @@ set_nodes(struct scontrol *c, const char *list, bool drains, const char *reason)
 
     c->client->kctl.is_silent = true;
     for (size_t i = 0; r == 0 && i < count; i++)
-        r = cordon_set(&c->client->kctl,
-                       &(struct target_object){.kind = &node_kind, .name = names[i]}, drains,
-                       reason, &err);
+        r = set_node(c, names[i], change, reason, &err);
     if (r == 0)
         return 0;
     fprintf(stderr, "slurm_update error: %s\n", reason_of(r, &err, "Invalid node name specified"));
@@ -84,13 +107,15 @@ control_update_node(struct scontrol *c, int n_words, char **words)
         else
             return refuse_field(words[i]);
     }
-    if (nodes == NULL || state == NULL) {
+    if (nodes == NULL || (state == NULL && reason == NULL)) {
         fputs("No changes specified\n", stderr);
         return 1;
     }
+    if (state == NULL)
+        return set_nodes(c, nodes, NODE_HAS_REASON, reason);
     if (strcasecmp(state, "RESUME") == 0 || strcasecmp(state, "IDLE") == 0
         || strcasecmp(state, "UNDRAIN") == 0)
-        return set_nodes(c, nodes, false, NULL);
+        return set_nodes(c, nodes, NODE_RESUMES, NULL);
     if (strncasecmp(state, "DRAIN", 5) != 0 && strcasecmp(state, "FAIL") != 0) {
         slurm_client_error(
             c->client,
@@ -104,62 +129,221 @@ control_update_node(struct scontrol *c, int n_words, char **words)
               stderr);
         return 1;
     }
-    return set_nodes(c, nodes, true, reason);
+    return set_nodes(c, nodes, NODE_DRAINS, reason);
 }
 
 /* ---- update PartitionName= ---- */
+
+static int
+refuse_value(struct scontrol *c, const char *word, const char *allowed)
+{
+    slurm_client_error(c->client, "Invalid input: %s; acceptable values are %s", word, allowed);
+    return 1;
+}
+
+static bool
+is_none(const char *value)
+{
+    return strcasecmp(value, "UNLIMITED") == 0 || strcasecmp(value, "INFINITE") == 0
+           || strcasecmp(value, "NONE") == 0;
+}
+
+/* Two of Slurm's fields are one of Kiln's: a NO ends only what its own field has begun. */
+#define LIFT "-"
+
+/* A word of Slurm's that has another name in Kiln. */
+struct partition_word {
+    const char *field, *slurms; /* such as State, UP */
+    const char *member, *ours;  /* such as state, Up */
+};
+
+static int
+set_word(struct scontrol *c, struct json *spec, const char *word)
+{
+    static const struct partition_word words[] = {
+        {"State", "UP", "state", "Up"},
+        {"State", "DOWN", "state", "Down"},
+        {"State", "DRAIN", "state", "Drain"},
+        {"State", "INACTIVE", "state", "Inactive"},
+        {"ExclusiveUser", "YES", "exclusive", "User"},
+        {"ExclusiveUser", "NO", "exclusive", LIFT "User"},
+        {"OverSubscribe", "EXCLUSIVE", "exclusive", "Node"},
+        {"OverSubscribe", "NO", "exclusive", LIFT "Node"},
+        {"Shared", "EXCLUSIVE", "exclusive", "Node"},
+        {"Shared", "NO", "exclusive", LIFT "Node"},
+        {"PreemptMode", "OFF", "preemptionMode", "Off"},
+        {"PreemptMode", "CANCEL", "preemptionMode", "Cancel"},
+        {"PreemptMode", "REQUEUE", "preemptionMode", "Requeue"},
+        {"PreemptMode", "SUSPEND", "preemptionMode", "Suspend"},
+    };
+    CLEANUP_STRBUF struct strbuf allowed = STRBUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        const char *value = value_of(word, words[i].field);
+
+        if (value == NULL)
+            continue;
+        if (strcasecmp(value, words[i].slurms) == 0) {
+            json_set_string(c->client->arena, spec, words[i].member, words[i].ours);
+            return 0;
+        }
+        strbuf_printf(&allowed, "%s%s", allowed.length > 0 ? ", " : "", words[i].slurms);
+    }
+    return allowed.length > 0 ? refuse_value(c, word, allowed.text) : refuse_field(word);
+}
+
+/* "4", or a word for no limit, which removes the member, for which *ret_number is -1. */
+static int
+read_number(struct scontrol *c, const char *word, const char *value, int64_t *ret_number)
+{
+    const size_t digits = strspn(value, "0123456789");
+
+    if (digits > 0 && digits < 10 && value[digits] == '\0') {
+        *ret_number = atoll(value);
+        return 0;
+    }
+    *ret_number = -1;
+    return is_none(value) ? 0 : refuse_value(c, word, "numbers and UNLIMITED");
+}
+
+static int
+set_number(struct scontrol *c, struct json *spec, const char *word, const char *value,
+           const char *member)
+{
+    struct arena *arena = c->client->arena;
+    int64_t number;
+
+    if (read_number(c, word, value, &number) != 0)
+        return 1;
+    if (number < 0)
+        json_set(arena, spec, member, json_null(arena));
+    else if (strcmp(member, "graceTime") == 0)
+        json_set_string(arena, spec, member, arena_printf(arena, "%" PRId64 "s", number));
+    else if (strcmp(member, "defaultMemoryPerCPU") == 0 && number == 0) /* 0 is no default */
+        json_set(arena, spec, member, json_null(arena));
+    else if (strcmp(member, "defaultMemoryPerCPU") == 0) /* MB */
+        json_set_string(arena, spec, member, arena_printf(arena, "%" PRId64 "Mi", number));
+    else
+        json_set_int(arena, spec, member, number);
+    return 0;
+}
+
+/* "ALL" and nothing allow everybody. */
+static void
+set_names(struct scontrol *c, struct json *spec, const char *member, const char *list)
+{
+    struct arena *arena = c->client->arena;
+    struct json *names = json_array(arena);
+    char *rest = arena_strdup(arena, list), *name;
+
+    while ((name = strsep(&rest, ",")) != NULL)
+        if (name[0] != '\0' && strcasecmp(name, "ALL") != 0)
+            json_append(arena, names, json_string(arena, name));
+    json_set(arena, spec, member, json_count(names) > 0 ? names : json_null(arena));
+}
 
 static int
 set_partition_field(struct scontrol *c, struct json *spec, const char *word)
 {
     static const struct {
         const char *slurms, *ours;
-    } states[] = {{"UP", "Up"}, {"DOWN", "Down"}, {"DRAIN", "Drain"}, {"INACTIVE", "Inactive"}};
+    } numbers[] = {{"MaxNodes", "maximumNodes"},
+                   {"PriorityTier", "priorityTier"},
+                   {"GraceTime", "graceTime"},
+                   {"DefMemPerCPU", "defaultMemoryPerCPU"}},
+      times[] = {{"MaxTime", "maximumTime"}, {"DefaultTime", "defaultTime"}},
+      names[] = {{"AllowAccounts", "allowedAccounts"}, {"AllowGroups", "allowedGroups"}};
     struct arena *arena = c->client->arena;
     const char *value;
 
-    if ((value = value_of(word, "State")) != NULL) {
-        for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-            if (strcasecmp(states[i].slurms, value) == 0) {
-                json_set_string(arena, spec, "state", states[i].ours);
-                return 0;
-            }
-        slurm_client_error(c->client,
-                           "Invalid input: %s; acceptable State values are UP, DOWN, DRAIN and "
-                           "INACTIVE",
-                           word);
-        return 1;
-    }
-    if ((value = value_of(word, "MaxTime")) != NULL
-        || (value = value_of(word, "DefaultTime")) != NULL) {
-        const bool is_none = strcasecmp(value, "UNLIMITED") == 0
-                             || strcasecmp(value, "INFINITE") == 0
-                             || strcasecmp(value, "NONE") == 0;
-
-        json_set_string(arena, spec,
-                        value_of(word, "MaxTime") != NULL ? "maximumTime" : "defaultTime",
-                        is_none ? "" : value);
-        return 0;
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        if ((value = value_of(word, numbers[i].slurms)) != NULL)
+            return set_number(c, spec, word, value, numbers[i].ours);
+    for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+        if ((value = value_of(word, times[i].slurms)) != NULL) {
+            json_set_string(arena, spec, times[i].ours, is_none(value) ? "" : value);
+            return 0;
+        }
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if ((value = value_of(word, names[i].slurms)) != NULL) {
+            set_names(c, spec, names[i].ours, value);
+            return 0;
+        }
     if ((value = value_of(word, "Default")) != NULL) {
-        json_set_bool(arena, spec, "isDefault", strcasecmp(value, "YES") == 0);
-        return 0;
+        const bool is_yes = strcasecmp(value, "YES") == 0;
+
+        json_set_bool(arena, spec, "isDefault", is_yes);
+        return is_yes || strcasecmp(value, "NO") == 0 ? 0 : refuse_value(c, word, "YES and NO");
     }
-    if ((value = value_of(word, "MaxNodes")) != NULL) {
-        json_set_int(arena, spec, "maximumNodes", atoll(value)); /* UNLIMITED is 0 */
-        return 0;
+    if (value_of(word, "Nodes") != NULL) {
+        slurm_client_error(c->client,
+                           "the nodes of a partition are those with its labels: 'kctl label node "
+                           "NAME KEY=VALUE' (spec.selector in 'kctl get partition NAME -o yaml')");
+        return refuse_field(word);
     }
-    if ((value = value_of(word, "PriorityTier")) != NULL) {
-        json_set_int(arena, spec, "priorityTier", atoll(value));
+    return set_word(c, spec, word);
+}
+
+/* Replaces "-User" by null, or by what the partition has. */
+static int
+lift(struct scontrol *c, const struct target_object *partition, struct json *spec,
+     struct error *err)
+{
+    struct arena *arena = c->client->arena;
+    const char *given = json_get_text(spec, "exclusive"), *has;
+    struct json *object = NULL;
+    int r;
+
+    if (given == NULL || strncmp(given, LIFT, strlen(LIFT)) != 0)
         return 0;
+    r = kctl_get(&c->client->kctl, partition, arena, &object, err);
+    if (r < 0)
+        return r;
+    has = json_path_text(object, "spec.exclusive");
+    if (has == NULL || strcmp(has, given + strlen(LIFT)) == 0)
+        json_set(arena, spec, "exclusive", json_null(arena));
+    else
+        json_set_string(arena, spec, "exclusive", has);
+    return 0;
+}
+
+static int
+set_default(struct scontrol *c, const struct target_object *partition, bool is_default,
+            struct error *err)
+{
+    struct json *patch = json_object(c->client->arena);
+
+    json_set_bool(c->client->arena, json_make_object(c->client->arena, patch, "spec"), "isDefault",
+                  is_default);
+    return kctl_patch(&c->client->kctl, partition, patch, c->client->arena, NULL, err);
+}
+
+/* Slurm moves the mark: in Kiln the other partition gives it up first, and has it again if this one
+ * cannot have it. *ret_other: its name, if there is one.
+ */
+static int
+take_default(struct scontrol *c, const char *name, const char **ret_other, struct error *err)
+{
+    struct target_object other = {.kind = &partition_kind};
+    struct json *all = NULL;
+    int r = kctl_list(&c->client->kctl, &other, NULL, NULL, c->client->arena, &all, err);
+
+    for (uint32_t i = 0; r == 0 && i < json_count(all); i++) {
+        other.name = json_path_text(json_at(all, i), "metadata.name");
+        if (other.name == NULL || strcmp(other.name, name) == 0
+            || !json_is_true(json_get_path(json_at(all, i), "spec.isDefault")))
+            continue;
+        r = set_default(c, &other, false, err);
+        if (r == 0)
+            *ret_other = other.name;
     }
-    return refuse_field(word);
+    return r;
 }
 
 int
 control_update_partition(struct scontrol *c, int n_words, char **words)
 {
-    struct target_object partition = {.kind = &partition_kind};
+    struct target_object partition = {.kind = &partition_kind}, former = partition;
     struct json *patch = json_object(c->client->arena);
     struct json *spec = json_make_object(c->client->arena, patch, "spec");
     struct error err = {0};
@@ -177,9 +361,17 @@ control_update_partition(struct scontrol *c, int n_words, char **words)
         fputs("No changes specified\n", stderr);
         return 1;
     }
-    r = kctl_patch(&c->client->kctl, &partition, patch, c->client->arena, NULL, &err);
+    if (partition.name == NULL)
+        partition.name = "";
+    r = lift(c, &partition, spec, &err);
+    if (r == 0 && json_is_true(json_get(spec, "isDefault")))
+        r = take_default(c, partition.name, &former.name, &err);
+    if (r == 0)
+        r = kctl_patch(&c->client->kctl, &partition, patch, c->client->arena, NULL, &err);
     if (r == 0)
         return 0;
+    if (former.name != NULL)
+        set_default(c, &former, true, NULL);
     fprintf(stderr, "slurm_update error: %s\n",
             reason_of(r, &err, "Invalid partition name specified"));
     return 1;
@@ -366,7 +558,13 @@ control_delete(struct scontrol *c, int n_words, char **words)
     int r;
 
     if (name == NULL || (!is_partition && strncasecmp(words[0], "res", 3) != 0)) {
-        fputs("too few arguments for delete keyword\n", stderr);
+        if (n_words == 0)
+            fputs("too few arguments for delete keyword\n", stderr);
+        else if (equals != NULL)
+            fprintf(stderr, "Invalid deletion entity: %s\n", words[0]);
+        else
+            slurm_client_error(c->client,
+                               "Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
         return 1;
     }
     request.kind = is_partition ? &partition_kind : &reservation_kind;

@@ -5,6 +5,7 @@
  * that he may submit to, which the controller tells him, and administrators of others.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "cli/slurm/slurm_command.h"
 #include "cli/slurm_control/scontrol.h"
 #include "cli/slurm_tables/field_format.h"
+#include "cli/slurm_tables/job_choice.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -63,6 +65,7 @@ struct sacctmgr_row {
     const char *cluster, *account, *user, *host;
     const char *qos;       /* or the name of a trackable resource */
     const char *type, *id; /* of a trackable resource */
+    const char *priority;  /* of a QOS */
 };
 
 static void
@@ -102,17 +105,48 @@ add_no_admin(UNUSED const void *row, struct strbuf *out)
     strbuf_add_text(out, "None");
 }
 
+/* Of a QOS, as Slurm prints one without limits. */
+static void
+add_no_grace(UNUSED const void *row, struct strbuf *out)
+{
+    strbuf_add_text(out, "00:00:00");
+}
+
+static void
+add_preemption(UNUSED const void *row, struct strbuf *out)
+{
+    strbuf_add_text(out, "cluster");
+}
+
+static void
+add_factor(UNUSED const void *row, struct strbuf *out)
+{
+    strbuf_add_text(out, "1.000000");
+}
+
+static void
+add_priority(const void *row, struct strbuf *out)
+{
+    add_text(((const struct sacctmgr_row *)row)->priority, out);
+}
+
 static const struct output_column columns[] = {
     {0, "Account", NULL, add_account, 10},
     {0, "Admin", NULL, add_no_admin, 9},
     {0, "AdminLevel", "Admin", add_no_admin, 9},
     {0, "Cluster", NULL, add_cluster, 10},
+    {0, "Classification", "Class", add_nothing, 6},
     {0, "ControlHost", NULL, add_host, 15},
     {0, "ControlPort", NULL, add_nothing, 12},
+    {0, "Coordinators", "Coord Accounts", add_nothing, 20},
     {0, "DefaultAccount", "Def Acct", add_account, 10},
     {0, "DefaultQOS", "Def QOS", add_nothing, 9},
     {0, "Description", "Descr", add_account, 20},
     {0, "Fairshare", "Share", add_one, 9},
+    {0, "Federation", NULL, add_nothing, 20},
+    {0, "Flags", NULL, add_nothing, 20},
+    {0, "GraceTime", NULL, add_no_grace, 10},
+    {0, "GrpCPUs", NULL, add_nothing, 8},
     {0, "GrpJobs", NULL, add_nothing, 7},
     {0, "GrpSubmit", NULL, add_nothing, 9},
     {0, "GrpTRES", NULL, add_nothing, 13},
@@ -120,19 +154,34 @@ static const struct output_column columns[] = {
     {0, "GrpTRESRunMins", NULL, add_nothing, 13},
     {0, "GrpWall", NULL, add_nothing, 11},
     {0, "ID", NULL, add_id, 6},
+    {0, "MaxCPUs", NULL, add_nothing, 8},
     {0, "MaxJobs", NULL, add_nothing, 7},
+    {0, "MaxJobsPA", NULL, add_nothing, 9},
+    {0, "MaxJobsPU", NULL, add_nothing, 9},
+    {0, "MaxNodes", NULL, add_nothing, 8},
     {0, "MaxSubmit", NULL, add_nothing, 9},
+    {0, "MaxSubmitPA", NULL, add_nothing, 11},
+    {0, "MaxSubmitPU", NULL, add_nothing, 11},
     {0, "MaxTRES", NULL, add_nothing, 13},
     {0, "MaxTRESMins", NULL, add_nothing, 13},
+    {0, "MaxTRESPA", NULL, add_nothing, 13},
     {0, "MaxTRESPerNode", NULL, add_nothing, 14},
+    {0, "MaxTRESPU", NULL, add_nothing, 13},
     {0, "MaxWall", NULL, add_nothing, 11},
+    {0, "MinTRES", NULL, add_nothing, 13},
     {0, "Name", NULL, add_qos, 10},
     {0, "Organization", "Org", add_account, 20},
+    {0, "ParentName", "Par Name", add_nothing, 10},
     {0, "Partition", NULL, add_nothing, 10},
-    {0, "Priority", NULL, add_nothing, 10},
+    {0, "Preempt", NULL, add_nothing, 10},
+    {0, "PreemptExemptTime", NULL, add_nothing, 19},
+    {0, "PreemptMode", NULL, add_preemption, 11},
+    {0, "Priority", NULL, add_priority, 10},
     {0, "QOS", NULL, add_qos, 20},
     {0, "Share", NULL, add_one, 9},
     {0, "Type", NULL, add_type, 8},
+    {0, "UsageFactor", NULL, add_factor, 11},
+    {0, "UsageThres", NULL, add_nothing, 10},
     {0, "User", NULL, add_user, 10},
 };
 static const struct output_columns all_columns = {columns, ARRAY_SIZE(columns)};
@@ -153,6 +202,7 @@ struct sacctmgr_query {
     const struct sacctmgr_options *options;
     enum entity entity;
     const char *user, *account, *format;
+    const char *name, *type; /* lists: of clusters or of QOS; of resources */
     bool has_associations;
     struct output_format output;
     struct strbuf out;
@@ -175,7 +225,10 @@ default_format(const struct sacctmgr_query *q)
     case ENTITY_ACCOUNT:
         return "Account,Description,Organization";
     case ENTITY_QOS:
-        return "Name,Priority";
+        return "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags,UsageThres,"
+               "UsageFactor,GrpTRES,GrpTRESMins,GrpTRESRunMins,GrpJobs,GrpSubmit,GrpWall,MaxTRES,"
+               "MaxTRESPerNode,MaxTRESMins,MaxWall,MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,"
+               "MaxJobsPA,MaxSubmitPA,MinTRES";
     case ENTITY_CLUSTER:
         return "Cluster,ControlHost,ControlPort,Share,QOS,DefaultQOS";
     case ENTITY_TRES:
@@ -215,11 +268,18 @@ add_classes(struct sacctmgr_query *q, struct error *err)
 
     if (r < 0)
         return r;
-    add_row(q, &(struct sacctmgr_row){.qos = "normal"});
-    for (uint32_t i = 0; i < json_count(classes); i++)
-        add_row(q, &(struct sacctmgr_row){
-                       .qos = json_path_text(json_at(classes, i), "metadata.name"),
-                   });
+    if (name_list_has(q->name, "normal"))
+        add_row(q, &(struct sacctmgr_row){.qos = "normal", .priority = "0"});
+    for (uint32_t i = 0; i < json_count(classes); i++) {
+        const char *name = json_path_text(json_at(classes, i), "metadata.name");
+
+        if (name != NULL && name_list_has(q->name, name))
+            add_row(q, &(struct sacctmgr_row){
+                           .qos = name,
+                           .priority = arena_printf(q->client->arena, "%" PRId64,
+                                                    json_get_int(json_at(classes, i), "value", 0)),
+                       });
+    }
     return 0;
 }
 
@@ -274,7 +334,8 @@ add_resources(struct sacctmgr_query *q)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-        add_row(q, &all[i]);
+        if (name_list_has(q->type, all[i].type))
+            add_row(q, &all[i]);
 }
 
 static int
@@ -287,7 +348,7 @@ show(struct sacctmgr_query *q)
     q->output = field_format_of_list(q->client->arena, &all_columns,
                                      q->format != NULL ? q->format : default_format(q));
     if (q->output.n_unknown > 0) {
-        fprintf(stderr, " Unknown field '%s'\n", q->output.unknown[0]);
+        fprintf(stderr, "Unknown field '%s'\n", q->output.unknown[0]);
         return 1;
     }
     if (!q->options->no_header)
@@ -296,7 +357,7 @@ show(struct sacctmgr_query *q)
         r = add_classes(q, &err);
     } else if (q->entity == ENTITY_CLUSTER) {
         r = kctl_open(&q->client->kctl, &err);
-        if (r == 0)
+        if (r == 0 && name_list_has(q->name, slurm_cluster_name()))
             add_row(q, &(struct sacctmgr_row){
                            .cluster = slurm_cluster_name(),
                            .host = connection_server(q->client->kctl.connection),
@@ -338,9 +399,32 @@ find_entity(const char *word, enum entity *ret)
     return false;
 }
 
+/* Refuses what Slurm's database has, and Kiln has elsewhere or not at all. */
 static int
-refuse_entity(void)
+refuse_entity(const struct slurm_client *client, const char *word)
 {
+    static const struct {
+        const char *name;
+        size_t least;
+        const char *instead;
+    } others[] = {
+        {"configuration", 2, "'scontrol show config' has the settings"},
+        {"events", 1, "'kctl events' and 'kctl describe node NAME' tell what happened to nodes"},
+        {"federation", 1, "there are no federations of clusters"},
+        {"problems", 1, "'kctl create account NAME' makes whole accounts; there are no others"},
+        {"reservations", 4, "'scontrol show reservation' lists those that exist"},
+        {"resources", 4, "there are no resources of several clusters"},
+        {"runawayjobs", 2, "a job of history has an end, or it still waits or runs: 'squeue -a'"},
+        {"stats", 1, "'sdiag' has figures of the controller"},
+        {"transactions", 1, "the audit log of the controller has who changed what"},
+        {"wckeys", 1, "jobs have no wckeys; --comment is kept"},
+    };
+
+    for (size_t i = 0; word != NULL && i < ARRAY_SIZE(others); i++)
+        if (control_is(word, others[i].name, others[i].least)) {
+            slurm_client_error(client, "%s: %s", word, others[i].instead);
+            return 1;
+        }
     fputs(
         "No valid entity in list command\n"
         "Input line must include \"Account\", \"Association\", \"Cluster\", \"QOS\", \"TRES\", or \"User\"\n",
@@ -349,12 +433,57 @@ refuse_entity(void)
 }
 
 static int
+refuse_condition(const char *word)
+{
+    fprintf(stderr, " Unknown condition: %s\n", word);
+    return 1;
+}
+
+/* A name without a field is that of the entity. */
+static int
+read_name(struct sacctmgr_query *q, const char *word, const char *name)
+{
+    switch (q->entity) {
+    case ENTITY_USER:
+        q->user = name;
+        return 0;
+    case ENTITY_ACCOUNT:
+        q->account = name;
+        return 0;
+    case ENTITY_CLUSTER:
+    case ENTITY_QOS:
+        q->name = name;
+        return 0;
+    case ENTITY_ASSOCIATION:
+    case ENTITY_TRES:
+        break;
+    }
+    return refuse_condition(word);
+}
+
+/* Words that say how much is shown; of most there is nothing to show. */
+static bool
+is_mode(const char *word)
+{
+    static const char *const modes[] = {
+        "onlydefaults", "where",    "withassoc", "withcoordinators", "withdeleted",
+        "withsubaccts", "wolimits", "woplimits", "wopinfo",          "woparentinfo",
+        "worawqosinfo", "rawqosid", "tree",      "withrawqosinfo",   "withfed",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+        if (control_is(word, modes[i], 5) || strcasecmp(word, modes[i]) == 0)
+            return true;
+    return false;
+}
+
+static int
 read_word(struct sacctmgr_query *q, const char *word)
 {
     const char *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
 
-    if (strcasecmp(word, "where") == 0 || strcasecmp(word, "withassoc") == 0)
+    if (equals == NULL && is_mode(word))
         q->has_associations = q->has_associations || strcasecmp(word, "withassoc") == 0;
     else if (equals != NULL && strncasecmp(word, "format", length) == 0 && length >= 2)
         q->format = equals + 1;
@@ -362,16 +491,16 @@ read_word(struct sacctmgr_query *q, const char *word)
         q->user = equals + 1;
     else if (equals != NULL && strncasecmp(word, "accounts", length) == 0 && length >= 2)
         q->account = equals + 1;
-    else if (equals != NULL && strncasecmp(word, "clusters", length) == 0)
+    else if (equals != NULL && q->entity != ENTITY_CLUSTER && length >= 2
+             && strncasecmp(word, "clusters", length) == 0)
         return slurm_cluster_is_this(q->client, equals + 1) ? 0 : 1;
-    else if (equals == NULL && q->entity == ENTITY_USER)
-        q->user = word;
-    else if (equals == NULL && q->entity == ENTITY_ACCOUNT)
-        q->account = word;
-    else if (equals == NULL && strncasecmp(word, "w", 1) != 0) {
-        fprintf(stderr, " Unknown condition: %s\n", word);
-        return 1;
-    }
+    else if (equals != NULL && q->entity == ENTITY_TRES && strncasecmp(word, "types", length) == 0)
+        q->type = equals + 1;
+    else if (equals == NULL || strncasecmp(word, "names", length) == 0
+             || (q->entity == ENTITY_CLUSTER && strncasecmp(word, "clusters", length) == 0))
+        return read_name(q, word, equals != NULL ? equals + 1 : word);
+    else
+        return refuse_condition(word);
     return 0;
 }
 
@@ -388,6 +517,12 @@ sacctmgr_run(struct slurm_client *client, int argc, char **argv)
     };
     int status;
 
+    if (at < argc && control_is(argv[at], "version", 4)) {
+        slurm_client_print_version();
+        return 0;
+    }
+    if (at < argc && (control_is(argv[at], "exit", 1) || control_is(argv[at], "quit", 4)))
+        return 0;
     if (at == argc || !(control_is(argv[at], "show", 1) || control_is(argv[at], "list", 1))) {
         slurm_client_error(
             client, "only 'show' is available: an account is a namespace ('kctl create account "
@@ -395,7 +530,7 @@ sacctmgr_run(struct slurm_client *client, int argc, char **argv)
         return 1;
     }
     if (++at == argc || !find_entity(argv[at], &q.entity))
-        return refuse_entity();
+        return refuse_entity(client, at < argc ? argv[at] : NULL);
     while (++at < argc)
         if (read_word(&q, argv[at]) != 0)
             return 1;

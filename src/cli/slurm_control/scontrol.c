@@ -143,6 +143,18 @@ nothing(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
     return 0;
 }
 
+/* Machines in front of compute nodes, which some Slurm clusters have. */
+static int
+show_front_ends(UNUSED struct scontrol *c, int n_words, char **words)
+{
+    if (n_words == 0) {
+        puts("No nodes in the system");
+        return 0;
+    }
+    printf("Node %s not found\n", words[0]);
+    return 1;
+}
+
 static int
 show_licenses(UNUSED struct scontrol *c, UNUSED int n_words, UNUSED char **words)
 {
@@ -247,10 +259,13 @@ static int
 show(struct scontrol *c, int n_words, char **words)
 {
     static const struct keyword keywords[] = {
+        {"bbstat", 2, nothing},
         {"burstbuffer", 2, nothing},
         {"config", 1, control_show_config},
         {"daemons", 3, nothing},
+        {"dwstat", 2, nothing},
         {"federation", 1, nothing},
+        {"frontend", 2, show_front_ends},
         {"hostlistsorted", 9, control_show_hostlist_sorted},
         {"hostlist", 5, control_show_hostlist},
         {"hostnames", 5, control_show_hostnames},
@@ -258,7 +273,10 @@ show(struct scontrol *c, int n_words, char **words)
         {"jobs", 1, control_show_job},
         {"licenses", 1, show_licenses},
         {"nodes", 1, control_show_node},
+        {"nodename", 5, control_show_node},
         {"partitions", 1, control_show_partition},
+        {"partitionname", 10, control_show_partition},
+        {"reservationname", 12, control_show_reservation},
         {"reservations", 1, control_show_reservation},
         {"steps", 2, control_show_steps},
         {"topology", 1, show_topology},
@@ -269,6 +287,10 @@ show(struct scontrol *c, int n_words, char **words)
 
     if (n_words == 0) {
         fputs("too few arguments for keyword:show\n", stderr);
+        return 1;
+    }
+    if (n_words > 2 && !control_is(words[0], "assoc_mgr", 3)) {
+        fputs("too many arguments for keyword:show\n", stderr);
         return 1;
     }
     equals = strchr(words[0], '=');
@@ -287,6 +309,32 @@ show(struct scontrol *c, int n_words, char **words)
     return 1;
 }
 
+/* "part=two" is "PartitionName=two": three letters are enough. */
+static void
+complete_names(struct scontrol *c, int n_words, char **words)
+{
+    static const char *const names[] = {"NodeName", "PartitionName", "ReservationName"};
+
+    for (int i = 0; i < n_words; i++) {
+        const size_t length = strcspn(words[i], "=");
+
+        for (size_t k = 0; k < ARRAY_SIZE(names) && words[i][length] == '='; k++)
+            if (length >= 3 && strncasecmp(words[i], names[k], length) == 0)
+                words[i] = arena_printf(c->client->arena, "%s%s", names[k], words[i] + length);
+    }
+}
+
+/* Whether the words change a job, of which these names are fields. */
+static bool
+is_of_job(int n_words, char **words)
+{
+    for (int i = 0; i < n_words; i++)
+        if (strncasecmp(words[i], "jobid=", 6) == 0 || strncasecmp(words[i], "job=", 4) == 0
+            || strncasecmp(words[i], "jobname=", 8) == 0)
+            return true;
+    return n_words > 1 && control_is(words[0], "jobid", 3);
+}
+
 static int
 update(struct scontrol *c, int n_words, char **words)
 {
@@ -294,9 +342,10 @@ update(struct scontrol *c, int n_words, char **words)
         fputs("too few arguments for update keyword\n", stderr);
         return 1;
     }
-    for (int i = 0; i < n_words; i++)
-        if (strncasecmp(words[i], "jobid=", 6) == 0 || strncasecmp(words[i], "jobname=", 8) == 0)
-            return control_update_job(c, n_words, words);
+    if (is_of_job(n_words, words))
+        return control_is(words[0], "jobid", 3) ? control_update_job(c, n_words - 1, words + 1)
+                                                : control_update_job(c, n_words, words);
+    complete_names(c, n_words, words);
     for (int i = 0; i < n_words; i++) {
         if (strncasecmp(words[i], "nodename=", 9) == 0)
             return control_update_node(c, n_words, words);
@@ -305,10 +354,8 @@ update(struct scontrol *c, int n_words, char **words)
         if (strncasecmp(words[i], "reservation", 11) == 0)
             return control_update_reservation(c, n_words, words);
     }
-    if (n_words > 1 && (control_is(words[0], "jobid", 3)))
-        return control_update_job(c, n_words - 1, words + 1);
     fputs("No valid entity in update command\n"
-          "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\" or "
+          "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or "
           "\"SlurmctldDebug\"\n",
           stderr);
     return 1;
@@ -324,6 +371,7 @@ static const struct keyword keywords[] = {
     {"create", 1, control_create},
     {"delete", 3, control_delete},
     {"details", 3, nothing},
+    {"exit", 1, nothing},
     {"hide", 3, nothing},
     {"hold", 3, control_hold},
     {"holdu", 5, control_uhold},
@@ -332,6 +380,7 @@ static const struct keyword keywords[] = {
     {"oneliner", 1, nothing},
     {"ping", 3, ping},
     {"quiet", 4, nothing},
+    {"quit", 4, nothing},
     {"reboot", 3, reboot},
     {"reconfigure", 3, daemons},
     {"release", 3, control_release},

@@ -19,6 +19,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/api/value/hostlist.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/bitset.h"
 #include "lib/base/clock.h"
@@ -417,8 +418,8 @@ print_partition(struct scontrol *c, const struct json *partition, const struct j
     record_text_add(&t, "JobDefaults=(null)");
     record_text_line(&t);
     if (or_else(json_get_text(spec, "defaultMemoryPerCPU"), NULL) != NULL)
-        record_text_add(&t, "DefMemPerCPU=%s MaxMemPerNode=UNLIMITED",
-                        json_get_text(spec, "defaultMemoryPerCPU"));
+        record_text_add(&t, "DefMemPerCPU=%" PRId64 " MaxMemPerNode=UNLIMITED",
+                        quantity_text_value(json_get_text(spec, "defaultMemoryPerCPU")) >> 20);
     else
         record_text_add(&t, "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED");
     record_text_line(&t);

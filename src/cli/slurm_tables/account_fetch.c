@@ -167,8 +167,9 @@ is_wanted(const struct account_fetching *f, struct account_row *row)
 
     return is_in_window(q, row) && has_wanted_size(q, row) && name_list_has(q->users, row->user)
            && name_list_has(f->accounts, row->account)
-           && name_list_has(q->partitions, row->partition) && name_list_has(q->names, row->name)
-           && is_on_node(q, row->node, f->arena) && is_chosen(q, row, f->arena);
+           && name_list_has(q->partitions, row->partition)
+           && name_list_has_any_case(q->names, row->name) && is_on_node(q, row->node, f->arena)
+           && is_chosen(q, row, f->arena);
 }
 
 static void

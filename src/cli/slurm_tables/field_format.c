@@ -70,6 +70,36 @@ find_name(const struct output_columns *columns, const char *name, size_t length)
     return NULL;
 }
 
+/* The beginning of a name is enough; the first one that has it counts, as in Slurm. */
+static const struct output_column *
+find_beginning(const struct output_columns *columns, const char *name, size_t length)
+{
+    const struct output_column *exact = find_name(columns, name, length);
+
+    for (size_t i = 0; i < columns->count && exact == NULL; i++) {
+        const char *is = columns->items[i].name;
+
+        if (length > 0 && is != NULL && strncasecmp(is, name, length) == 0)
+            return &columns->items[i];
+    }
+    return exact;
+}
+
+static void
+add_all(struct arena *arena, const struct output_columns *columns, struct output_format *f)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        const struct output_column *column = &columns->items[i];
+        const struct output_field field = {.column = column,
+                                           .width = (unsigned)abs(column->width),
+                                           .is_right = column->width >= 0,
+                                           .suffix = ""};
+
+        if (column->name != NULL)
+            add_field(arena, f, &field);
+    }
+}
+
 /* Text behind the last field, or before the first one. */
 static void
 add_literal(struct arena *arena, struct output_format *f, const char *text, size_t length)
@@ -172,12 +202,17 @@ field_format_of_list(struct arena *arena, const struct output_columns *columns, 
         const char *percent;
         int width;
 
+        text += strspn(text, " ");
         length = strcspn(text, ",");
         if (length == 0)
             continue;
         percent = memchr(text, '%', length);
+        if (length == 3 && strncasecmp(text, "all", 3) == 0) {
+            add_all(arena, columns, &f);
+            continue;
+        }
         field.column =
-            find_name(columns, text, percent != NULL ? (size_t)(percent - text) : length);
+            find_beginning(columns, text, percent != NULL ? (size_t)(percent - text) : length);
         if (field.column == NULL) {
             add_unknown(arena, &f, text, percent != NULL ? (size_t)(percent - text) : length);
             continue;

@@ -72,7 +72,7 @@ int field_format_set_names(const struct option_spec *option, const char *value, 
 
 /* Parse. "%all" has all letters in order, with bars between. All results live in the arena. An unknown letter stays in the output
  * as it was written, and an unknown name is left out; `unknown` has them for
- * the command's error.
+ * the command's error. In a list, the beginning of a name is enough, and "all" is every field.
  */
 struct output_format field_format_of_letters(struct arena *arena,
                                              const struct output_columns *columns,

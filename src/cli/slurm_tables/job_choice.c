@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/arena.h"
 
@@ -109,16 +110,40 @@ job_choices_have(const struct slurm_job_choices *choices, int64_t id, int64_t ta
     return false;
 }
 
-bool
-name_list_has(const char *list, const char *name)
+static bool
+has_name(const char *list, const char *name, size_t wanted, bool any_case)
 {
-    const size_t wanted = strlen(name);
-
     if (list == NULL)
         return true;
     for (size_t length; *list != '\0'; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
-        if (length == wanted && strncmp(list, name, length) == 0)
+        if (length == wanted
+            && (any_case ? strncasecmp(list, name, length) : strncmp(list, name, length)) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+name_list_has(const char *list, const char *name)
+{
+    return has_name(list, name, strlen(name), false);
+}
+
+bool
+name_list_has_any_case(const char *list, const char *name)
+{
+    return has_name(list, name, strlen(name), true);
+}
+
+bool
+name_list_has_any(const char *list, const char *names)
+{
+    if (list == NULL)
+        return true;
+    for (size_t length; *names != '\0'; names += length + (names[length] == ',')) {
+        length = strcspn(names, ",");
+        if (has_name(list, names, length, false))
             return true;
     }
     return false;

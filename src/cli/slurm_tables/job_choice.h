@@ -37,3 +37,5 @@ bool job_choices_have(const struct slurm_job_choices *choices, int64_t id, int64
 
 /* Whether a name is in a list separated by commas; a NULL list has all names. */
 bool name_list_has(const char *list, const char *name);
+bool name_list_has_any_case(const char *list, const char *name);
+bool name_list_has_any(const char *list, const char *names); /* one of the names of a list */

@@ -56,8 +56,29 @@ node_state_of(const struct json *summary)
     return &states[4].idle; /* one of a later release */
 }
 
+/* The beginning of a state is enough, and the first one that has it counts. NULL: there is none. */
+static const char *
+find_state(const char *word, size_t length)
+{
+    static const char *const known[] = {
+        "unknown",    "down",          "idle",         "allocated",  "alloc",       "mixed",
+        "mix",        "future",        "drain",        "drained",    "draining",    "drng",
+        "no_respond", "reserved",      "resv",         "perfctrs",   "cloud",       "completing",
+        "comp",       "powering_down", "powered_down", "power_down", "powering_up", "power_up",
+        "fail",       "maint",         "reboot",       "planned",    "plnd",        "npc",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strlen(known[i]) == length && strncasecmp(known[i], word, length) == 0)
+            return known[i];
+    for (size_t i = 0; i < ARRAY_SIZE(known) && length > 0; i++)
+        if (strncasecmp(known[i], word, length) == 0)
+            return known[i];
+    return NULL;
+}
+
 bool
-node_state_is(const struct node_state *state, const char *word, size_t length)
+node_state_is(const struct node_state *state, const char *text, size_t given)
 {
     static const struct {
         const char *word, *state;
@@ -67,7 +88,11 @@ node_state_is(const struct node_state *state, const char *word, size_t length)
         {"down", "down*"},      {"alloc", "mixed"},   {"allocated", "mixed"},
         {"idle", "drained"},
     };
+    const char *word = find_state(text, given);
+    const size_t length = word != NULL ? strlen(word) : 0;
 
+    if (word == NULL)
+        return false;
     if (strlen(state->whole) == length && strncasecmp(state->whole, word, length) == 0)
         return true;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -80,18 +105,7 @@ node_state_is(const struct node_state *state, const char *word, size_t length)
 bool
 node_state_exists(const char *word, size_t length)
 {
-    static const char *const known[] = {
-        "unknown",    "down",          "idle",         "allocated",  "alloc",       "mixed",
-        "mix",        "future",        "drain",        "drained",    "draining",    "drng",
-        "no_respond", "reserved",      "resv",         "perfctrs",   "cloud",       "completing",
-        "comp",       "powering_down", "powered_down", "power_down", "powering_up", "power_up",
-        "fail",       "maint",         "reboot",       "planned",    "plnd",        "error",
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (strlen(known[i]) == length && strncasecmp(known[i], word, length) == 0)
-            return true;
-    return false;
+    return find_state(word, length) != NULL;
 }
 
 static void

@@ -323,7 +323,9 @@ FIELD(cpus_per_task)
     strbuf_add_int(out, queue_row_cpus_per_task(context));
 }
 
-NUMBER_FIELD(cpus_of_node, row->nodes > 1 ? row->cpus / row->nodes : row->cpus)
+NUMBER_FIELD(least_cpus,
+             queue_row_cpus_per_task(row)
+                 * (queue_row_tasks_per_node(row) > 0 ? queue_row_tasks_per_node(row) : 1))
 
 FIELD(tasks)
 {
@@ -442,7 +444,7 @@ static const struct output_column columns[] = {
     {0, "MaxNodes", "MAX_NODES", add_nodes, 0},
     {0, "MCSLabel", "MCSLABEL", add_null, 0},
     {0, "mem-per-tres", "MEM_PER_TRES", add_na, 0},
-    {'c', "MinCpus", "MIN_CPUS", add_cpus_of_node, 0},
+    {'c', "MinCpus", "MIN_CPUS", add_least_cpus, 0},
     {'m', "MinMemory", "MIN_MEMORY", add_memory, 0},
     {0, "MinTime", "TIME_MIN", add_no_time, 0},
     {'d', "MinTmpDisk", "MIN_TMP_DISK", add_zero, 0},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/kctl/client/kctl.h"
@@ -151,12 +152,18 @@ fetch(struct sinfo *s, bool needs_objects, struct error *err)
 /* ---- Selection ---- */
 
 static bool
+is_all(const char *word, size_t length)
+{
+    return length == 3 && strncasecmp(word, "all", length) == 0;
+}
+
+static bool
 check_states(const struct sinfo *s)
 {
     for (const char *at = s->o.states; at != NULL && *at != '\0';) {
-        const size_t length = strcspn(at, ",");
+        const size_t length = strcspn(at, ",&");
 
-        if (length > 0 && !node_state_exists(at, length)) {
+        if (length > 0 && !is_all(at, length) && !node_state_exists(at, length)) {
             slurm_client_error(s->client, "Bad state string: \"%.*s\"", (int)length, at);
             slurm_client_error(s->client,
                                "valid states: unknown,down,idle,allocated,mixed,future,drain,"
@@ -165,9 +172,26 @@ check_states(const struct sinfo *s)
                                "reboot");
             return false;
         }
-        at += length + (at[length] == ',');
+        at += length + (at[length] != '\0');
     }
     return true;
+}
+
+/* "idle&drain" is both. */
+static bool
+has_all_states(const struct node_state *state, const char *at, size_t length)
+{
+    const char *end = at + length;
+
+    while (at < end) {
+        const char *mark = memchr(at, '&', (size_t)(end - at));
+        const size_t part = (size_t)((mark != NULL ? mark : end) - at);
+
+        if (!is_all(at, part) && !node_state_is(state, at, part))
+            return false;
+        at += part + (mark != NULL);
+    }
+    return length > 0;
 }
 
 static bool
@@ -184,7 +208,7 @@ has_state(const struct sinfo *s, const struct node_state *state)
     for (const char *at = s->o.states; *at != '\0';) {
         const size_t length = strcspn(at, ",");
 
-        if (node_state_is(state, at, length))
+        if (has_all_states(state, at, length))
             return true;
         at += length + (at[length] == ',');
     }
@@ -445,11 +469,11 @@ print_groups(struct sinfo *s)
 static const char *
 usual_format(const struct sinfo_options *o, struct arena *arena)
 {
-    const char *format = o->lists_reasons ? o->is_long ? REASON_LONG : REASON_FORMAT
-                         : o->by_node     ? o->is_long ? NODE_LONG_FORMAT : NODE_FORMAT
-                         : o->is_summary  ? SUMMARY_FORMAT
-                         : o->is_long     ? LONG_FORMAT
-                                          : USUAL_FORMAT;
+    const char *format = o->is_summary      ? SUMMARY_FORMAT
+                         : o->by_node       ? o->is_long ? NODE_LONG_FORMAT : NODE_FORMAT
+                         : o->lists_reasons ? o->is_long ? REASON_LONG : REASON_FORMAT
+                         : o->is_long       ? LONG_FORMAT
+                                            : USUAL_FORMAT;
     char *text = arena_strdup(arena, format);
 
     for (char *at = text; *at != '\0'; at++)
@@ -466,7 +490,7 @@ parse_format(struct sinfo *s)
 {
     const char *of_environment = getenv("SINFO_FORMAT");
     const struct sinfo_options *o = &s->o;
-    const bool is_usual = o->is_long || o->is_summary || o->by_node || o->lists_reasons;
+    const bool is_usual = o->is_summary || o->by_node || o->lists_reasons;
 
     if (o->format.names != NULL)
         s->format = field_format_of_names(s->arena, &node_fields, o->format.names);

@@ -2,6 +2,7 @@
 #include "cli/slurm_tables/slurm_cluster.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/connect/client_settings.h"
@@ -31,6 +32,10 @@ slurm_cluster_name(void)
 bool
 slurm_cluster_is_this(const struct slurm_client *client, const char *list)
 {
+    const char *of_environment = getenv("SLURM_CLUSTERS");
+
+    if (list == NULL)
+        list = of_environment;
     for (size_t length; list != NULL && *list != '\0'; list += length + (list[length] == ',')) {
         const char *name;
 
@@ -41,8 +46,8 @@ slurm_cluster_is_this(const struct slurm_client *client, const char *list)
         slurm_client_error(client, "No cluster '%s' known by database.", name);
         slurm_client_error(client,
                            "'%s' can't be reached now, or it is an invalid entry for "
-                           "--cluster.  Use 'sacctmgr list clusters' to see available clusters.",
-                           name);
+                           "%s.  Use 'sacctmgr list clusters' to see available clusters.",
+                           name, list == of_environment ? "SLURM_CLUSTERS" : "--cluster");
         return false;
     }
     return true;

@@ -13,6 +13,6 @@ struct slurm_client;
 const char *slurm_cluster_name(void);
 
 /* Whether a list of -M ("kiln", "all") names this cluster; otherwise prints Slurm's
- * error. NULL is this cluster.
+ * error. NULL: the list is that of $SLURM_CLUSTERS, or this cluster.
  */
 bool slurm_cluster_is_this(const struct slurm_client *client, const char *list);

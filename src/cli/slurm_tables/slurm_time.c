@@ -205,6 +205,11 @@ slurm_time_parse(const char *text, int64_t now_us, int64_t *ret_us, struct error
     }
     if (read_american(text, now_us, ret_us))
         return 0;
+    if (strncasecmp(text, "uts", 3) == 0 && text[3] != '\0' && strlen(text) < 15
+        && text[3 + strspn(text + 3, "0123456789")] == '\0') { /* seconds since 1970 */
+        *ret_us = atoll(text + 3) * SECOND_US;
+        return 0;
+    }
     if (time_expression_parse(text, TIME_END, now_us, ret_us, NULL) == 0)
         return 0;
     return error_set(err, -EINVAL, "Invalid time specification (pos=0): %s", text);

@@ -107,6 +107,8 @@ static const struct option_spec rows[] = {
      .type = OPTION_FLAG, PLACE(keeps_units)},
     {.name = "nodelist", .letter = 'w', .argument = "NODES", .help = "only jobs on these nodes",
      .type = OPTION_TEXT, PLACE(nodes)},
+    {.name = "nodes", .argument = "NODES", .help = "the same as --nodelist",
+     .type = OPTION_TEXT, PLACE(nodes)},
     {.name = "noheader", .letter = 'h', .help = "no heading",
      .type = OPTION_FLAG, PLACE(no_heading)},
     {.name = "only-job-state", .help = "of later releases of Slurm, to save work: no effect",
@@ -131,6 +133,8 @@ static const struct option_spec rows[] = {
     {.name = "steps", .letter = 's', .argument = "[=LIST]", .help = "the steps of running jobs",
      .type = OPTION_CALL, .set = set_steps},
     {.name = "user", .letter = 'u', .argument = "LIST", .help = "only jobs of these users",
+     .type = OPTION_TEXT, PLACE(users)},
+    {.name = "users", .argument = "LIST", .help = "the same as --user",
      .type = OPTION_TEXT, PLACE(users)},
     {.name = "verbose", .letter = 'v', .help = "no effect", .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "yaml", .help = "show all as YAML", .type = OPTION_FLAG, PLACE(is_yaml)},
@@ -158,6 +162,7 @@ struct squeue {
     enum queue_need need;
     bool sorts_by_job;    /* rows are compared by what only their Jobs have */
     const char *accounts; /* with all their names */
+    bool is_empty;        /* an empty list was given: no job is meant */
 };
 
 /* ---- Options ---- */
@@ -233,7 +238,8 @@ parse_states(struct squeue *q)
     if (q->o.has_steps)
         q->states = JOB_STATE_BIT(JOB_STATE_RUNNING) | JOB_STATE_BIT(JOB_STATE_FROZEN)
                     | JOB_STATE_BIT(JOB_STATE_UNKNOWN);
-    if (q->o.states == NULL || q->o.states[0] == '\0'
+    /* The states of --states are those of jobs. */
+    if (q->o.states == NULL || q->o.states[0] == '\0' || q->o.has_steps
         || slurm_words_parse_states(q->o.states, &q->states, &bad))
         return true;
     slurm_client_error(q->client, "Invalid job state specified: %.*s", (int)strcspn(bad, ","), bad);
@@ -281,6 +287,9 @@ parse_jobs(struct squeue *q)
             return false;
         }
     }
+    /* A script whose variable is empty means no job, and not every job. */
+    q->is_empty = (q->o.jobs.count > 0 && q->jobs.count == 0)
+                  || (q->o.states != NULL && q->o.states[0] == '\0');
     if (q->o.steps != NULL) {
         const char *bad = job_choices_add(&q->jobs, q->client->arena, q->o.steps);
 
@@ -345,18 +354,6 @@ is_on_node(const struct squeue *q, const struct queue_row *row, struct arena *ar
     return false;
 }
 
-/* A job of several partitions is in each of them. */
-static bool
-has_partition(const char *wanted, const char *partitions, struct arena *arena)
-{
-    for (size_t length; *partitions != '\0'; partitions += length + (partitions[length] == ',')) {
-        length = strcspn(partitions, ",");
-        if (name_list_has(wanted, arena_strndup(arena, partitions, length)))
-            return true;
-    }
-    return wanted == NULL;
-}
-
 static bool
 is_wanted(const struct squeue *q, const struct queue_row *row, struct arena *arena)
 {
@@ -364,8 +361,9 @@ is_wanted(const struct squeue *q, const struct queue_row *row, struct arena *are
     const char *reservation;
 
     if (o->licenses != NULL || !name_list_has(q->users, row->user)
-        || !name_list_has(q->accounts, row->account) || !name_list_has(o->names, row->name)
-        || !has_partition(o->partitions, row->partition, arena))
+        || !name_list_has(q->accounts, row->account)
+        || (!o->has_steps && !name_list_has_any_case(o->names, row->name))
+        || !name_list_has_any(o->partitions, row->partition))
         return false;
     if (q->jobs.count > 0 && !job_choices_have(&q->jobs, row->id, row->task))
         return false;
@@ -551,7 +549,10 @@ show(struct squeue *q)
     int r;
 
     q->accounts = account_list_names(&q->client->kctl, q->o.accounts, arena);
-    r = q->users != NULL && q->users[0] == '\0' ? 0 : fetch(q, arena, &found, &err);
+    r = q->is_empty || (q->users != NULL && q->users[0] == '\0') ? 0
+                                                                 : fetch(q, arena, &found, &err);
+    if (r == -ENOENT && q->o.has_steps) /* that a job has no steps is no error */
+        r = 0;
     if (r < 0) {
         fflush(stdout);
         fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_client_reason(r, &err));

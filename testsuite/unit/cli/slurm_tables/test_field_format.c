@@ -142,6 +142,8 @@ START_TEST(a_list_is_a_table_or_has_delimiters)
         {"jobid,name", "|", false, "JobID|Name\n1|a b|c\n"},
         {"jobid,name%3", "|", true, "JobID|Name|\n1|a b|c|\n"},
         {"name", "\x1f", false, "Name\na b|c\n"},
+        {"j, NA", "|", false, "JobID|Name\n1|a b|c\n"},
+        {"name,all", "|", false, "Name|JobID|Name\na b|c|1|a b|c\n"},
     };
     static const struct output_column plain[] = {
         {0, "JobID", NULL, add_id, -12},

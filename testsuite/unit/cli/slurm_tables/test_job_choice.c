@@ -69,6 +69,13 @@ START_TEST(a_list_of_names_has_whole_names)
     ck_assert(name_list_has("a,b", "b"));
     ck_assert(!name_list_has("ab,c", "b"));
     ck_assert(!name_list_has("", "b"));
+    ck_assert(!name_list_has("a,b", "B"));
+    ck_assert(name_list_has_any_case("a,b", "B"));
+    ck_assert(!name_list_has_any_case("a,bc", "B"));
+    ck_assert(name_list_has_any(NULL, "a"));
+    ck_assert(name_list_has_any("a,b", "c,b"));
+    ck_assert(!name_list_has_any("ab,b", "c,a"));
+    ck_assert(!name_list_has_any("a", ""));
 }
 END_TEST
 

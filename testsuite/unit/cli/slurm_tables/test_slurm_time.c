@@ -103,6 +103,7 @@ START_TEST(times_are_read_in_all_of_slurms_forms)
         {"now-1hour", 14 * 3600 + 23 * 60 + 13},
         {"now-3days", 15 * 3600 + 23 * 60 + 13 - 3 * 86400},
         {"today", 0},
+        {"uts1795910400", 1795910400 - (NOW / S - (15 * 3600 + 23 * 60 + 13))},
     };
 
     set_up();
