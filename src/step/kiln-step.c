@@ -400,6 +400,7 @@ step_begin(struct step *s)
 static int
 accept_and_begin(struct step *s)
 {
+    step_result_accept(s);
     accept_step(s);
     return s->grant.layout.n_nodes > 1 ? 0 : step_begin(s);
 }

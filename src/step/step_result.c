@@ -10,7 +10,9 @@
 #include "lib/base/strbuf.h"
 #include "step/step_state.h"
 
-#define PAGE 4096
+#define PAGE           4096
+#define CLOCK_DRIFT    10000 /* one part in so many between two machines */
+#define CLOCK_SLACK_MS 10
 
 /* Without a file, the numbers are for nobody. */
 void
@@ -27,10 +29,24 @@ step_result_open(struct step *s)
     s->figures->version = STEP_FIGURES_VERSION;
 }
 
+static int64_t
+now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void
+step_result_accept(struct step *s)
+{
+    s->accepted_ms = now_ms();
+}
+
 void
 step_result_begin(struct step *s)
 {
-    clock_gettime(CLOCK_MONOTONIC, &s->began_at);
     s->figures->tasks = s->n_tasks;
     s->figures->flags |= STEP_FIGURES_BEGAN;
 }
@@ -56,16 +72,18 @@ step_result_send(struct step *s)
                                  });
 }
 
-/* Krun ends the tasks at the time limit, which begins after the step has. */
+/* Krun ends the tasks at the time limit, which it counts from when all nodes have
+ * accepted the step. The tasks begin later: on a busy node by any time, and on several
+ * nodes when krun has told them to. The clock of another machine goes a little faster
+ * or slower.
+ */
 void
 step_result_note_signal(struct step *s)
 {
-    struct timespec now;
+    const int64_t limit_ms = s->request.time_limit_s * 1000;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (s->request.time_limit_s > 0 && s->n_running > 0
-        && now.tv_sec - s->began_at.tv_sec - (now.tv_nsec < s->began_at.tv_nsec)
-               >= s->request.time_limit_s)
+    if (limit_ms > 0 && s->n_running > 0
+        && now_ms() - s->accepted_ms >= limit_ms - limit_ms / CLOCK_DRIFT - CLOCK_SLACK_MS)
         s->figures->flags |= STEP_FIGURES_TIMED_OUT;
 }
 

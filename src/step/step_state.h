@@ -109,7 +109,7 @@ struct step {
     /* The soft limit of descriptors that this program began with: it needs many itself. */
     rlim_t limits;
     struct step_figures *figures; /* for the agent */
-    struct timespec began_at;     /* monotonic */
+    int64_t accepted_ms;          /* monotonic; before krun was told */
     struct rlimit_setting task_limits[RLIMIT_SETTINGS_MAX];
     unsigned n_task_limits;
 };
@@ -119,6 +119,7 @@ void step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w);
 /* step_result.c. Open takes the agent's file, before the user has any part in this. */
 struct rusage;
 void step_result_open(struct step *s);
+void step_result_accept(struct step *s);
 void step_result_begin(struct step *s);
 void step_result_end(struct step *s);
 void step_result_send(struct step *s);
