@@ -38,6 +38,10 @@ has_more() { [ "$(unread)" -gt $((before + 1000)) ]; }
 # The agent is stopped so that it cannot fetch. The event of the watch stays in
 # the agent's socket until the agent continues.
 turn() { # HOW
+    # The agent asks for its pods again some time after the controller is back. Without
+    # that watch there would be no event.
+    id=$(as kilntest1 ksub --parsable --wrap true)
+    wait_for 60 state_is "$id" Completed || note "the agent does not see pods ($1)"
     signal n1 STOP
     before=$(unread)
     id=$(as kilntest1 ksub --parsable --wrap "echo script $1 >>ran")
