@@ -39,6 +39,13 @@ create_map() {
 # flip KIND NAME-PATTERN: changes one bit in the middle of the object in the
 # row.
 flip() {
+    is_file_store || {
+        psql -qAtX "$cluster_store" -c "UPDATE kiln.objects
+            SET body = set_byte(body, length(body) / 2, get_byte(body, length(body) / 2) # 1)
+            WHERE id = (SELECT id FROM kiln.objects WHERE kind = '$1'
+                AND convert_from(name, 'UTF8') LIKE '$2' LIMIT 1) RETURNING id" | grep -q .
+        return
+    }
     python3 - "$state/kiln.db" "$1" "$2" <<'END'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -63,7 +70,7 @@ ok "a job runs" wait_for 20 runs first
 ok "a ConfigMap is created" create_map
 stop controller
 ok "the check of the store finds no damage" \
-    kiln-controller --state-dir "$state" --check-store
+    of_store --check-store
 ok "a bit flips in the row of the Job" flip jobs.batch "job-$first"
 ok "a bit flips in the row of the ConfigMap" flip configmaps kept
 cluster_controller
@@ -86,12 +93,12 @@ ok "that pod still runs" runs first
 like "a new object cannot have the name of a damaged one" \
     "$(create_map 2>&1)" 'configmap kept is damaged'
 not_ok "the store cannot be checked while a controller uses it" \
-    kiln-controller --state-dir "$state" --check-store
+    of_store --check-store
 
 # --- a Pod --------------------------------------------------------------------
 stop controller
 ok "a bit flips in the row of a pod" flip pods "job-$second-%"
-listed=$(kiln-controller --state-dir "$state" --check-store 2>/dev/null)
+listed=$(of_store --check-store 2>/dev/null)
 like "the check lists the damaged Job" "$listed" "jobs.batch/default/job-$first"
 like "it lists the damaged pod with the reason" \
     "$listed" "pods/default/job-$second-.*checksum"
@@ -117,21 +124,21 @@ is "the pod of the first job is not deleted" "$(pods_of "$first")" 1
 
 # --- dropping the damaged rows ------------------------------------------------
 stop controller
-dropped=$(kiln-controller --state-dir "$state" --drop-damaged nodes/n1)
+dropped=$(of_store --drop-damaged nodes/n1)
 like "the row of the node can be dropped, and is printed" \
     "$dropped" '"kind":"Node"'
 not_ok "a row that was dropped no longer exists" \
-    kiln-controller --state-dir "$state" --drop-damaged nodes/n1
+    of_store --drop-damaged nodes/n1
 key=$(printf '%s\n' "$listed" | sed -n 's|.*\(pods/default/[^[:space:]]*\).*|\1|p')
 ok "the pod's row can be dropped" \
-    kiln-controller --state-dir "$state" --drop-damaged "$key"
+    of_store --drop-damaged "$key"
 ok "the Job's row can be dropped by its number" \
-    kiln-controller --state-dir "$state" --drop-damaged \
+    of_store --drop-damaged \
     "$(printf '%s\n' "$listed" | sed -n 's|^\([0-9]*\)[[:space:]]jobs.batch.*|\1|p')"
 ok "the ConfigMap's row can be dropped" \
-    kiln-controller --state-dir "$state" --drop-damaged configmaps/default/kept
+    of_store --drop-damaged configmaps/default/kept
 ok "the check finds no damage then" \
-    kiln-controller --state-dir "$state" --check-store
+    of_store --check-store
 cluster_controller
 ok "the agent registers its node again" wait_for 30 node_is_ready
 ok "the pod of the Job that was dropped ends" wait_for 30 ended first

@@ -10,6 +10,7 @@
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
+need_file_store "it fills the disk of kiln.db; a database is on another one"
 need munged jq curl
 [ "$(id -u)" -eq 0 ] || skip_all "only root can make users and mount"
 cluster_begin

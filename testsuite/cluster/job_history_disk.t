@@ -77,14 +77,15 @@ not_ok "kctl status no longer says that the history cannot be written" is_said
 
 # --- a restore ----------------------------------------------------------------
 
-ok "--backup copies the store and the history" kiln-controller \
-    --state-dir "$cluster/state" --backup "$cluster/copy"
+ok "--backup copies the store and the history" of_store \
+    --backup "$cluster/copy"
 ok "...into two files" test -s "$cluster/copy.history"
 late=$(submit --wrap true)
 wait_for 20 has_rows "$late" 1
 stop controller
-ok "--restore restores the store" kiln-controller \
-    --state-dir "$cluster/state" --restore "$cluster/copy"
+store_empty
+ok "--restore restores the store" of_store \
+    --restore "$cluster/copy"
 controller
 ok "the row of a job that ended after the backup is kept" \
     wait_for 20 has_rows "$late" 1
@@ -94,9 +95,10 @@ is "...and the other rows are not marked" \
     "$(kctl history --job "$first" -o json |
     jq '.items[0].lost')" null
 stop controller
+store_empty
 rm "$cluster/small"/history.db* "$cluster/state/history.db"
-ok "if the history file is missing, --restore uses the copy" kiln-controller \
-    --state-dir "$cluster/state" --restore "$cluster/copy"
+ok "if the history file is missing, --restore uses the copy" of_store \
+    --restore "$cluster/copy"
 controller
 ok "...which has the earlier rows" wait_for 20 has_rows "$first" 1
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The state directory is replaced by a copy of itself that was made while the
-# controller ran: no running job is ended because the copy does not know it, and
+# The state directory, and the database where the store is one, are replaced by copies of
+# themselves that were made while the controller ran: no running job is ended because the copy does not know it, and
 # no ID is used twice.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
@@ -37,17 +37,11 @@ nine() {
         highest=$(as kilntest1 ksub --parsable --hold --wrap true)
     done
 }
-# copy_to NAME: copies the state of the running controller.
-copy_to() {
-    rm -rf "${cluster:?}/$1"
-    cp -a "$cluster/state" "$cluster/$1"
-}
 # put_back NAME: the controller ends without a warning, and finds the copy when
 # it is started again.
 put_back() {
     stop controller KILL
-    rm -rf "$cluster/state"
-    cp -a "$cluster/$1" "$cluster/state"
+    store_put_back "$1"
 }
 # is_kept NAME IN: the job is an orphan and keeps running.
 is_kept() {
@@ -71,7 +65,7 @@ ok "a job runs" wait_for 20 runs old
 
 # --- once, and an agent whose mark is old ------------------------------------------
 # The agent renews its mark every 30 seconds.
-copy_to first
+store_copy first
 begin once
 nine
 ok "a job runs that the copy does not know" wait_for 20 runs once
@@ -83,7 +77,7 @@ touch "$home/once"
 ok "it is no longer listed when it ends" wait_for 20 lists_orphans 0
 
 # --- opened twice ------------------------------------------------------------------
-copy_to second
+store_copy second
 begin twice
 nine
 ok "another job runs" wait_for 20 runs twice
@@ -111,7 +105,7 @@ touch "$home/twice"
 wait_for 20 lists_orphans 0
 
 # --- two branches of one copy ------------------------------------------------------
-copy_to third
+store_copy third
 begin here
 nine
 ok "a job runs in one branch" wait_for 20 runs here
@@ -122,7 +116,7 @@ is_kept here "the second branch"
 begin there
 ok "a job runs in the second branch" wait_for 20 runs there
 nine
-copy_to branch
+store_copy branch
 put_back third
 cluster_controller
 is_new "the third branch"
@@ -202,7 +196,7 @@ begin_starts waited -c 12
 waited=$id
 is_waiting() { as kilntest1 kctl why "$1" | grep -q "CPUs\|Resources"; }
 ok "a job waits for room" wait_for 20 is_waiting "$waited"
-copy_to waiting
+store_copy waiting
 touch "$home/full1" "$home/full2"
 ok "it runs by now" wait_for 20 starts waited 1
 node=$(admin get pod "job-$waited-0" -o json | jq -r .spec.nodeName)
@@ -214,8 +208,8 @@ sleep 12
 signal "$node" STOP
 put_back waiting
 cluster_controller
-ok "kctl status says that no job starts" sh -c "kctl --server http+unix://$cluster/state/socket \
-    status | grep -q 'none starts, until the nodes'"
+says_none() { admin status | grep -q 'none starts, until the nodes'; }
+ok "kctl status says that no job starts" wait_for 20 says_none
 said=$(curl -sS --unix-socket "$cluster/state/socket" -H 'Content-Type: application/json' \
     -d "{\"target\":{\"kind\":\"Node\",\"name\":\"$other\"}}" \
     "http://controller/api/v1/namespaces/default/pods/job-$waited-0/binding" 2>&1)
@@ -266,7 +260,7 @@ ok "a job takes the rest of the quota" wait_for 20 started first
 over=$(submit -c 4 elements.sh over)
 is_kept_back() { as kilntest1 kctl why "$over" | grep -q "quota"; }
 ok "another job is kept back by the quota" wait_for 20 is_kept_back
-copy_to elements
+store_copy elements
 let_end elements.1 && wait_for 30 task_runs 2
 let_end elements.2 4 && wait_for 30 task_runs 3
 let_end first && wait_for 30 started over
@@ -320,7 +314,7 @@ gang=$(submit --hold -N 2 elements.sh gang)
 whole=$(submit --hold -N 2 elements.sh whole)
 one=$(submit --hold elements.sh one)
 after=$(submit -d "afterok:$one" elements.sh after)
-copy_to gangs
+store_copy gangs
 as kilntest1 kctl release "$gang" "$whole" "$one" >/dev/null
 let_end whole
 let_end one

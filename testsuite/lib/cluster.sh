@@ -305,10 +305,46 @@ cluster_use_database() {
 
 # Creates the store of a new cluster.
 cluster_init() {
-    kiln-controller --state-dir "$cluster/state" ${cluster_store:+--store "$cluster_store"} \
-        --init >/dev/null ||
-        bail_out "no new store can be made"
+    cluster_use_database
+    of_store --init >/dev/null || bail_out "no new store can be made"
 }
+
+# of_store OPTION...: a command about the store, for example --check-store.
+of_store() {
+    kiln-controller --state-dir "$cluster/state" ${cluster_store:+--store "$cluster_store"} "$@"
+}
+
+# store_copy NAME: copies what a controller keeps, also while it runs.
+store_copy() {
+    rm -rf "${cluster:?}/$1"
+    cp -a "$cluster/state" "$cluster/$1"
+    [ -z "$cluster_store" ] || pg_dump -Fc -f "$cluster/$1/database" "$cluster_store" ||
+        bail_out "no copy of the database"
+}
+
+# store_put_back NAME: replaces it by that copy, which stays. No controller may run.
+store_put_back() {
+    rm -rf "${cluster:?}/state"
+    cp -a "$cluster/$1" "$cluster/state"
+    [ -n "$cluster_store" ] || return 0
+    store_empty
+    pg_restore -d "$cluster_store" "$cluster/state/database" ||
+        bail_out "the copy of the database cannot be put back"
+    rm "$cluster/state/database"
+}
+
+# Gives the cluster an empty database, where the store is in one: --restore fills no other.
+store_empty() {
+    [ -z "$cluster_store" ] || psql -qX "$KILN_TEST_DATABASES/postgres" \
+        -c "DROP DATABASE $cluster_database WITH (FORCE)" -c "CREATE DATABASE $cluster_database" ||
+        bail_out "no empty database"
+}
+
+# Whether the store is a file in the state directory, for test points about that.
+is_file_store() { [ -z "$cluster_store" ]; }
+
+# need_file_store REASON: skips the whole test where that is not so.
+need_file_store() { [ -z "${KILN_TEST_DATABASES:-}" ] || skip_all "$1"; }
 
 cluster_is_ready() {
     is_running controller || return 0

@@ -57,6 +57,15 @@ call_is_late(void *context)
     print_notice(context, NULL);
 }
 
+static bool
+is_patient(const struct call_retry *retry, int64_t waited_us)
+{
+    const bool has_heads = retry->has_heads || strchr(retry->server, ',') != NULL;
+
+    return retry->patience_us == 0 || waited_us < retry->patience_us
+           || (has_heads && waited_us < retry->takeover_us);
+}
+
 int
 call_retry_of_answer(int64_t code, const char *reason)
 {
@@ -90,7 +99,8 @@ call_retry_end(struct call_retry *retry, int r, bool is_read, const struct error
     }
     if (retry->away_us == 0)
         retry->away_us = now_us;
-    if (retry->patience_us > 0 && now_us - retry->away_us >= retry->patience_us)
+    retry->has_heads |= r == -EHOSTDOWN;
+    if (!is_patient(retry, now_us - retry->away_us))
         return false;
     if (retry->patience_us == 0 && now_us - retry->away_us >= SAY_AFTER_MS * INT64_C(1000))
         print_notice(retry, err->text);

@@ -23,7 +23,9 @@ struct call_retry {
     const char *server;  /* for the line; borrowed */
     int64_t
         patience_us; /* for so long, without a word; 0: until it answers, and the user is told */
-    int64_t away_us; /* since when, monotonic; 0: it answers */
+    int64_t takeover_us; /* at least so long where another controller may take over */
+    bool has_heads;      /* a controller answered that waits to lead */
+    int64_t away_us;     /* since when, monotonic; 0: it answers */
     bool is_said;
     struct timer *timer; /* of the call that runs */
 };

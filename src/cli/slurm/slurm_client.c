@@ -17,12 +17,15 @@
 /* Slurm's MessageTimeout: for as long its commands try to reach the controller. */
 #define PATIENCE_US INT64_C(10000000)
 
+/* Another controller takes over after 10 to 12 s, and has to read what changed. */
+#define TAKEOVER_US INT64_C(40000000)
+
 void
 slurm_client_init(struct slurm_client *client, const char *name)
 {
     *client = (struct slurm_client){
         .name = name,
-        .kctl = {.program = name, .patience_us = PATIENCE_US},
+        .kctl = {.program = name, .patience_us = PATIENCE_US, .takeover_us = TAKEOVER_US},
         .arena = arena_new(0),
     };
 }

@@ -58,6 +58,7 @@ kctl_open(struct kctl *kctl, struct error *err)
     if (r == 0 && !kctl->no_wait) {
         connection_wait_for_server(kctl->connection, program_of(kctl));
         connection_retry(kctl->connection)->patience_us = kctl->patience_us;
+        connection_retry(kctl->connection)->takeover_us = kctl->takeover_us;
     }
     return r;
 }

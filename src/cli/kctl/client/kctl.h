@@ -32,6 +32,7 @@ struct kctl {
     const char *program;   /* of messages; NULL: "kctl" */
     int64_t patience_us;   /* how long calls wait for a controller that is away, without
                      * a word; 0: until it answers, and the user is told */
+    int64_t takeover_us;   /* ... where another one may take over: at least so long */
     struct connection *connection;
     bool takes_tasks;      /* tasks are valid where a job or a pod is expected */
     const char *for_tasks; /* for a verb that accepts no tasks: the command to use

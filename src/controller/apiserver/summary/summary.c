@@ -34,7 +34,8 @@ summary_check(struct request *q)
     reply_fail(&q->reply, &(struct reply_failure){
                               .code = 403,
                               .reason = "Forbidden",
-                              .message = "summaries are only for users",
+                              .message = "this is answered to users, and to root only on the "
+                                         "machine of the controller that leads",
                           });
     return false;
 }

@@ -128,7 +128,21 @@ initialize_file(const char *directory, bool *ret_was_there, struct error *err)
     return r;
 }
 
-/* A file beside the name of a database is a mistake: jobs would be forgotten. */
+static bool
+database_has_cluster(const char *url)
+{
+    struct engine *engine = NULL;
+    struct engine_counters counters;
+
+    if (engine_postgres_attach(url, &engine, &counters, NULL) < 0)
+        return false;
+    engine->ops->close(engine);
+    return true;
+}
+
+/* A file beside the name of a database is a mistake: jobs would be forgotten. A controller that
+ * serves the database has the directory.
+ */
 static int
 initialize_database(const struct store_location *location, bool *ret_was_there, struct error *err)
 {
@@ -141,6 +155,10 @@ initialize_database(const struct store_location *location, bool *ret_was_there, 
                          "the state directory '%s' has a store (kiln.db) already: copy it into "
                          "the database with --migrate, or move it away",
                          location->directory);
+    if (r == 0 && database_has_cluster(location->database)) {
+        *ret_was_there = true;
+        return 0;
+    }
     if (r == 0)
         r = statedir_open(location->directory, &lock, err);
     if (r == 0)

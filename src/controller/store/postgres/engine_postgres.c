@@ -378,7 +378,6 @@ engine_postgres_make(const char *url, const char *place, const struct engine_ops
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&e->wakes, &attributes);
     pthread_condattr_destroy(&attributes);
-    atomic_store(&e->confirmed_us, clock_boottime_us());
     return e;
 }
 

@@ -54,7 +54,7 @@ struct engine_postgres {
 
     atomic_bool stops;
     atomic_bool is_fenced;
-    _Atomic int64_t confirmed_us; /* boot time of the last beat that was committed */
+    _Atomic int64_t confirmed_us; /* boot time of the take-over, then of the last beat */
     atomic_int copies;            /* 1: no synchronous standby has the commits; 0: not known */
     bool has_thread;
     pthread_t thread;

@@ -163,6 +163,7 @@ try_to_lead(struct engine_postgres *e, const struct engine_waits *waits, struct 
             int64_t *since_us, struct error *err)
 {
     struct lead now = {0};
+    int64_t asked_us;
     int r = read_anew(e, waits, &now, err);
 
     if (r < 0) {
@@ -177,8 +178,12 @@ try_to_lead(struct engine_postgres *e, const struct engine_waits *waits, struct 
     } else {
         lead_fini(&now);
     }
-    if (is_free(e, seen) || clock_boottime_us() - *since_us > patience_us(seen))
+    if (is_free(e, seen) || clock_boottime_us() - *since_us > patience_us(seen)) {
+        asked_us = clock_boottime_us();
         r = take(e, seen, err);
+        if (r > 0) /* others count from here, and not from when this one began to wait */
+            atomic_store(&e->confirmed_us, asked_us);
+    }
     if (r == 0)
         r = engine_postgres_note_waiting(e, e->writer, revision_of(waits));
     if (r == 0)

@@ -123,7 +123,7 @@ tables_check(struct postgres *p, struct error *err)
         return error_set(err, -ENOENT,
                          "database '%s' contains no cluster: for a new cluster, run "
                          "kiln-controller --init once; for an existing one, check the name of "
-                         "the database",
+                         "the database, or restore a backup with --restore FILE",
                          p->where);
     if (r == 0)
         r = postgres_query(p, "SELECT version, writer FROM kiln.version", NULL, &result, err);
