@@ -13,31 +13,14 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 . "$top_srcdir/testsuite/lib/postgres.sh"
+. "$top_srcdir/testsuite/lib/heads.sh"
 [ -n "$KILN_LONG" ] || skip_all "takeovers in hard cases: testsuite/run --long"
 cluster_begin
 need munged kiln-controller kiln-agent ksub kctl jq curl python3
 cluster_user kilntest1 || skip_all "only root can make users"
 postgres_primary pg1
 cluster_store=$postgres_url
-cluster_munge
-for head in a b; do
-    find_free_port
-    eval "address_$head=127.0.0.1:$free_port"
-done
-cluster_address=$address_a
-cluster_url=http://$address_a,$address_b
-cluster_clients
-cluster_init
-head_start() { # NAME [COMMAND...]: with this command before the controller's
-    head=$1
-    shift
-    directory "$cluster/$head" 700
-    eval "head_address=\$address_$head"
-    start "$head" "$@" kiln-controller --state-dir "$cluster/$head" --store "$cluster_store" \
-        --listen "$head_address" --cluster test --munge-socket "$munge_socket" \
-        --socket "$cluster/$head/socket" --node-grace 60s
-}
-leads() { curl -fs --max-time 5 --unix-socket "$cluster/$1/socket" http://kiln/livez; }
+heads_begin
 one_leads() {
     leader=a follower=b
     if leads a && leads b; then return 1; fi
@@ -75,14 +58,7 @@ head_start "$follower" env $hour
 ok "a controller whose clock is an hour ahead waits" \
     wait_for 20 log_says "$follower" 'Waiting to lead'
 waits_since=$(date +%s)
-on() { KILN_SERVER=$cluster/$leader/socket kctl "$@"; }
-for node in n1 n2; do
-    cluster_agent "$node" --topology 'package:1 core:8 pu:1' --heartbeat 1s
-    wait_for 30 on wait --for condition=Ready node "$node"
-    for key in $(on get node "$node" -o json | jq -r '.spec.taints[]?.key'); do
-        on taint node "$node" "$key-" >/dev/null
-    done
-done
+for node in n1 n2; do heads_node "$leader" "$node" --topology 'package:1 core:8 pu:1'; done
 home=$cluster/home/kilntest1
 gang=$(as kilntest1 ksub --parsable -N 2 --wrap \
     'echo begin >>gang; sleep 40; echo end >>gang')
@@ -227,8 +203,16 @@ is "it ran once" "$(tr '\n' ' ' <"$home/gang")" "begin end "
 : >"$cluster/log/$follower"
 head_start "$follower"
 wait_for 20 log_says "$follower" 'Waiting to lead'
+rows_of() { # the times in a row are those of the controller that wrote it
+    KILN_SERVER=$cluster/$1/socket kctl history --all-users -o csv | sort
+}
+has_rows() { [ "$(rows_of "$1" | grep -c Completed)" -ge "$2" ]; }
+ok "history has the jobs that are complete" wait_for 30 has_rows "$leader" 2
+rows_of "$leader" >"$cluster/history"
 stop "$leader"
 ok "the one whose clock is an hour behind leads again" wait_for 20 leads "$follower"
+has_all_rows() { [ -z "$(rows_of "$follower" | comm -23 "$cluster/history" -)" ]; }
+ok "its history has the same rows, field by field" wait_for 30 has_all_rows
 is "and jobs run there" "$(as kilntest1 timeout 60 ksub --wait --wrap true >/dev/null 2>&1
     echo $?)" 0
 

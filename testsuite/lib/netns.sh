@@ -34,18 +34,29 @@ netns_begin() {
     cluster_clients
 }
 
-# netns_agent NAME NUMBER OPTION...: starts an agent with that address.
-netns_agent() {
-    netns_name=$1 netns_space=$netns_bridge-$2 netns_number=$2
-    shift 2
-    ip netns add "$netns_space" || bail_out "no namespace for $netns_name"
+# netns_space_add NAME NUMBER: a network namespace with that address.
+netns_space_add() {
+    netns_space=$netns_bridge-$2
+    ip netns add "$netns_space" || bail_out "no namespace for $1"
     netns_names="$netns_names $netns_space"
-    ip link add "kv$netns_number-$$" type veth peer name eth0 netns "$netns_space"
-    ip link set "kv$netns_number-$$" master "$netns_bridge" up
-    ip -n "$netns_space" address add "$netns_net.$netns_number/24" dev eth0
+    ip link add "kv$2-$$" type veth peer name eth0 netns "$netns_space"
+    ip link set "kv$2-$$" master "$netns_bridge" up
+    ip -n "$netns_space" address add "$netns_net.$2/24" dev eth0
     ip -n "$netns_space" link set eth0 up
     ip -n "$netns_space" link set lo up
-    echo "$netns_net.$netns_number $netns_name" >>"$cluster/hosts"
+}
+
+# netns_add NAME NUMBER: the same, which the others find by its name.
+netns_add() {
+    netns_space_add "$1" "$2"
+    echo "$netns_net.$2 $1" >>"$cluster/hosts"
+}
+
+# netns_agent NAME NUMBER OPTION...: starts an agent with that address.
+netns_agent() {
+    netns_name=$1 netns_number=$2
+    shift 2
+    netns_add "$netns_name" "$netns_number"
     directory "$cluster/$netns_name" 711
     netns_start "$netns_name" "$netns_number" "$@"
 }
@@ -69,15 +80,7 @@ netns_start() {
 netns_user() {
     netns_as=$1 netns_name=$2 netns_space=$netns_bridge-$3 netns_number=$3
     shift 3
-    if ! [ -e "/run/netns/$netns_space" ]; then
-        ip netns add "$netns_space" || bail_out "no namespace for $netns_name"
-        netns_names="$netns_names $netns_space"
-        ip link add "kv$netns_number-$$" type veth peer name eth0 netns "$netns_space"
-        ip link set "kv$netns_number-$$" master "$netns_bridge" up
-        ip -n "$netns_space" address add "$netns_net.$netns_number/24" dev eth0
-        ip -n "$netns_space" link set eth0 up
-        ip -n "$netns_space" link set lo up
-    fi
+    [ -e "/run/netns/$netns_space" ] || netns_space_add "$netns_name" "$netns_number"
     # shellcheck disable=SC2016 # for that shell
     ip netns exec "$netns_space" unshare --mount --uts sh -c '
         mount --bind "$1" /etc/hosts && hostname "$2" && user=$3 && shift 3 && cd "$1" && shift &&

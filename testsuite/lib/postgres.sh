@@ -62,7 +62,7 @@ listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 fsync = off
 wal_keep_size = 64MB
-max_connections = 60
+max_connections = 200
 log_min_messages = warning
 EOF
 }
