@@ -123,6 +123,7 @@ if [ "$(id -u)" -ne 0 ] || ! unshare --uts true 2>/dev/null; then
     exit
 fi
 need munged
+rm -r "$cluster/state"
 cluster_munge
 # shellcheck disable=SC2119 # no arguments of ours
 cluster_controller

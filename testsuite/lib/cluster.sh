@@ -278,7 +278,7 @@ cluster_controller() {
     fi
     directory "$cluster/state" 700
     cluster_use_database
-    [ -s "$cluster/state/kiln.db" ] || cluster_init
+    { is_file_store && [ -s "$cluster/state/kiln.db" ]; } || cluster_init
     cluster_socket=$cluster/state/socket cluster_before=
     for cluster_argument; do
         [ "$cluster_before" != --socket ] || cluster_socket=$cluster_argument
