@@ -5,7 +5,6 @@
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/bind/volume_calls.h"
-#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/explain/wait_cause.h"
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/framework/assignment.h"
@@ -16,6 +15,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
@@ -497,71 +497,11 @@ run_postfilter(struct scheduler *s, struct assignment *a, const struct diagnosis
     return verdict;
 }
 
-/* The cluster has no nodes: the first node that is added activates the waiting
- * pods, where upstream treats this as an error and tries again and again.
- */
-static plugin_set
-find_waiters_for_nodes(const struct profile *p)
-{
-    plugin_set waiters = 0;
-
-    for (unsigned i = 0; i < p->n_entries; i++) {
-        const struct plugin *plugin = p->entries[i].plugin;
-
-        for (unsigned w = 0; w < plugin->n_wakes; w++)
-            if (!plugin->depends_on_others && plugin->wakes[w].resource == EVENT_NODE
-                && (plugin->wakes[w].actions & ACTION_ADD) != 0)
-                waiters |= PLUGIN_BIT(i);
-    }
-    return waiters;
-}
-
-static bool
-is_parked(const struct scheduler *s, const struct diagnosis *d)
-{
-    return s->snapshot.n_nodes == 0 && !s->settings.without_sharing
-           && (d->unschedulable | d->pending) == 0;
-}
-
-void
-scheduler_note_rejectors(const struct scheduler *s, struct assignment *a, const struct diagnosis *d)
-{
-    bool is_error = d->absent.verdict == VERDICT_ERROR;
-
-    a->queued->unschedulable =
-        is_parked(s, d) && !is_error ? find_waiters_for_nodes(a->profile) : d->unschedulable;
-    a->queued->pending = d->pending;
-}
-
-void
-scheduler_end_nomination(struct scheduler *s, const struct pod_view *pod, const char *taken)
-{
-    const char *node = nominator_node(s->handle.nominator, pod);
-    struct node_view *left;
-
-    if (node == NULL)
-        return;
-    s->has_nomination_gone |= taken == NULL || strcmp(node, taken) != 0;
-    left = nominator_remove(s->handle.nominator, pod);
-    yields_wake(s->yields, left); /* before the cache may free it */
-    cache_leave_node(s->cache, left);
-}
-
-void
-scheduler_flush_nominations(struct scheduler *s)
-{
-    bool has_gone = s->has_nomination_gone && !s->settings.without_sharing;
-
-    s->has_nomination_gone = false;
-    if (has_gone)
-        queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
-}
-
 /* "" ends the nomination. */
 static void
 nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
 {
-    scheduler_end_nomination(s, pod, node_name);
+    pod_placer_end_nomination(s->pod_placer, pod, node_name);
     if (*node_name != '\0')
         nominator_add(s->handle.nominator, pod, cache_make_node(s->cache, node_name));
     recorder_nominate(s->recorder, pod, node_name);
@@ -582,7 +522,7 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
     diagnosis_format_counts(d, &counts, s->reasons, &message);
     wait_report_record(s->wait_report, a, d, &counts, is_error ? message.text : NULL);
     diagnosis_counts_fini(&counts);
-    scheduler_note_rejectors(s, a, d);
+    pod_placer_note_rejectors(s->pod_placer, a, d);
     if (!is_error && run_postfilter(s, a, d, &nominated, &more) == VERDICT_WAIT)
         return;
     if (more.length > 0) {

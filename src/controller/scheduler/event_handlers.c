@@ -19,6 +19,7 @@
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/partition_terms.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
@@ -81,7 +82,7 @@ nomination_changed(struct scheduler *s, struct pod_view *pod)
 
     if (node_name == NULL || node_name[0] == '\0')
         return;
-    scheduler_end_nomination(s, pod, node_name);
+    pod_placer_end_nomination(s->pod_placer, pod, node_name);
     nominator_add(s->handle.nominator, pod, cache_make_node(s->cache, node_name));
 }
 
@@ -133,7 +134,7 @@ waiting_ended(struct scheduler *s, struct pod_view *pod)
     struct assignment *a = binding_cycle_find(s->binding_cycle, pod->namespace, pod->name);
 
     queue_remove(s->queue, pod->namespace, pod->name);
-    scheduler_end_nomination(s, pod, pod->pod->spec.node_name);
+    pod_placer_end_nomination(s->pod_placer, pod, pod->pod->spec.node_name);
     recorder_forget(s->recorder, pod);
     if (a == NULL)
         return;

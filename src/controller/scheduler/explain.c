@@ -15,6 +15,7 @@
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/partition_terms.h"
+#include "controller/scheduler/placing/group_placer.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
@@ -189,11 +190,11 @@ explain_now(struct explanation *e)
 
     s->probe.is_on = false;
     cycle_trace_begin(&s->trace, s->settings.clock); /* not read by anyone */
-    scheduler_close_nodes(s, e->pod);
+    group_placer_close_nodes(s->group_placer, e->pod);
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&e->cycle, e->pod, &s->snapshot);
     planner_bind(s->planner, e->queued);
-    scheduler_limit_to_domain(s, &e->cycle);
+    group_placer_limit_to_domain(s->group_placer, &e->cycle);
     node = node_finder_find(s->node_finder, e->profile, &e->cycle, NULL);
     node_finder_set_place(s->node_finder, place);
     e->diagnosis = node_finder_diagnosis(s->node_finder);

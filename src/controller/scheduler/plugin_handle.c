@@ -20,6 +20,8 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/placing/group_placer.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/plugins/preemption/victim_terms.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -65,7 +67,9 @@ bind_done(const struct client_reply *reply, void *context)
 static struct pod_to_bind
 bind_member_of(struct assignment *a)
 {
-    scheduler_find_domains_told(a->profile->handle->owner, a);
+    const struct scheduler *s = a->profile->handle->owner;
+
+    group_placer_set_domains_told(s->group_placer, a);
     return (struct pod_to_bind){
         .pod = a->cycle.pod,
         .node_name = a->node_name,
@@ -364,7 +368,7 @@ handle_clear_nomination(void *owner, struct pod_view *pod)
 {
     struct scheduler *s = owner;
 
-    scheduler_end_nomination(s, pod, NULL);
+    pod_placer_end_nomination(s->pod_placer, pod, NULL);
     recorder_nominate(s->recorder, pod, "");
 }
 

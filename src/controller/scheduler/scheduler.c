@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/partition_terms.h"
+#include "controller/scheduler/placing/group_placer.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/planning/free_room.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/planning/reservation_plan.h"
@@ -12,7 +14,6 @@
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/bind/volume_calls.h"
 #include "controller/scheduler/bind/yields.h"
-#include "controller/scheduler/extenders/extender_results.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -34,22 +35,15 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 
 #define LEFTOVER_EVERY_US (INT64_C(30) * 1000000)
-
-/* A cycle that takes longer is logged. */
-#define SLOW_CYCLE_US 100000
 
 /* After this time scheduler_work returns to the loop, which may have other
  * work: cycles that try preemption on thousands of nodes take a hundred times
  * as long as others.
  */
 #define TURN_US 20000
-
-/* In one of this many cycles, each plugin is measured by itself. */
-#define PROBE_EVERY 10
 
 /* How often extenders are asked about nodes that were not feasible the last
  * time.
@@ -100,36 +94,11 @@ begin_assignment(struct scheduler *s, struct queued_pod *queued)
     return a;
 }
 
-static bool
-is_about_volumes(const struct assignment *a, struct answer answer)
-{
-    return answer.plugin < a->profile->n_entries
-           && strcmp(a->profile->entries[answer.plugin].plugin->name, "VolumeBinding") == 0;
-}
-
 static struct answer
 answer_error(struct assignment *a, const char *error)
 {
     a->error = xstrdup(error);
     return ANSWER_ERROR;
-}
-
-/* From here on, all later cycles see the pod on the node. */
-struct answer
-scheduler_assume(struct scheduler *s, struct assignment *a, struct node_view *node)
-{
-    struct answer answer;
-
-    if (cache_assume(s->cache, a->cycle.pod, node->name) < 0)
-        return answer_error(a, "the pod is assumed already");
-    a->node_name = xstrdup(node->name);
-    scheduler_end_nomination(s, a->cycle.pod, node->name);
-    answer = profile_reserve(a->profile, &a->cycle, node);
-    cycle_trace_mark(&s->trace, STEP_RESERVE);
-    cycle_trace_set_verdict(&s->trace, STEP_RESERVE, answer.verdict);
-    if (answer.verdict != VERDICT_OK && is_about_volumes(a, answer))
-        scheduler_metrics_volume_failed(s->metrics, "assume");
-    return answer;
 }
 
 /* Ends an attempt before its binding cycle. */
@@ -149,19 +118,6 @@ should_skip(const struct scheduler *s, const struct queued_pod *queued)
            || cache_is_assumed(s->cache, queued->pod);
 }
 
-static void
-log_if_slow(const struct scheduler *s, const char *key)
-{
-    CLEANUP_STRBUF struct strbuf steps = STRBUF_INIT;
-
-    if (cycle_trace_total_us(&s->trace) <= SLOW_CYCLE_US)
-        return;
-    cycle_trace_format(&s->trace, &steps);
-    log_warning("pod '%s' took %lld ms to place among %u nodes: %s", key,
-                (long long)(cycle_trace_total_us(&s->trace) / 1000), s->snapshot.n_nodes,
-                steps.text);
-}
-
 /* Asks the extenders about the nodes, a limited number of times. */
 static void
 ask_extenders(struct scheduler *s, struct assignment *a)
@@ -174,44 +130,6 @@ ask_extenders(struct scheduler *s, struct assignment *a)
         end_attempt(s, a, answer_error(a, "the nodes change faster than extenders answer"));
 }
 
-/* Which of several equally good nodes a pod gets depends on the pod and not on
- * how many others were tried before it: so a simulation (start_simulation.h)
- * chooses as the scheduler does. After an error it may be another one.
- */
-static void
-seed_ties(struct scheduler *s, const struct queued_pod *queued)
-{
-    struct random_source ties = {.state = s->settings.seed + queued->n_errors};
-
-    for (const char *c = queued->key; *c != '\0'; c++)
-        ties.state = (ties.state ^ (unsigned char)*c) * UINT64_C(0x100000001b3); /* FNV-1a */
-    s->random.state = s->settings.has_same_ties ? s->settings.seed : random_next(&ties);
-}
-
-struct node_view *
-scheduler_find_node(struct scheduler *s, struct assignment *a)
-{
-    struct node_view *node;
-
-    seed_ties(s, a->queued);
-
-    cache_update_snapshot(s->cache, &s->snapshot);
-    cycle_trace_mark(&s->trace, STEP_SNAPSHOT);
-    if (a->asks_nodes && a->extender_results == NULL)
-        a->extender_results = extender_results_new();
-    node = node_finder_find(s->node_finder, a->profile, &a->cycle,
-                            a->asks_nodes ? a->extender_results : NULL);
-    scheduler_metrics_algorithm(s->metrics, cycle_trace_total_us(&s->trace));
-    return node;
-}
-
-static void
-end_cycle(struct scheduler *s, const struct profile *profile, const char *key)
-{
-    scheduler_metrics_cycle(s->metrics, profile->scheduler_name, &s->trace);
-    log_if_slow(s, key);
-}
-
 static void
 run_cycle(struct scheduler *s, struct assignment *a)
 {
@@ -219,11 +137,11 @@ run_cycle(struct scheduler *s, struct assignment *a)
     const struct profile *profile = a->profile;
     struct node_view *node;
 
-    scheduler_close_nodes(s, a->cycle.pod);
-    scheduler_limit_to_domain(s, &a->cycle);
-    node = scheduler_find_node(s, a);
+    group_placer_close_nodes(s->group_placer, a->cycle.pod);
+    group_placer_limit_to_domain(s->group_placer, &a->cycle);
+    node = pod_placer_find_node(s->pod_placer, a);
     if (node != NULL) {
-        struct answer answer = scheduler_assume(s, a, node);
+        struct answer answer = pod_placer_assume(s->pod_placer, a, node);
 
         cache_open_nodes(s->cache);
         if (answer.verdict == VERDICT_OK) {
@@ -237,21 +155,7 @@ run_cycle(struct scheduler *s, struct assignment *a)
         scheduler_found_no_node(s, a);
     }
     cache_open_nodes(s->cache);
-    end_cycle(s, profile, key);
-}
-
-void
-scheduler_end_trace(struct scheduler *s, const struct assignment *a)
-{
-    end_cycle(s, a->profile, a->queued->key);
-}
-
-void
-scheduler_begin_trace(struct scheduler *s)
-{
-    s->probe.is_on = s->metrics != NULL && s->attempts % PROBE_EVERY == 0;
-    s->attempts++;
-    cycle_trace_begin(&s->trace, s->settings.clock);
+    pod_placer_end_cycle(s->pod_placer, profile, key);
 }
 
 /* A group: its members are placed one after the other, each with those before
@@ -266,21 +170,20 @@ place_member(struct scheduler *s, struct assignment *a)
     struct answer answer;
     struct node_view *node;
 
-    scheduler_begin_trace(s);
-    a->began_us = s->trace.began_us;
-    node = scheduler_find_node(s, a);
+    a->began_us = pod_placer_begin(s->pod_placer);
+    node = pod_placer_find_node(s->pod_placer, a);
     if (node != NULL) {
-        answer = scheduler_assume(s, a, node);
+        answer = pod_placer_assume(s->pod_placer, a, node);
         if (a->group->is_one_per_node)
             cache_close_node(s->cache, node);
     } else {
-        scheduler_note_rejectors(s, a, d);
+        pod_placer_note_rejectors(s->pod_placer, a, d);
         diagnosis_format(d, s->reasons, &message);
         answer = answer_error(a, message.text);
         if (d->absent.verdict != VERDICT_ERROR)
             answer.verdict = VERDICT_REJECT;
     }
-    scheduler_end_trace(s, a);
+    pod_placer_end(s->pod_placer, a);
     return answer;
 }
 
@@ -292,16 +195,6 @@ may_leave_out(const struct assignment_group *g, const struct assignment *a)
 {
     return g->answer.verdict == VERDICT_REJECT && a->node_name == NULL
            && g->count - g->n_left_out > g->wanted;
-}
-
-void
-scheduler_displace(struct scheduler *s, struct assignment *a)
-{
-    if (a->node_name == NULL)
-        return;
-    profile_unreserve(a->profile, &a->cycle, cache_find_node(s->cache, a->node_name));
-    free(a->node_name);
-    a->node_name = NULL;
 }
 
 /* Called after the placements were rolled back: the diagnosis of the last
@@ -334,7 +227,7 @@ place_anywhere(struct scheduler *s, struct assignment_group *g)
 
         g->answer = place_member(s, a);
         if (n == 1 && g->answer.verdict == VERDICT_OK) {
-            g->answer = scheduler_check_group_room(s, g);
+            g->answer = group_placer_check_room(s->group_placer, g);
         } else if (may_leave_out(g, a)) {
             g->n_left_out++;
             g->answer = ANSWER_OK;
@@ -353,12 +246,12 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
 
     cycle_trace_begin(&s->trace, s->settings.clock);
     g->answer = ANSWER_OK;
-    g->is_one_per_node = scheduler_close_nodes(s, g->members[0]->cycle.pod);
-    if (!scheduler_place_in_domains(s, g, &mark))
+    g->is_one_per_node = group_placer_close_nodes(s->group_placer, g->members[0]->cycle.pod);
+    if (!group_placer_place(s->group_placer, g, &mark))
         place_anywhere(s, g);
     cache_open_nodes(s->cache);
     if (g->answer.verdict == VERDICT_OK)
-        scheduler_settle_group(s, g, &mark);
+        group_placer_settle(s->group_placer, g, &mark);
     if (g->answer.verdict == VERDICT_OK) {
         scheduler_return_left_out(s, g);
         cache_keep(s->cache, mark);
@@ -367,14 +260,14 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         return;
     }
     wait_report_find_group_cause(s->wait_report, g, node_finder_diagnosis(s->node_finder));
-    scheduler_displace_all(s, g);
+    group_placer_displace_all(s->group_placer, g);
     cache_roll_back(s->cache, mark);
-    scheduler_close_nodes(s, g->members[0]->cycle.pod);
+    group_placer_close_nodes(s->group_placer, g->members[0]->cycle.pod);
     reservation_plan_judge_group(planner_parts(s->planner), g,
                                  node_finder_diagnosis(s->node_finder));
     reserve_group(s, g);
     cache_open_nodes(s->cache);
-    scheduler_preempt_for_group(s, g);
+    group_placer_preempt(s->group_placer, g);
     scheduler_group_failed(g, s);
     for (unsigned n = g->count; n-- > 0;)
         assignment_free(g->members[n]);
@@ -443,7 +336,7 @@ schedule_one(struct scheduler *s, struct queued_pod *queued)
         queued_pod_free(queued);
         return;
     }
-    scheduler_begin_trace(s);
+    (void)pod_placer_begin(s->pod_placer);
     run_cycle(s, begin_assignment(s, queued));
 }
 
@@ -538,7 +431,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         }
         if (s->pod_ranks != NULL && pod_ranks_take_stale(s->pod_ranks))
             queue_rerank(s->queue);
-        scheduler_flush_nominations(s);
+        pod_placer_flush_nominations(s->pod_placer);
         planner_settle(s->planner);
         free_room_begin_turn(s->free_room);
         queue_hand_out_room(s->queue);
@@ -583,7 +476,7 @@ scheduler_tick(struct scheduler *s)
     }
     scheduler_flush_partitions(s);
     scheduler_update_topology(s);
-    scheduler_tick_switches(s);
+    group_placer_tick(s->group_placer);
     scheduler_flush_node_reservations(s);
     queue_flush_backoff(s->queue);
     queue_notify_held(s->queue);
@@ -599,7 +492,7 @@ scheduler_tick(struct scheduler *s)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     unallocated_pods_retry(s->unallocated_pods);
     yields_settle(s->yields);
-    scheduler_flush_nominations(s);
+    pod_placer_flush_nominations(s->pod_placer);
     scheduler_tick_ranks(s);
     planner_tick(s->planner);
     start_forecast_tick(s->forecast);

@@ -31,6 +31,7 @@ struct pod_groups;
 struct domain_need;
 struct partition_terms;
 struct planner;
+struct pod_placer;
 struct pod_ranks;
 struct extender_rounds;
 struct debugger;
@@ -41,6 +42,7 @@ struct dispatcher;
 struct evictions;
 struct free_room;
 struct group_domains;
+struct group_placer;
 struct kept_profiles;
 struct map;
 struct string_ids;
@@ -86,9 +88,8 @@ struct scheduler {
     struct group_domains *domains;
     struct planner *planner;
     struct free_room *free_room;
-    struct node_view **domain_nodes;  /* for group_places.c */
-    struct map *switch_waits;         /* key of a pod to its struct switch_wait */
-    int64_t next_switch_us;           /* when the first of them is over */
+    struct pod_placer *pod_placer;
+    struct group_placer *group_placer;
     struct map *objects;              /* name of kind to a map by key */
     struct map *changed_partitions;   /* by name, since the last tick */
     bool has_mode_changed;            /* preemption's, of a partition or class */
@@ -96,11 +97,10 @@ struct scheduler {
     struct start_forecast *forecast;
     struct wait_report *wait_report;
     struct partition_terms *partition_terms;
-    bool has_nomination_gone; /* and that was not reported yet */
-    int64_t next_ranking_us;  /* when to rank unschedulable pods again */
-    unsigned n_to_rank;       /* groups still to be ranked now */
+    int64_t next_ranking_us; /* when to rank unschedulable pods again */
+    unsigned n_to_rank;      /* groups still to be ranked now */
     int64_t next_leftover_us;
-    uint64_t attempts, scheduled, unschedulable, errors;
+    uint64_t scheduled, unschedulable, errors;
     uint64_t evicted; /* victims that were asked to leave */
     bool was_paused;  /* when there was work last */
 };
@@ -119,74 +119,6 @@ void scheduler_tick_ranks(struct scheduler *s);
 /* Room became free or was taken on the node, or on any if NULL. */
 void scheduler_room_changed(struct scheduler *s, const struct node_view *node);
 
-/* For a group as a whole, by CPUs alone (group_room.c). Check room: whether the
- * nodes may have room for all members but the first, which has a node already. Has
- * room: for all that it wants.
- * Sleeps on: a leader that was activated may become unschedulable again, because
- * the nodes have no room for its group.
- */
-bool scheduler_has_group_room(const struct scheduler *s, const struct assignment_group *g);
-struct answer scheduler_check_group_room(struct scheduler *s, struct assignment_group *g);
-bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
-
-/* Closes the nodes that a pod may not have whose group goes one per node, until
- * cache_open_nodes; false: none, whatever pods are there.
- */
-bool scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod);
-
-/* The place of pods in the topology (group_places.c). Limit to domain: the cycle of a pod
- * that is placed by itself chooses from the domain of its group. Place in domains: places
- * the members near to each other; false: nothing was done, and they may go anywhere.
- * May find domain: false: the group must be in one domain and none has enough free CPUs.
- * Order group: the members of a Job whose pods have a node each, all placed: places them
- * again so that their indexes are in the order of the topology and of their nodes' names.
- * Settle group: orders it, unless its nodes have too many switches and it still waits for
- * better ones; the answer of the group is OK before, and says what came of it. The mark is
- * that of the group's cycle. Most switches: how many leaves the nodes may have as long as
- * the group waits for that. Find domains told: a pod with Slurm's variables is told the
- * domains of its node when it is bound. Update topology: takes new
- * levels from the settings (event_handlers.c).
- */
-void scheduler_update_topology(struct scheduler *s);
-void scheduler_limit_to_domain(struct scheduler *s, struct cycle *c);
-bool scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g,
-                                struct cache_mark *mark);
-bool scheduler_may_find_domain(struct scheduler *s, const struct pod_view *pod,
-                               const struct domain_need *need, unsigned wanted);
-void scheduler_settle_group(struct scheduler *s, struct assignment_group *g,
-                            struct cache_mark *mark);
-unsigned scheduler_most_switches(const struct scheduler *s, const struct pod_view *pod);
-unsigned scheduler_count_switches(const struct scheduler *s, const struct assignment_group *g);
-void scheduler_find_domains_told(struct scheduler *s, struct assignment *a);
-void scheduler_tick_switches(struct scheduler *s);
-void scheduler_forget_switches(struct scheduler *s);
-
-/* Around each search for a node. */
-void scheduler_begin_trace(struct scheduler *s);
-void scheduler_end_trace(struct scheduler *s, const struct assignment *a);
-
-/* The best node for the pod; NULL: none fits, and the node finder knows why. */
-struct node_view *scheduler_find_node(struct scheduler *s, struct assignment *a);
-
-/* For a group whose cycle has failed and was rolled back: ends pods of lower priority
- * if all of the group then fit (group_preemption.c).
- */
-void scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g);
-
-/* Puts the pod on the node for all later cycles. Displace: takes it back, except
- * in the cache. All: of the group, the last one first.
- */
-void scheduler_displace_all(struct scheduler *s, const struct assignment_group *g);
-struct answer scheduler_assume(struct scheduler *s, struct assignment *a, struct node_view *node);
-void scheduler_displace(struct scheduler *s, struct assignment *a);
-
-/* End: the pod is no longer nominated, because it has taken that node, or no
- * node (NULL). Tell: reports an event to the pods that may use the room that
- * was kept for it.
- */
-void scheduler_end_nomination(struct scheduler *s, const struct pod_view *pod, const char *taken);
-void scheduler_flush_nominations(struct scheduler *s);
-
 /* The kinds of API calls that bind one pod and a group (plugin_handle.c). */
 extern const struct dispatch_kind scheduler_binding_kind;
 extern const struct dispatch_kind scheduler_group_binding_kind;
@@ -194,21 +126,21 @@ extern const struct dispatch_kind scheduler_group_binding_kind;
 /* Fills in the handle that plugins use (plugin_handle.c). */
 void scheduler_make_handle(struct scheduler *s);
 
-/* Reports the changed partitions to the waiting pods (event_handlers.c). */
+/* Report the changed partitions to the waiting pods; takes new levels
+ * of the topology from the settings.
+ */
 void scheduler_flush_partitions(struct scheduler *s);
+void scheduler_update_topology(struct scheduler *s);
 void scheduler_flush_pod_groups(struct scheduler *s);
 
-/* Reservations of nodes (event_handlers.c). Tell: reports to the
+/* Reservations of nodes (event_handlers.c). Flush: reports to the
  * waiting pods which reservations changed, began and ended.
  */
 void scheduler_flush_node_reservations(struct scheduler *s);
 
-/* For a cycle that found no node for the pod (cycle_result.c). Note: records the
- * plugins that rejected the pod, which decide what may activate it. Found no
- * node: ends the attempt, unless PostFilter continues it later.
+/* For a cycle that found no node for the pod (cycle_result.c): ends the attempt, unless
+ * PostFilter continues it later.
  */
-void scheduler_note_rejectors(const struct scheduler *s, struct assignment *a,
-                              const struct diagnosis *d);
 void scheduler_found_no_node(struct scheduler *s, struct assignment *a);
 
 /* The end of an attempt (cycle_result.c). Return puts the pod back into the

@@ -23,6 +23,8 @@
 #include "controller/scheduler/kept_profiles.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/partition_terms.h"
+#include "controller/scheduler/placing/group_placer.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/planning/free_room.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -305,6 +307,14 @@ overtakes(const struct queued_pod *queued, void *context)
     return planner_overtakes(s->planner, queued);
 }
 
+static bool
+group_sleeps_on(struct queued_pod *leader, void *context)
+{
+    const struct scheduler *s = context;
+
+    return group_placer_sleeps_on(s->group_placer, leader);
+}
+
 static const struct queue_policy policy = {
     .activated = pod_activated,
     .entered = pod_entered,
@@ -318,7 +328,7 @@ static const struct queue_policy policy = {
     .is_reserved = is_reserved,
     .overtakes = overtakes,
     .must_try = must_try,
-    .group_sleeps_on = scheduler_group_sleeps_on,
+    .group_sleeps_on = group_sleeps_on,
     .rank = rank_pod,
     .unrank = unrank_pod,
 };
@@ -423,6 +433,33 @@ make_components(struct scheduler *s)
         .signatures = s->signatures,
         .pod_groups = s->pod_groups,
         .domains = s->domains,
+    });
+    s->pod_placer = pod_placer_new(&(struct pod_placer_parts){
+        .handle = &s->handle,
+        .queue = s->queue,
+        .cache = s->cache,
+        .snapshot = &s->snapshot,
+        .node_finder = s->node_finder,
+        .yields = s->yields,
+        .metrics = s->metrics,
+        .trace = &s->trace,
+        .seed = set->seed,
+        .has_same_ties = set->has_same_ties,
+        .is_sharing = !set->without_sharing,
+    });
+    s->group_placer = group_placer_new(&(struct group_placer_parts){
+        .handle = &s->handle,
+        .queue = s->queue,
+        .cache = s->cache,
+        .snapshot = &s->snapshot,
+        .node_finder = s->node_finder,
+        .pod_placer = s->pod_placer,
+        .planner = s->planner,
+        .recorder = s->recorder,
+        .pod_groups = s->pod_groups,
+        .domains = s->domains,
+        .topology = set->topology,
+        .is_simulation = set->is_simulation,
     });
     s->free_room = free_room_new(&(struct free_room_settings){
         .handle = &s->handle,
@@ -570,8 +607,8 @@ scheduler_free(struct scheduler *s)
     scheduler_metrics_free(s->metrics);
     pod_groups_free(s->pod_groups);
     group_domains_free(s->domains);
-    free(s->domain_nodes);
-    scheduler_forget_switches(s);
+    group_placer_free(s->group_placer);
+    pod_placer_free(s->pod_placer);
     objects_free(s->objects);
     partitions_free(s->changed_partitions);
     partitions_free(s->changed_reservations);
@@ -589,7 +626,7 @@ scheduler_count(const struct scheduler *s)
     struct cache_counts c = cache_count(s->cache);
 
     return (struct scheduler_counts){
-        .attempts = s->attempts,
+        .attempts = pod_placer_attempts(s->pod_placer),
         .scheduled = s->scheduled,
         .unschedulable = s->unschedulable,
         .errors = s->errors,

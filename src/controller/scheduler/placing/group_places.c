@@ -14,7 +14,9 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/placing/group_placer_state.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/group_domains.h"
@@ -35,28 +37,29 @@
 
 /* All nodes that have the label. */
 static void
-limit_to_level(struct scheduler *s, struct cycle *c, const struct domain_level *level)
+limit_to_level(struct group_placer *placer, struct cycle *c, const struct domain_level *level)
 {
-    s->domain_nodes =
-        xrealloc_array(s->domain_nodes, s->snapshot.n_nodes + 1, sizeof(struct node_view *));
+    placer->domain_nodes = xrealloc_array(placer->domain_nodes, placer->parts.snapshot->n_nodes + 1,
+                                          sizeof(struct node_view *));
     c->n_among = 0;
-    for (uint32_t i = 0; i < s->snapshot.n_nodes; i++)
-        if (domain_level_of(level, s->snapshot.nodes[i]) != NULL)
-            s->domain_nodes[c->n_among++] = s->snapshot.nodes[i];
-    c->among = s->domain_nodes;
+    for (uint32_t i = 0; i < placer->parts.snapshot->n_nodes; i++)
+        if (domain_level_of(level, placer->parts.snapshot->nodes[i]) != NULL)
+            placer->domain_nodes[c->n_among++] = placer->parts.snapshot->nodes[i];
+    c->among = placer->domain_nodes;
 }
 
 void
-scheduler_limit_to_domain(struct scheduler *s, struct cycle *c)
+group_placer_limit_to_domain(struct group_placer *placer, struct cycle *c)
 {
     const struct node_domain *domain;
     const struct domain_level *level = group_domains_find(
-        s->domains, c->pod, pod_groups_topology_key(s->pod_groups, c->pod->object), &domain);
+        placer->parts.domains, c->pod,
+        pod_groups_topology_key(placer->parts.pod_groups, c->pod->object), &domain);
 
     if (level == NULL)
         return;
     if (domain == NULL) {
-        limit_to_level(s, c, level);
+        limit_to_level(placer, c, level);
         return;
     }
     c->among = domain->nodes;
@@ -66,7 +69,7 @@ scheduler_limit_to_domain(struct scheduler *s, struct cycle *c)
 /* ---- The search ---- */
 
 struct domain_search {
-    struct scheduler *s;
+    struct group_placer *placer;
     struct assignment_group *g;
     struct cache_mark *mark;
     struct domain_need need;
@@ -98,27 +101,27 @@ static bool
 place_one(struct domain_search *d, struct assignment *a, struct node_view *const *nodes,
           uint32_t n_nodes)
 {
-    struct scheduler *s = d->s;
+    struct group_placer *placer = d->placer;
     struct node_view *node;
 
-    scheduler_begin_trace(s);
-    a->began_us = s->trace.began_us;
+    a->began_us = pod_placer_begin(placer->parts.pod_placer);
     a->cycle.among = nodes;
     a->cycle.n_among = n_nodes;
-    node = scheduler_find_node(s, a);
+    node = pod_placer_find_node(placer->parts.pod_placer, a);
     a->cycle.among = NULL;
     if (node == NULL) {
-        scheduler_note_rejectors(s, a, node_finder_diagnosis(s->node_finder));
+        pod_placer_note_rejectors(placer->parts.pod_placer, a,
+                                  node_finder_diagnosis(placer->parts.node_finder));
         d->rejectors |= a->queued->unschedulable | a->queued->pending;
         return false;
     }
     a->queued->unschedulable = a->queued->pending = 0;
-    d->refusal = scheduler_assume(s, a, node);
+    d->refusal = pod_placer_assume(placer->parts.pod_placer, a, node);
     if (d->refusal.verdict != VERDICT_OK)
         return false;
     if (d->need.is_one_per_node)
-        cache_close_node(s->cache, node);
-    scheduler_end_trace(s, a);
+        cache_close_node(placer->parts.cache, node);
+    pod_placer_end(placer->parts.pod_placer, a);
     d->n_placed++;
     return true;
 }
@@ -149,13 +152,13 @@ place_rest(struct domain_search *d, struct node_view *const *nodes, uint32_t n_n
 static void
 take_all_back(struct domain_search *d)
 {
-    struct scheduler *s = d->s;
+    struct group_placer *placer = d->placer;
 
-    scheduler_displace_all(s, d->g);
-    cache_roll_back(s->cache, *d->mark);
-    cache_open_nodes(s->cache);
-    scheduler_close_nodes(s, d->g->members[0]->cycle.pod);
-    *d->mark = cache_begin(s->cache);
+    group_placer_displace_all(placer, d->g);
+    cache_roll_back(placer->parts.cache, *d->mark);
+    cache_open_nodes(placer->parts.cache);
+    group_placer_close_nodes(placer, d->g->members[0]->cycle.pod);
+    *d->mark = cache_begin(placer->parts.cache);
     d->n_placed = 0;
 }
 
@@ -252,7 +255,7 @@ static bool
 try_domain(struct domain_search *d, const struct domain_level *level,
            const struct node_domain *domain)
 {
-    const struct domain_level *leaf = leaf_level(group_domains_last(d->s->domains));
+    const struct domain_level *leaf = leaf_level(group_domains_last(d->placer->parts.domains));
     struct leaf_choices leaves = {0};
 
     d->refusal = ANSWER_OK;
@@ -394,7 +397,7 @@ refuse(struct domain_search *d, const struct domain_level *level)
     };
     first->queued->unschedulable = first->profile->rooms | first->profile->timed | d->rejectors;
     first->queued->pending = 0;
-    if (d->s->settings.is_simulation)
+    if (d->placer->parts.is_simulation)
         return;
     format_lack(d, level, &brief, &full);
     free(first->error);
@@ -407,10 +410,10 @@ refuse(struct domain_search *d, const struct domain_level *level)
 static void
 place_in_one(struct domain_search *d, const char *key)
 {
-    struct node_domains *domains = group_domains_last(d->s->domains);
-    const struct domain_level *level = node_domains_find(domains, &d->s->snapshot, key);
+    struct node_domains *domains = group_domains_last(d->placer->parts.domains);
+    const struct domain_level *level = node_domains_find(domains, d->placer->parts.snapshot, key);
     const struct node_domain *taken =
-        group_domains_taken(d->s->domains, level, d->g->members[0]->cycle.pod);
+        group_domains_taken(d->placer->parts.domains, level, d->g->members[0]->cycle.pod);
     const int index = node_domains_index(domains, key);
     bool is_placed = false;
 
@@ -436,7 +439,7 @@ place_in_one(struct domain_search *d, const char *key)
 static bool
 place_near(struct domain_search *d)
 {
-    const struct node_domains *domains = group_domains_last(d->s->domains);
+    const struct node_domains *domains = group_domains_last(d->placer->parts.domains);
     const struct domain_level *leaf = leaf_level(domains);
     struct leaf_choices leaves = {0};
 
@@ -444,7 +447,7 @@ place_near(struct domain_search *d)
         return false;
     for (unsigned i = node_domains_count(domains); i-- > 0;) {
         if (try_level(d, node_domains_level(domains, i), false)) {
-            if (scheduler_count_switches(d->s, d->g) <= d->most_switches)
+            if (group_placer_count_switches(d->placer, d->g) <= d->most_switches)
                 return true;
             take_all_back(d);
         }
@@ -457,7 +460,7 @@ place_near(struct domain_search *d)
     if (d->n_placed < d->g->count && d->n_placed > 0)
         place_rest(d, NULL, 0);
     if (is_enough(d) && d->refusal.verdict == VERDICT_OK
-        && scheduler_count_switches(d->s, d->g) <= d->most_switches)
+        && group_placer_count_switches(d->placer, d->g) <= d->most_switches)
         return true;
     take_all_back(d);
     return false;
@@ -467,7 +470,7 @@ place_near(struct domain_search *d)
 static bool
 place_within_limit(struct domain_search *d)
 {
-    d->most_switches = scheduler_most_switches(d->s, d->g->members[0]->cycle.pod);
+    d->most_switches = group_placer_most_switches(d->placer, d->g->members[0]->cycle.pod);
     if (place_near(d))
         return true;
     if (d->most_switches == UINT_MAX)
@@ -480,7 +483,7 @@ place_within_limit(struct domain_search *d)
 static bool
 may_hold(const struct domain_search *d)
 {
-    const struct domain_level *level = leaf_level(group_domains_last(d->s->domains));
+    const struct domain_level *level = leaf_level(group_domains_last(d->placer->parts.domains));
     uint64_t room = 0;
 
     for (unsigned i = 0; level != NULL && i < level->n_domains && room < d->g->wanted; i++)
@@ -495,23 +498,24 @@ may_hold(const struct domain_search *d)
 static bool
 may_start(const struct domain_search *d)
 {
-    return scheduler_find_node(d->s, d->g->members[0]) != NULL
-           && scheduler_has_group_room(d->s, d->g);
+    return pod_placer_find_node(d->placer->parts.pod_placer, d->g->members[0]) != NULL
+           && group_placer_has_room(d->placer, d->g);
 }
 
 bool
-scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
+group_placer_place(struct group_placer *placer, struct assignment_group *g, struct cache_mark *mark)
 {
     struct assignment *first = g->members[0];
-    const char *key = pod_groups_topology_key(s->pod_groups, first->cycle.pod->object);
-    struct domain_search d = {.s = s, .g = g, .mark = mark, .refusal = ANSWER_OK};
+    const char *key = pod_groups_topology_key(placer->parts.pod_groups, first->cycle.pod->object);
+    struct domain_search d = {.placer = placer, .g = g, .mark = mark, .refusal = ANSWER_OK};
 
-    if (key == NULL && node_domains_count(group_domains_last(s->domains)) == 0)
+    if (key == NULL && node_domains_count(group_domains_last(placer->parts.domains)) == 0)
         return false;
-    group_domains_now(s->domains);
+    group_domains_now(placer->parts.domains);
     d.need = need_of(g->members, g->count, g->is_one_per_node);
     if (key != NULL) {
-        if (scheduler_find_node(s, first) == NULL) /* its cause is another one */
+        if (pod_placer_find_node(placer->parts.pod_placer, first)
+            == NULL) /* its cause is another one */
             return false;
         place_in_one(&d, key);
     } else if (!may_hold(&d) || !may_start(&d) || !place_within_limit(&d)) {
@@ -523,15 +527,16 @@ scheduler_place_in_domains(struct scheduler *s, struct assignment_group *g, stru
 }
 
 bool
-scheduler_may_find_domain(struct scheduler *s, const struct pod_view *pod,
-                          const struct domain_need *need, unsigned wanted)
+group_placer_may_find_domain(struct group_placer *placer, const struct pod_view *pod,
+                             const struct domain_need *need, unsigned wanted)
 {
-    const char *key = pod_groups_topology_key(s->pod_groups, pod->object);
+    const char *key = pod_groups_topology_key(placer->parts.pod_groups, pod->object);
     const struct domain_level *level;
 
     if (key == NULL)
         return true;
-    level = node_domains_find(group_domains_now(s->domains), &s->snapshot, key);
+    level =
+        node_domains_find(group_domains_now(placer->parts.domains), placer->parts.snapshot, key);
     for (unsigned i = 0; i < level->n_domains; i++)
         if (node_domain_most(level->domains[i], need) >= wanted)
             return true;

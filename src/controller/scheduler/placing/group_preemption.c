@@ -15,12 +15,14 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/placing/group_placer_state.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/plugins/preemption/preemption.h"
 #include "controller/scheduler/plugins/preemption/victim_terms.h"
 #include "controller/scheduler/plugins/preemption/victims.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
-#include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/group_domains.h"
@@ -39,7 +41,7 @@
 #define MAX_DOMAINS 4u
 
 struct group_trial {
-    struct scheduler *s;
+    struct group_placer *placer;
     const struct node_domain *domain; /* for all pods; NULL: any nodes */
     struct candidates candidates;
     unsigned next; /* of the candidates */
@@ -77,13 +79,13 @@ note_ending(struct pod_view *pod, const struct node_view *node, void *context)
 
 /* No result of before the trial, or of within it, holds for these nodes. */
 static void
-touch_nodes(struct scheduler *s, const struct node_view *const *nodes, uint32_t count)
+touch_nodes(struct group_placer *placer, const struct node_view *const *nodes, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct node_view *node = cache_find_node(s->cache, nodes[i]->name);
+        struct node_view *node = cache_find_node(placer->parts.cache, nodes[i]->name);
 
         if (node != NULL)
-            cache_touch(s->cache, node);
+            cache_touch(placer->parts.cache, node);
     }
 }
 
@@ -91,28 +93,28 @@ touch_nodes(struct scheduler *s, const struct node_view *const *nodes, uint32_t 
 static struct node_view *
 try_candidate(struct group_trial *t, struct assignment *a, const struct victims *v)
 {
-    struct scheduler *s = t->s;
-    struct node_view *node = cache_find_node(s->cache, v->node->name);
+    struct group_placer *placer = t->placer;
+    struct node_view *node = cache_find_node(placer->parts.cache, v->node->name);
     const uint32_t before = t->n_victims;
     struct cache_mark mark;
 
     if (node == NULL || node->is_closed)
         return NULL;
-    mark = cache_begin(s->cache);
+    mark = cache_begin(placer->parts.cache);
     victims_remove(a->profile, &a->cycle, v, note_victim, t);
-    touch_nodes(s, t->nodes + before, t->n_victims - before);
+    touch_nodes(placer, t->nodes + before, t->n_victims - before);
     cycle_fini(&a->cycle);
-    cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
+    cycle_init(&a->cycle, a->queued->pod, placer->parts.snapshot);
     if (node_finder_fits(a->profile, &a->cycle, node)) {
         const int64_t end_us = victims_end_us(a->profile, &a->cycle, v, t->now_us);
 
         if (end_us > t->victims_end_us)
             t->victims_end_us = end_us;
-        cache_keep(s->cache, mark);
+        cache_keep(placer->parts.cache, mark);
         return node;
     }
-    cache_roll_back(s->cache, mark);
-    touch_nodes(s, t->nodes + before, t->n_victims - before);
+    cache_roll_back(placer->parts.cache, mark);
+    touch_nodes(placer, t->nodes + before, t->n_victims - before);
     t->n_victims = before;
     return NULL;
 }
@@ -124,7 +126,7 @@ find_node(const struct group_trial *t, struct assignment *a)
 
     a->cycle.among = t->domain != NULL ? t->domain->nodes : NULL;
     a->cycle.n_among = t->domain != NULL ? t->domain->n_nodes : 0;
-    node = scheduler_find_node(t->s, a);
+    node = pod_placer_find_node(t->placer->parts.pod_placer, a);
     a->cycle.among = NULL;
     return node;
 }
@@ -135,7 +137,7 @@ find_node(const struct group_trial *t, struct assignment *a)
 static struct node_view *
 make_room(struct group_trial *t, struct assignment *a)
 {
-    struct scheduler *s = t->s;
+    struct group_placer *placer = t->placer;
 
     for (;;) {
         struct node_view *node;
@@ -154,7 +156,7 @@ make_room(struct group_trial *t, struct assignment *a)
         if (node != NULL) /* a gang that ends elsewhere has made room */
             return node;
         candidates_find_for_group(&t->candidates, a->profile, &a->cycle,
-                                  node_finder_diagnosis(s->node_finder));
+                                  node_finder_diagnosis(placer->parts.node_finder));
         if (t->candidates.count == 0)
             return NULL;
     }
@@ -163,7 +165,7 @@ make_room(struct group_trial *t, struct assignment *a)
 static bool
 place_in_trial(struct group_trial *t, const struct assignment_group *g)
 {
-    struct scheduler *s = t->s;
+    struct group_placer *placer = t->placer;
 
     for (unsigned i = 0; i < g->wanted; i++) {
         struct assignment *a = g->members[i];
@@ -171,10 +173,11 @@ place_in_trial(struct group_trial *t, const struct assignment_group *g)
 
         if (node == NULL)
             node = make_room(t, a);
-        if (node == NULL || scheduler_assume(s, a, node).verdict != VERDICT_OK)
+        if (node == NULL
+            || pod_placer_assume(placer->parts.pod_placer, a, node).verdict != VERDICT_OK)
             return false;
         if (g->is_one_per_node)
-            cache_close_node(s->cache, node);
+            cache_close_node(placer->parts.cache, node);
     }
     return true;
 }
@@ -190,12 +193,12 @@ promise(struct group_preemption *p, struct pod_view *pod, const char *node)
 /* ---- After the trial ---- */
 
 static void
-nominate(struct scheduler *s, struct pod_view *pod, const char *node, bool is_new)
+nominate(struct group_placer *placer, struct pod_view *pod, const char *node, bool is_new)
 {
-    scheduler_end_nomination(s, pod, node);
-    nominator_add(s->handle.nominator, pod, cache_make_node(s->cache, node));
+    pod_placer_end_nomination(placer->parts.pod_placer, pod, node);
+    nominator_add(placer->parts.handle->nominator, pod, cache_make_node(placer->parts.cache, node));
     if (is_new)
-        recorder_nominate(s->recorder, pod, node);
+        recorder_nominate(placer->parts.recorder, pod, node);
 }
 
 static void
@@ -219,7 +222,7 @@ is_promised(const struct group_preemption *p, const struct node_view *node)
 static void
 act(struct group_trial *t, const struct assignment_group *g, struct group_preemption *p)
 {
-    struct scheduler *s = t->s;
+    struct group_placer *placer = t->placer;
     struct pod_view *preemptor = g->members[0]->cycle.pod;
 
     for (uint32_t i = 0; i < t->n_victims; i++)
@@ -229,9 +232,10 @@ act(struct group_trial *t, const struct assignment_group *g, struct group_preemp
         if (is_promised(p, t->ending_nodes[i]))
             wait_for(p, t->ending[i]);
     for (uint32_t i = 0; i < t->n_victims; i++)
-        s->handle.evict(s->handle.owner, p->victims[i], preemptor, t->nodes[i]->name);
+        placer->parts.handle->evict(placer->parts.handle->owner, p->victims[i], preemptor,
+                                    t->nodes[i]->name);
     for (uint32_t i = 0; i < p->n_promised; i++)
-        nominate(s, p->promised[i].pod, p->promised[i].node, true);
+        nominate(placer, p->promised[i].pod, p->promised[i].node, true);
 }
 
 static void
@@ -251,24 +255,25 @@ static bool
 try_to_place(struct group_trial *t, struct assignment_group *g, int64_t until_us,
              struct group_preemption *p)
 {
-    struct scheduler *s = t->s;
-    struct cache_mark mark = cache_begin(s->cache);
+    struct group_placer *placer = t->placer;
+    struct cache_mark mark = cache_begin(placer->parts.cache);
     bool is_placed;
 
     group_preemption_clear(p);
-    scheduler_close_nodes(s, g->members[0]->cycle.pod);
-    for (uint32_t i = 0; until_us > 0 && i < s->snapshot.n_nodes; i++)
-        victims_remove_ending(s->snapshot.nodes[i], t->now_us, until_us, note_ending, t);
-    touch_nodes(s, t->ending_nodes, t->n_ending);
+    group_placer_close_nodes(placer, g->members[0]->cycle.pod);
+    for (uint32_t i = 0; until_us > 0 && i < placer->parts.snapshot->n_nodes; i++)
+        victims_remove_ending(placer->parts.snapshot->nodes[i], t->now_us, until_us, note_ending,
+                              t);
+    touch_nodes(placer, t->ending_nodes, t->n_ending);
     is_placed = place_in_trial(t, g);
     for (unsigned i = 0; is_placed && i < g->wanted; i++)
         promise(p, g->members[i]->cycle.pod, g->members[i]->node_name);
     for (unsigned i = g->wanted; i-- > 0;)
-        scheduler_displace(s, g->members[i]);
-    cache_open_nodes(s->cache);
-    cache_roll_back(s->cache, mark);
-    touch_nodes(s, t->ending_nodes, t->n_ending);
-    touch_nodes(s, t->nodes, t->n_victims);
+        pod_placer_displace(placer->parts.pod_placer, g->members[i]);
+    cache_open_nodes(placer->parts.cache);
+    cache_roll_back(placer->parts.cache, mark);
+    touch_nodes(placer, t->ending_nodes, t->n_ending);
+    touch_nodes(placer, t->nodes, t->n_victims);
     return is_placed;
 }
 
@@ -311,13 +316,14 @@ count_possible(const struct assignment_group *g, const struct node_domain *domai
 
 /* Those first where least is lacking. */
 static unsigned
-list_domains(struct scheduler *s, const struct assignment_group *g,
+list_domains(struct group_placer *placer, const struct assignment_group *g,
              const struct node_domain *out[MAX_DOMAINS])
 {
     const struct node_domain *taken;
     const struct pod_view *pod = g->members[0]->cycle.pod;
-    const struct domain_level *level = group_domains_find(
-        s->domains, pod, pod_groups_topology_key(s->pod_groups, pod->object), &taken);
+    const struct domain_level *level =
+        group_domains_find(placer->parts.domains, pod,
+                           pod_groups_topology_key(placer->parts.pod_groups, pod->object), &taken);
     uint64_t rooms[MAX_DOMAINS];
     unsigned count = 0;
 
@@ -343,17 +349,18 @@ list_domains(struct scheduler *s, const struct assignment_group *g,
 
 /* The fewest victims that make room in one domain. */
 static void
-preempt_in_domain(struct scheduler *s, struct assignment_group *g, struct group_preemption *p)
+preempt_in_domain(struct group_placer *placer, struct assignment_group *g,
+                  struct group_preemption *p)
 {
-    const int64_t now_us = clock_real_us(s->handle.clock);
+    const int64_t now_us = clock_real_us(placer->parts.handle->clock);
     const struct node_domain *domains[MAX_DOMAINS];
-    const unsigned count = list_domains(s, g, domains);
+    const unsigned count = list_domains(placer, g, domains);
     struct group_trial best = {.n_victims = UINT32_MAX};
     struct group_preemption of_best = {0};
 
     for (unsigned i = 0; i < count; i++) {
         struct group_trial t = {
-            .s = s, .domain = domains[i], .now_us = now_us, .victims_end_us = now_us};
+            .placer = placer, .domain = domains[i], .now_us = now_us, .victims_end_us = now_us};
 
         if (!try_to_place(&t, g, 0, p) || t.n_victims >= best.n_victims) {
             trial_fini(&t);
@@ -374,11 +381,11 @@ preempt_in_domain(struct scheduler *s, struct assignment_group *g, struct group_
 }
 
 static void
-try_to_preempt(struct scheduler *s, struct assignment_group *g, struct group_preemption *p)
+try_to_preempt(struct group_placer *placer, struct assignment_group *g, struct group_preemption *p)
 {
-    const int64_t now_us = clock_real_us(s->handle.clock);
-    struct group_trial first = {.s = s, .now_us = now_us, .victims_end_us = now_us};
-    struct group_trial second = {.s = s, .now_us = now_us, .victims_end_us = now_us};
+    const int64_t now_us = clock_real_us(placer->parts.handle->clock);
+    struct group_trial first = {.placer = placer, .now_us = now_us, .victims_end_us = now_us};
+    struct group_trial second = {.placer = placer, .now_us = now_us, .victims_end_us = now_us};
     struct group_preemption instead = {0};
 
     if (!try_to_place(&first, g, 0, p)) {
@@ -399,60 +406,63 @@ try_to_preempt(struct scheduler *s, struct assignment_group *g, struct group_pre
 
 /* A victim that has yielded its cores, or will not, is waited for no longer. */
 static bool
-is_waited_for(struct scheduler *s, const struct pod_view *victim)
+is_waited_for(struct group_placer *placer, const struct pod_view *victim)
 {
-    const struct pod_view *now = cache_find_pod(s->cache, victim);
+    const struct pod_view *now = cache_find_pod(placer->parts.cache, victim);
 
-    return now != NULL && !now->has_yielded && !s->handle.refuses_to_yield(s->handle.owner, now);
+    return now != NULL && !now->has_yielded
+           && !placer->parts.handle->refuses_to_yield(placer->parts.handle->owner, now);
 }
 
 /* One that ends by itself is not waited for when it should be gone for long. */
 static bool
-is_late(const struct scheduler *s, const struct pod_view *pod)
+is_late(const struct group_placer *placer, const struct pod_view *pod)
 {
-    return !victims_ends_by(pod, clock_real_us(s->handle.clock), INT64_MAX);
+    return !victims_ends_by(pod, clock_real_us(placer->parts.handle->clock), INT64_MAX);
 }
 
 static bool
-has_victims(struct scheduler *s, const struct group_preemption *p)
+has_victims(struct group_placer *placer, const struct group_preemption *p)
 {
     for (uint32_t i = 0; i < p->n_victims; i++)
-        if (is_waited_for(s, p->victims[i]) && (i < p->n_preempted || !is_late(s, p->victims[i])))
+        if (is_waited_for(placer, p->victims[i])
+            && (i < p->n_preempted || !is_late(placer, p->victims[i])))
             return true;
     return false;
 }
 
 /* A pod that was placed in the attempt that failed is nominated no longer. */
 static void
-nominate_again(struct scheduler *s, const struct assignment_group *g,
+nominate_again(struct group_placer *placer, const struct assignment_group *g,
                const struct group_preemption *p)
 {
     for (unsigned i = 0; i < g->count; i++)
         for (uint32_t j = 0; j < p->n_promised; j++)
             if (pod_view_is_same(p->promised[j].pod, g->members[i]->cycle.pod)
-                && nominator_node(s->handle.nominator, g->members[i]->cycle.pod) == NULL)
-                nominate(s, g->members[i]->cycle.pod, p->promised[j].node, false);
+                && nominator_node(placer->parts.handle->nominator, g->members[i]->cycle.pod)
+                       == NULL)
+                nominate(placer, g->members[i]->cycle.pod, p->promised[j].node, false);
 }
 
 void
-scheduler_preempt_for_group(struct scheduler *s, struct assignment_group *g)
+group_placer_preempt(struct group_placer *placer, struct assignment_group *g)
 {
     struct queued_group *of = g->members[0]->queued->queued_group;
     struct group_preemption *p = of != NULL ? &of->preemption : NULL;
 
-    if (p == NULL || s->settings.is_simulation || g->waits_for_switches
+    if (p == NULL || placer->parts.is_simulation || g->waits_for_switches
         || g->answer.verdict != VERDICT_REJECT || g->members[0]->asks_nodes
         || g->members[0]->queued->is_deleted)
         return;
-    if (has_victims(s, p)) {
-        nominate_again(s, g, p);
+    if (has_victims(placer, p)) {
+        nominate_again(placer, g, p);
         return;
     }
     group_preemption_clear(p);
     if (!preemption_may_help_group(g->members[0]->profile, &g->members[0]->cycle))
         return;
-    if (pod_groups_topology_key(s->pod_groups, g->members[0]->cycle.pod->object) != NULL)
-        preempt_in_domain(s, g, p);
+    if (pod_groups_topology_key(placer->parts.pod_groups, g->members[0]->cycle.pod->object) != NULL)
+        preempt_in_domain(placer, g, p);
     else
-        try_to_preempt(s, g, p);
+        try_to_preempt(placer, g, p);
 }

@@ -21,11 +21,13 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/placing/group_placer_state.h"
+#include "controller/scheduler/placing/pod_placer.h"
 #include "controller/scheduler/planning/planner.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
-#include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/group_domains.h"
@@ -44,12 +46,12 @@
 #include "lib/json/record.h"
 
 bool
-scheduler_close_nodes(struct scheduler *s, const struct pod_view *pod)
+group_placer_close_nodes(struct group_placer *placer, const struct pod_view *pod)
 {
-    bool is_one_per_node = pod_groups_goes_one_per_node(s->pod_groups, pod->object);
+    bool is_one_per_node = pod_groups_goes_one_per_node(placer->parts.pod_groups, pod->object);
 
     if (is_one_per_node)
-        cache_close_nodes_of_group(s->cache, pod);
+        cache_close_nodes_of_group(placer->parts.cache, pod);
     return is_one_per_node;
 }
 
@@ -65,13 +67,13 @@ struct room_count {
  * that are closed to them or that a reservation keeps them off.
  */
 static unsigned
-count_room(const struct scheduler *s, const struct room_count *r, unsigned most)
+count_room(const struct group_placer *placer, const struct room_count *r, unsigned most)
 {
     const struct profile *p = r->profile;
     int64_t room = 0;
 
-    for (uint32_t i = 0; i < s->snapshot.n_nodes && room < most; i++) {
-        const struct node_view *node = s->snapshot.nodes[i];
+    for (uint32_t i = 0; i < placer->parts.snapshot->n_nodes && room < most; i++) {
+        const struct node_view *node = placer->parts.snapshot->nodes[i];
         struct answer answer = ANSWER_OK;
         int64_t free_mcpu = node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
 
@@ -93,7 +95,7 @@ take_least(int64_t *least_mcpu, const struct pod_view *pod)
 }
 
 static bool
-has_room(const struct scheduler *s, const struct assignment_group *g, unsigned wanted)
+has_room(const struct group_placer *placer, const struct assignment_group *g, unsigned wanted)
 {
     const struct assignment *first = g->members[0];
     int64_t least_mcpu = INT64_MAX;
@@ -101,7 +103,7 @@ has_room(const struct scheduler *s, const struct assignment_group *g, unsigned w
     for (unsigned i = 0; i < g->count; i++)
         take_least(&least_mcpu, g->members[i]->cycle.pod);
     return least_mcpu <= 0
-           || count_room(s,
+           || count_room(placer,
                          &(struct room_count){first->profile, &first->cycle, least_mcpu,
                                               g->is_one_per_node},
                          wanted)
@@ -109,9 +111,9 @@ has_room(const struct scheduler *s, const struct assignment_group *g, unsigned w
 }
 
 bool
-scheduler_has_group_room(const struct scheduler *s, const struct assignment_group *g)
+group_placer_has_room(const struct group_placer *placer, const struct assignment_group *g)
 {
-    return has_room(s, g, g->wanted);
+    return has_room(placer, g, g->wanted);
 }
 
 static char *
@@ -127,12 +129,12 @@ format_lack(const struct assignment_group *g)
  * group that may get a reservation goes on, to learn which nodes lack room.
  */
 struct answer
-scheduler_check_group_room(struct scheduler *s, struct assignment_group *g)
+group_placer_check_room(struct group_placer *placer, struct assignment_group *g)
 {
     struct assignment *first = g->members[0];
 
-    if (first->asks_nodes || planner_may_reserve(s->planner, first->queued)
-        || has_room(s, g, g->wanted - 1))
+    if (first->asks_nodes || planner_may_reserve(placer->parts.planner, first->queued)
+        || has_room(placer, g, g->wanted - 1))
         return ANSWER_OK;
     first->queued->unschedulable = first->profile->rooms | first->profile->timed;
     first->queued->pending = 0;
@@ -147,40 +149,39 @@ scheduler_check_group_room(struct scheduler *s, struct assignment_group *g)
 
 /* True: a cycle would fail in the same way as the last one. */
 bool
-scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
+group_placer_sleeps_on(struct group_placer *placer, struct queued_pod *queued)
 {
-    struct scheduler *s = context;
     const struct queued_group *g = queued->queued_group;
-    bool has_reservation = planner_find(s->planner, queued) != NULL;
+    bool has_reservation = planner_find(placer->parts.planner, queued) != NULL;
     struct room_count count = {.profile = queued->profile, .mcpu = INT64_MAX};
     struct cycle cycle;
     bool is_enough;
 
     for (unsigned i = 0; i < g->count; i++)
         take_least(&count.mcpu, g->members[i]->pod);
-    if (count.mcpu <= 0 || (has_reservation && planner_moves(s->planner, queued)))
+    if (count.mcpu <= 0 || (has_reservation && planner_moves(placer->parts.planner, queued)))
         return false;
-    count.is_one_per_node = scheduler_close_nodes(s, queued->pod);
-    cache_update_snapshot(s->cache, &s->snapshot);
-    planner_bind(s->planner, queued);
-    cycle_init(&cycle, queued->pod, &s->snapshot);
+    count.is_one_per_node = group_placer_close_nodes(placer, queued->pod);
+    cache_update_snapshot(placer->parts.cache, placer->parts.snapshot);
+    planner_bind(placer->parts.planner, queued);
+    cycle_init(&cycle, queued->pod, placer->parts.snapshot);
     count.cycle = &cycle;
-    is_enough = scheduler_may_find_domain(s, queued->pod,
-                                          &(struct domain_need){count.mcpu, count.is_one_per_node},
-                                          g->wanted)
-                && count_room(s, &count, g->wanted) >= g->wanted;
+    is_enough = group_placer_may_find_domain(
+                    placer, queued->pod, &(struct domain_need){count.mcpu, count.is_one_per_node},
+                    g->wanted)
+                && count_room(placer, &count, g->wanted) >= g->wanted;
     cycle_fini(&cycle);
-    cache_open_nodes(s->cache);
+    cache_open_nodes(placer->parts.cache);
     if (!is_enough && has_reservation)
         queued->passed_over = PASSED_OVER;
     return !is_enough;
 }
 
 void
-scheduler_displace_all(struct scheduler *s, const struct assignment_group *g)
+group_placer_displace_all(struct group_placer *placer, const struct assignment_group *g)
 {
     for (unsigned i = g->count; i-- > 0;)
-        scheduler_displace(s, g->members[i]);
+        pod_placer_displace(placer->parts.pod_placer, g->members[i]);
 }
 
 /* ---- Switches ---- */
@@ -202,44 +203,47 @@ free_wait(struct switch_wait *w)
 
 /* Until when the group waits for nodes of so few switches; 0: it does not. */
 static int64_t
-wait_of(const struct scheduler *s, const struct pod_view *pod, struct group_switches *terms)
+wait_of(const struct group_placer *placer, const struct pod_view *pod, struct group_switches *terms)
 {
-    const int64_t most_us = topology_levels_wait_us(s->settings.topology);
+    const int64_t most_us = topology_levels_wait_us(placer->parts.topology);
 
-    if (s->settings.is_simulation || node_domains_count(group_domains_last(s->domains)) == 0
-        || !pod_groups_switches(s->pod_groups, pod->object, terms))
+    if (placer->parts.is_simulation
+        || node_domains_count(group_domains_last(placer->parts.domains)) == 0
+        || !pod_groups_switches(placer->parts.pod_groups, pod->object, terms))
         return 0;
     return terms->since_us
            + (terms->wait_us >= 0 && terms->wait_us < most_us ? terms->wait_us : most_us);
 }
 
 unsigned
-scheduler_most_switches(const struct scheduler *s, const struct pod_view *pod)
+group_placer_most_switches(const struct group_placer *placer, const struct pod_view *pod)
 {
     struct group_switches terms;
-    const int64_t until_us = wait_of(s, pod, &terms);
+    const int64_t until_us = wait_of(placer, pod, &terms);
 
-    return until_us > clock_real_us(s->handle.clock) && terms.most < UINT_MAX ? (unsigned)terms.most
-                                                                              : UINT_MAX;
+    return until_us > clock_real_us(placer->parts.handle->clock) && terms.most < UINT_MAX
+               ? (unsigned)terms.most
+               : UINT_MAX;
 }
 
 /* A node that is in no leaf counts as one. */
 unsigned
-scheduler_count_switches(const struct scheduler *s, const struct assignment_group *g)
+group_placer_count_switches(const struct group_placer *placer, const struct assignment_group *g)
 {
-    const unsigned n_levels = node_domains_count(group_domains_last(s->domains));
+    const unsigned n_levels = node_domains_count(group_domains_last(placer->parts.domains));
     CLEANUP_FREE bool *is_taken = NULL;
     const struct domain_level *level;
     unsigned count = 0;
 
     if (n_levels == 0)
         return 0;
-    level = node_domains_level(group_domains_last(s->domains), n_levels - 1);
+    level = node_domains_level(group_domains_last(placer->parts.domains), n_levels - 1);
     is_taken = xnew_array(bool, level->n_domains + 1);
     for (unsigned i = 0; i < g->count; i++) {
         const char *name = g->members[i]->node_name;
         const struct node_domain *leaf =
-            name != NULL ? domain_level_of(level, cache_find_node(s->cache, name)) : NULL;
+            name != NULL ? domain_level_of(level, cache_find_node(placer->parts.cache, name))
+                         : NULL;
 
         if (leaf != NULL ? !is_taken[leaf->index] : name != NULL)
             count++;
@@ -251,7 +255,7 @@ scheduler_count_switches(const struct scheduler *s, const struct assignment_grou
 
 /* An attempt is due when the wait is over, whatever happens in the cluster. */
 static void
-note_wait(struct scheduler *s, const struct pod_view *pod, int64_t until_us)
+note_wait(struct group_placer *placer, const struct pod_view *pod, int64_t until_us)
 {
     struct switch_wait *w = xnew(struct switch_wait);
     char key[OBJECT_KEY_SIZE];
@@ -260,27 +264,27 @@ note_wait(struct scheduler *s, const struct pod_view *pod, int64_t until_us)
     w->until_us = until_us;
     w->namespace = xstrdup(pod->namespace);
     w->name = xstrdup(pod->name);
-    if (s->switch_waits == NULL)
-        s->switch_waits = map_new();
-    if (map_count(s->switch_waits) == 0 || until_us < s->next_switch_us)
-        s->next_switch_us = until_us;
-    free_wait(map_put(s->switch_waits, key, w));
+    if (placer->switch_waits == NULL)
+        placer->switch_waits = map_new();
+    if (map_count(placer->switch_waits) == 0 || until_us < placer->next_switch_us)
+        placer->next_switch_us = until_us;
+    free_wait(map_put(placer->switch_waits, key, w));
 }
 
 void
-scheduler_tick_switches(struct scheduler *s)
+group_placer_tick(struct group_placer *placer)
 {
-    const int64_t now_us = clock_real_us(s->handle.clock);
+    const int64_t now_us = clock_real_us(placer->parts.handle->clock);
     int64_t next_us = INT64_MAX;
     struct map *left;
     size_t at = 0;
     void *value;
     const char *key;
 
-    if (s->switch_waits == NULL || now_us < s->next_switch_us)
+    if (placer->switch_waits == NULL || now_us < placer->next_switch_us)
         return;
     left = map_new();
-    while (map_next(s->switch_waits, &at, &key, &value)) {
+    while (map_next(placer->switch_waits, &at, &key, &value)) {
         struct switch_wait *w = value;
 
         if (w->until_us > now_us) {
@@ -288,31 +292,31 @@ scheduler_tick_switches(struct scheduler *s)
             map_put(left, key, w);
             continue;
         }
-        queue_activate(s->queue, w->namespace, w->name);
+        queue_activate(placer->parts.queue, w->namespace, w->name);
         free_wait(w);
     }
-    map_free(s->switch_waits);
-    s->switch_waits = left;
-    s->next_switch_us = next_us;
+    map_free(placer->switch_waits);
+    placer->switch_waits = left;
+    placer->next_switch_us = next_us;
 }
 
-void
-scheduler_forget_switches(struct scheduler *s)
+static void
+forget_switches(struct group_placer *placer)
 {
     size_t at = 0;
     void *w;
 
-    while (s->switch_waits != NULL && map_next(s->switch_waits, &at, NULL, &w))
+    while (placer->switch_waits != NULL && map_next(placer->switch_waits, &at, NULL, &w))
         free_wait(w);
-    map_free(s->switch_waits);
-    s->switch_waits = NULL;
+    map_free(placer->switch_waits);
+    placer->switch_waits = NULL;
 }
 
 static bool
-has_too_many_switches(struct scheduler *s, struct assignment_group *g)
+has_too_many_switches(struct group_placer *placer, struct assignment_group *g)
 {
     struct assignment *first = g->members[0];
-    const unsigned most = scheduler_most_switches(s, first->cycle.pod);
+    const unsigned most = group_placer_most_switches(placer, first->cycle.pod);
     struct group_switches terms;
     unsigned count;
     char time[TIME_TEXT_SIZE];
@@ -320,11 +324,11 @@ has_too_many_switches(struct scheduler *s, struct assignment_group *g)
 
     if (most == UINT_MAX)
         return false;
-    count = scheduler_count_switches(s, g);
+    count = group_placer_count_switches(placer, g);
     if (count <= most)
         return false;
-    until_us = wait_of(s, first->cycle.pod, &terms);
-    note_wait(s, first->cycle.pod, until_us);
+    until_us = wait_of(placer, first->cycle.pod, &terms);
+    note_wait(placer, first->cycle.pod, until_us);
     time_format(until_us, false, time);
     g->failed = first;
     g->lacks_domain = g->waits_for_switches = true;
@@ -345,7 +349,7 @@ has_too_many_switches(struct scheduler *s, struct assignment_group *g)
 /* ---- For the variables of the job ---- */
 
 void
-scheduler_find_domains_told(struct scheduler *s, struct assignment *a)
+group_placer_set_domains_told(struct group_placer *placer, struct assignment *a)
 {
     const struct string_map *annotations = &a->cycle.pod->object->meta->annotations;
     const char *variables = string_map_find(annotations, ANNOTATION_VARIABLES);
@@ -353,15 +357,15 @@ scheduler_find_domains_told(struct scheduler *s, struct assignment *a)
     const struct node_view *node;
 
     if (variables == NULL || strcmp(variables, "slurm") != 0
-        || node_domains_count(group_domains_last(s->domains)) == 0)
+        || node_domains_count(group_domains_last(placer->parts.domains)) == 0)
         return;
-    node = cache_find_node(s->cache, a->node_name);
+    node = cache_find_node(placer->parts.cache, a->node_name);
     if (node == NULL || node->object == NULL)
         return;
-    for (unsigned i = 0; i < node_domains_count(group_domains_last(s->domains)); i++) {
+    for (unsigned i = 0; i < node_domains_count(group_domains_last(placer->parts.domains)); i++) {
         const char *value =
             string_map_find(&node->object->meta->labels,
-                            node_domains_level(group_domains_last(s->domains), i)->key);
+                            node_domains_level(group_domains_last(placer->parts.domains), i)->key);
 
         if (value != NULL && *value != '\0')
             strbuf_printf(&out, "%s%s", out.length > 0 ? "/" : "", value);
@@ -397,29 +401,29 @@ has_ranks(const struct assignment_group *g)
 }
 
 static bool
-place(struct scheduler *s, struct assignment *a, const char *node_name)
+place(struct group_placer *placer, struct assignment *a, const char *node_name)
 {
     struct node_view *node;
 
-    cache_update_snapshot(s->cache, &s->snapshot);
+    cache_update_snapshot(placer->parts.cache, placer->parts.snapshot);
     cycle_fini(&a->cycle);
-    cycle_init(&a->cycle, a->queued->pod, &s->snapshot);
-    node = cache_find_node(s->cache, node_name);
+    cycle_init(&a->cycle, a->queued->pod, placer->parts.snapshot);
+    node = cache_find_node(placer->parts.cache, node_name);
     return node != NULL && node_finder_fits(a->profile, &a->cycle, node)
-           && scheduler_assume(s, a, node).verdict == VERDICT_OK;
+           && pod_placer_assume(placer->parts.pod_placer, a, node).verdict == VERDICT_OK;
 }
 
 /* Takes all of them back, then places them. */
 static bool
-place_all(struct scheduler *s, struct cache_mark *mark, struct assignment **members,
+place_all(struct group_placer *placer, struct cache_mark *mark, struct assignment **members,
           char *const *nodes, unsigned count)
 {
     for (unsigned i = count; i-- > 0;)
-        scheduler_displace(s, members[i]);
-    cache_roll_back(s->cache, *mark);
-    *mark = cache_begin(s->cache);
+        pod_placer_displace(placer->parts.pod_placer, members[i]);
+    cache_roll_back(placer->parts.cache, *mark);
+    *mark = cache_begin(placer->parts.cache);
     for (unsigned i = 0; i < count; i++)
-        if (!place(s, members[i], nodes[i]))
+        if (!place(placer, members[i], nodes[i]))
             return false;
     return true;
 }
@@ -462,17 +466,18 @@ compare_ranked(const void *a, const void *b)
 }
 
 static void
-sort_nodes(const struct scheduler *s, char **names, unsigned count)
+sort_nodes(const struct group_placer *placer, char **names, unsigned count)
 {
     CLEANUP_FREE struct ranked_node *nodes = xnew_array(struct ranked_node, count + 1);
 
     for (unsigned i = 0; i < count; i++) {
-        const struct node_view *node = cache_find_node(s->cache, names[i]);
+        const struct node_view *node = cache_find_node(placer->parts.cache, names[i]);
 
         nodes[i].name = names[i];
-        for (unsigned l = 0; l < node_domains_count(group_domains_last(s->domains)); l++) {
-            const struct node_domain *domain =
-                domain_level_of(node_domains_level(group_domains_last(s->domains), l), node);
+        for (unsigned l = 0; l < node_domains_count(group_domains_last(placer->parts.domains));
+             l++) {
+            const struct node_domain *domain = domain_level_of(
+                node_domains_level(group_domains_last(placer->parts.domains), l), node);
 
             nodes[i].values[l] = domain != NULL ? domain->value : NULL;
         }
@@ -484,7 +489,7 @@ sort_nodes(const struct scheduler *s, char **names, unsigned count)
 
 /* False: a member does not fit where it is to go, and some have no node any more. */
 static bool
-order_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
+order_group(struct group_placer *placer, struct assignment_group *g, struct cache_mark *mark)
 {
     CLEANUP_FREE struct assignment **members = NULL;
     CLEANUP_FREE char **sorted = NULL, **found = NULL;
@@ -500,24 +505,46 @@ order_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *
     qsort(members, count, sizeof(*members), compare_index);
     for (unsigned i = 0; i < count; i++)
         sorted[i] = found[i] = xstrdup(members[i]->node_name);
-    sort_nodes(s, sorted, count);
+    sort_nodes(placer, sorted, count);
     for (unsigned i = 0; i < count && is_sorted; i++)
         is_sorted = sorted[i] == found[i];
     /* A pod that differs from the others, by its volumes, may not fit there. */
-    is_placed = is_sorted || place_all(s, mark, members, sorted, count)
-                || place_all(s, mark, members, found, count);
+    is_placed = is_sorted || place_all(placer, mark, members, sorted, count)
+                || place_all(placer, mark, members, found, count);
     for (unsigned i = 0; i < count; i++)
         free(found[i]);
     return is_placed;
 }
 
 void
-scheduler_settle_group(struct scheduler *s, struct assignment_group *g, struct cache_mark *mark)
+group_placer_settle(struct group_placer *placer, struct assignment_group *g,
+                    struct cache_mark *mark)
 {
-    if (has_too_many_switches(s, g) || order_group(s, g, mark))
+    if (has_too_many_switches(placer, g) || order_group(placer, g, mark))
         return;
     g->failed = g->members[g->count - 1];
     free(g->failed->error);
     g->failed->error = xstrdup("a pod does not fit on the node of an equal pod");
     g->answer = (struct answer){VERDICT_ERROR, PLUGIN_NONE, STRING_ID_NONE};
+}
+
+/* ---- Life ---- */
+
+void
+group_placer_free(struct group_placer *placer)
+{
+    if (placer == NULL)
+        return;
+    forget_switches(placer);
+    free(placer->domain_nodes);
+    free(placer);
+}
+
+struct group_placer *
+group_placer_new(const struct group_placer_parts *parts)
+{
+    struct group_placer *placer = xnew(struct group_placer);
+
+    placer->parts = *parts;
+    return placer;
 }
