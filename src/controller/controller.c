@@ -330,7 +330,11 @@ start_store(struct controller *c, struct error *err)
         &c->store, err);
     if (r == 0 && s->database != NULL)
         auth_server_begin_lead(c->auth);
-    return r < 0 && c->is_stopping ? -ECANCELED : r;
+    if (!c->is_stopping)
+        return r;
+    store_close(c->store);
+    c->store = NULL;
+    return -ECANCELED;
 }
 
 static void

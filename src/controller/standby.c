@@ -2,9 +2,12 @@
 #include "controller/standby.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "controller/apiserver/apiserver.h"
@@ -17,6 +20,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
+#include "lib/base/thread.h"
 #include "lib/http/http_server.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/loop.h"
@@ -25,6 +29,12 @@
 
 #define WAIT_MS       400
 #define WAIT_AWAKE_MS 900 /* where the lead is announced */
+
+/* A database that does not answer so long is served by a relay without a leader. */
+#define SLOW_MS 1000
+
+/* How long a stop waits for the database. One that has waited has nothing to lose. */
+#define END_MS 2000
 
 /* --- this controller as others reach it -------------------------------------------- */
 
@@ -67,6 +77,8 @@ standby_init(struct standby *standby, const struct controller_settings *settings
     struct digest key;
 
     *standby = (struct standby){.settings = settings, .loop = loop, .is_stopping = is_stopping};
+    pthread_mutex_init(&standby->lock, NULL);
+    standby->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     random_bytes(key.bytes, sizeof(key.bytes));
     digest_format(&key, standby->self.key);
     find_address(settings, &settings->listen, standby->self.address);
@@ -78,7 +90,7 @@ forget_leader(const struct standby *standby)
 {
     CLEANUP_FREE char *path = NULL;
 
-    if (standby->settings == NULL || standby->settings->database == NULL)
+    if (standby->settings->database == NULL)
         return;
     path = xasprintf("%s.leader", standby->settings->socket);
     (void)unlink(path);
@@ -87,25 +99,18 @@ forget_leader(const struct standby *standby)
 void
 standby_fini(struct standby *standby)
 {
+    if (standby->settings == NULL)
+        return;
     forget_leader(standby);
     relay_free(standby->relay);
     proxy_receiver_free(standby->receiver);
-    standby->relay = NULL;
-    standby->receiver = NULL;
+    if (standby->stop_fd >= 0)
+        close(standby->stop_fd);
+    pthread_mutex_destroy(&standby->lock);
+    *standby = (struct standby){0};
 }
 
-/* --- waiting ------------------------------------------------------------------------- */
-
-/* A stop takes effect later, so a second one would end the next run of the loop. */
-static void
-end_wait(void *arg)
-{
-    struct standby *standby = arg;
-
-    if (!standby->is_awake)
-        loop_stop(standby->loop);
-    standby->is_awake = true;
-}
+/* --- what the loop does for the thread that waits -------------------------------------- */
 
 /* A port that is in use is not worth an end: this controller can still lead, and
  * will say so then.
@@ -120,6 +125,7 @@ begin_relay(struct standby *standby)
     };
     struct error err = {0};
 
+    standby->has_tried_relay = true;
     if (settings.listen->count + settings.tls_listen->count == 0)
         return;
     if (relay_new(&settings, &standby->relay, &err) < 0)
@@ -163,54 +169,180 @@ is_same_leader(const struct engine_leader *a, const struct engine_leader *b)
            && strcmp(a->tls_address, b->tls_address) == 0;
 }
 
+static void
+say_waiting(struct standby *standby, const struct standby_news *news)
+{
+    bool is_named = news->why.code == -EBUSY;
+
+    if (!standby->has_waited || (is_named && !standby->has_named))
+        log_info("Waiting to lead: %s", news->why.text);
+    standby->has_waited = true;
+    standby->has_named |= is_named;
+    readiness_ready();
+    readiness_status("waiting to lead%s: %s", standby->is_loading ? ", and reads all objects" : "",
+                     news->why.text);
+}
+
 /* The same one is named again after the session to the database was lost; what is relayed
  * to it goes on.
  */
 static void
-leader_changed(const struct engine_leader *leader, void *context)
+set_leader(struct standby *standby, const struct engine_leader *leader)
 {
-    static const struct engine_leader nobody = {0};
-    struct standby *standby = context;
-
-    if (leader == NULL)
-        leader = &nobody;
     standby->must_tell |= !is_same_leader(leader, &standby->leader);
     standby->leader = *leader;
     name_leader(standby);
 }
 
 static void
-lead_may_be_free(int fd, unsigned ready, void *arg)
+take_news(void *arg)
 {
-    (void)fd;
-    (void)ready;
-    end_wait(arg);
+    struct standby *standby = arg;
+    struct standby_news news;
+
+    pthread_mutex_lock(&standby->lock);
+    news = standby->news;
+    standby->news = (struct standby_news){0};
+    pthread_mutex_unlock(&standby->lock);
+    if (!standby->is_opening)
+        return;
+    if (standby->relay == NULL && !standby->has_tried_relay)
+        begin_relay(standby);
+    if (news.has_follower)
+        standby->is_loading = news.n_objects == 0;
+    if (standby->relay != NULL && news.has_follower)
+        relay_set_objects(standby->relay, news.n_objects);
+    if (news.has_leader)
+        set_leader(standby, &news.leader);
+    if (news.waits)
+        say_waiting(standby, &news);
+    tell_relay(standby);
+}
+
+/* Something that may be posted too late is not looked at. */
+static void
+is_slow(void *arg)
+{
+    take_news(arg);
+}
+
+/* A database that is silent, or a table that is locked, ends a statement after ten
+ * seconds only, and a name server never.
+ */
+static void
+end_now(void *arg)
+{
+    struct standby *standby = arg;
+
+    log_info("stopping: the database does not answer, and this controller has only waited");
+    forget_leader(standby);
+    _exit(0);
+}
+
+/* --- the thread that waits --------------------------------------------------------------- */
+
+static void
+post_news(struct standby *standby)
+{
+    pthread_mutex_unlock(&standby->lock);
+    loop_post(standby->loop, take_news, standby);
+}
+
+static void
+leader_changed(const struct engine_leader *leader, void *context)
+{
+    static const struct engine_leader nobody = {0};
+    struct standby *standby = context;
+
+    pthread_mutex_lock(&standby->lock);
+    standby->news.has_leader = true;
+    standby->news.leader = leader != NULL ? *leader : nobody;
+    post_news(standby);
+}
+
+static void
+follows(size_t n_objects, void *context)
+{
+    struct standby *standby = context;
+
+    pthread_mutex_lock(&standby->lock);
+    standby->news.has_follower = true;
+    standby->news.n_objects = n_objects;
+    post_news(standby);
 }
 
 static bool
 wait_once(const struct error *why, int wakes, void *context)
 {
     struct standby *standby = context;
-    struct timer *timer = timer_new(standby->loop, end_wait, standby);
-    struct fdwatch *watch =
-        wakes < 0 ? NULL
-                  : fdwatch_new(standby->loop, wakes, FDWATCH_READ, lead_may_be_free, standby);
+    struct pollfd fds[] = {{.fd = standby->stop_fd, .events = POLLIN},
+                           {.fd = wakes, .events = POLLIN}};
 
-    if (!standby->has_waited || (why->code == -EBUSY && !standby->has_named))
-        log_info("Waiting to lead: %s", why->text);
-    if (!standby->has_waited)
-        begin_relay(standby);
-    standby->has_waited = true;
-    standby->has_named |= why->code == -EBUSY;
-    tell_relay(standby);
-    readiness_ready();
-    readiness_status("waiting to lead: %s", why->text);
-    standby->is_awake = false;
-    timer_start(timer, wakes < 0 ? WAIT_MS : WAIT_AWAKE_MS);
-    loop_run(standby->loop);
-    fdwatch_free(watch);
-    timer_free(timer);
-    return !*standby->is_stopping;
+    pthread_mutex_lock(&standby->lock);
+    standby->news.waits = true;
+    standby->news.why = *why;
+    post_news(standby);
+    (void)poll(fds, 2, wakes < 0 ? WAIT_MS : WAIT_AWAKE_MS);
+    return (fds[0].revents & POLLIN) == 0;
+}
+
+struct aside_work {
+    struct standby *standby;
+    void (*work)(void *arg);
+    void *arg;
+    bool is_done; /* the loop's */
+};
+
+static void
+opened(void *arg)
+{
+    struct aside_work *o = arg;
+
+    o->is_done = true;
+    loop_stop(o->standby->loop);
+}
+
+static void *
+opening_main(void *arg)
+{
+    struct aside_work *o = arg;
+
+    o->work(o->arg);
+    loop_post(o->standby->loop, opened, o);
+    return NULL;
+}
+
+/* A signal stops the loop. */
+static void
+open_aside(void (*work)(void *arg), void *arg, void *context)
+{
+    static const uint64_t one = 1;
+    struct standby *standby = context;
+    struct aside_work o = {.standby = standby, .work = work, .arg = arg};
+    struct timer *slow = timer_new(standby->loop, is_slow, standby);
+    struct timer *end = timer_new(standby->loop, end_now, standby);
+    pthread_t thread;
+    int r = thread_start(&thread, "kiln-open", opening_main, &o);
+
+    if (r != 0) {
+        log_error("Cannot start a thread: %s", strerror(r));
+        abort();
+    }
+    standby->is_opening = true;
+    timer_start(slow, SLOW_MS);
+    while (!o.is_done) {
+        loop_run(standby->loop);
+        if (o.is_done || !*standby->is_stopping)
+            continue;
+        if (write(standby->stop_fd, &one, sizeof(one)) < 0)
+            abort(); /* it counts to a few */
+        timer_start(end, standby->has_waited ? END_MS : standby->settings->stop_timeout_us / 1000);
+    }
+    standby->is_opening = false;
+    pthread_join(thread, NULL);
+    timer_free(slow);
+    timer_free(end);
+    loop_drain(standby->loop); /* news that came too late */
 }
 
 struct engine_waits
@@ -219,6 +351,8 @@ standby_waits(struct standby *standby)
     return (struct engine_waits){
         .waits = wait_once,
         .leader = leader_changed,
+        .follows = follows,
+        .aside = open_aside,
         .self = &standby->self,
         .context = standby,
     };

@@ -6,29 +6,47 @@
  * can be reached, and takes what others relay to it.
  *
  * Called by:  controller.c, while the store is opened, and when it listens.
- * Thread:     the loop's, which is not running yet.
+ * Thread:     the loop's, which it runs while another one opens the store: statements of
+ *             a database may block, and signals, relays and health must not.
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "controller/store/engine/engine.h"
+#include "lib/base/error.h"
 
 struct apiserver;
 struct controller_settings;
-struct error;
 struct loop;
 struct proxy_receiver;
 struct relay;
+
+/* From the thread that opens the store to the loop's. */
+struct standby_news {
+    bool waits; /* why */
+    struct error why;
+    bool has_leader; /* another one */
+    struct engine_leader leader;
+    bool has_follower; /* so many objects are in memory */
+    size_t n_objects;
+};
 
 struct standby {
     const struct controller_settings *settings;
     struct loop *loop;
     const bool *is_stopping; /* set by a signal */
+    bool is_opening;         /* by another thread; the members below are the loop's */
     bool has_waited;
     bool has_named; /* who leads, in the log */
-    bool is_awake;  /* its present wait is over */
+    bool has_tried_relay;
+    bool is_loading;
     struct engine_leader self, leader;
+    int stop_fd; /* can be read when the wait is to end */
+    pthread_mutex_t lock;
+    struct standby_news news;        /* guarded by `lock` */
     struct relay *relay;             /* while it waits, or NULL */
     bool must_tell;                  /* the relay does not know the leader yet */
     struct proxy_receiver *receiver; /* while it leads, or NULL */

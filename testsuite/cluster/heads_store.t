@@ -53,6 +53,21 @@ init postgresql://kiln@127.0.0.1:1/kiln
 like "a server that is not there is said" "$said" "127.0.0.1:1/kiln.*Connection refused.*runs and can"
 init "postgresql://kiln@$postgres_hosts/nowhere"
 like "a database that is not there is said" "$said" 'nowhere.*does not exist.*createdb'
+postgres_admin pg1 "CREATE USER secret PASSWORD 'right'"
+hba=$cluster/postgres/pg1/pg_hba.conf
+{
+    echo 'host all secret 127.0.0.1/32 scram-sha-256'
+    cat "$hba"
+} >"$cluster/hba"
+cat "$cluster/hba" >"$hba" # it keeps its owner
+postgres_admin pg1 'SELECT pg_reload_conf()'
+export PGPASSWORD=wrong
+with_password() { # the server reads that file a little later
+    init "postgresql://secret@127.0.0.1:$(postgres_port_of pg1)/kiln"
+    echo "$said" | grep -q 'password authentication failed.*check the user and the password.*pgpass'
+}
+ok "a wrong password is said" wait_for 10 with_password
+unset PGPASSWORD
 postgres_admin pg1 "CREATE USER other" "CREATE DATABASE narrow"
 init "postgresql://other@$postgres_hosts/narrow"
 like "a user who may make no schema is said" "$said" 'permission denied.*create a schema'
@@ -221,6 +236,10 @@ cluster_store=$postgres_url
 cluster_controller
 ok "a store on one disk is warned of" log_says controller 'no synchronous standby'
 like "and kctl status says so" "$(admin status)" 'on one disk only'
+like "and readiness" "$(curl -s "http://$cluster_address/readyz?verbose")" 'on one disk only'
+fenced() { as kilntest1 ksub --hold --fence-after "$1" --wrap true 2>&1; }
+like "a fence that ends before a takeover is warned of" "$(fenced 59s)" 'fenceAfterSeconds is 59'
+unlike "and a longer one is not" "$(fenced 60s)" 'fenceAfterSeconds'
 # The tables were empty when the statements were prepared. One that reads a whole table for
 # each batch would do so some hundred times here; a start does so once, and is counted late.
 scans() {
@@ -234,6 +253,22 @@ wait_for 60 state_is "$last" Completed
 admin delete job "job-$last" >/dev/null
 sleep 2 # the server counts once in a second
 ok "no statement of a batch reads a whole table" test $(($(scans) - before)) -lt 12
+
+# --- a database without space ----------------------------------------------------------------
+# The server says so with this code.
+psql -qX "$postgres_url" -v ON_ERROR_STOP=1 -c "
+    CREATE FUNCTION kiln.full() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN
+        RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END \$\$;
+    CREATE TRIGGER no_space BEFORE UPDATE ON kiln.counters EXECUTE FUNCTION kiln.full()"
+like "without space a submission is refused" \
+    "$(as kilntest1 ksub --no-wait --hold --wrap true 2>&1)" 'space'
+like "and a deletion, too" "$(admin delete job "$first" --no-wait 2>&1)" 'space'
+ok "the job is still there" state_is "$first" Completed
+like "kctl status says so" "$(admin status)" 'database has no space'
+psql -qX "$postgres_url" -c "DROP TRIGGER no_space ON kiln.counters; DROP FUNCTION kiln.full()"
+takes_jobs() { as kilntest1 ksub --no-wait --hold --wrap true; }
+ok "when there is space again, submissions are accepted" wait_for 30 takes_jobs
+ok "nobody has started the controller for that" is_running controller
 postgres_standby pg2 pg1
 postgres_synchronous pg1 pg2
 stop pg2 INT
@@ -254,6 +289,48 @@ wait "$late"
 is "when the standby is back the submission is acknowledged" "$?" 0
 ok "and its job runs" wait_for 40 test -s "$cluster/home/kilntest1/late"
 postgres_synchronous pg1 ''
+
+# --- a controller that waits, and whose statements wait, too ---------------------------------
+lock() { # TABLE: nobody reads it until unlock
+    PGAPPNAME=lock_$1 psql -qAtX "$postgres_url" -c "BEGIN; LOCK TABLE kiln.$1; SELECT pg_sleep(300)" \
+        >>"$cluster/log/psql" 2>&1 &
+    wait_for 20 is_locked "$1"
+}
+is_locked() {
+    psql -qAtX "$postgres_url" -c "SELECT 1 FROM pg_locks WHERE granted
+        AND mode = 'AccessExclusiveLock' AND relation = 'kiln.$1'::regclass" | grep -q 1
+}
+unlock() { # TABLE
+    psql -qAtX "$postgres_url" -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'lock_$1'" >>"$cluster/log/psql"
+}
+lock version # which the leader does not read
+lock deltas
+find_free_port
+waits_at=127.0.0.1:$free_port
+directory "$cluster/aside" 700
+start aside kiln-controller --state-dir "$cluster/aside" --store "$postgres_url" --cluster test \
+    --listen "$waits_at" --munge-socket "$munge_socket" --socket "$cluster/aside/socket"
+is_up() { curl -fsS --max-time 2 "http://$waits_at/healthz" 2>>"$cluster/log/curl"; }
+comes_up() { is_up || log_says aside 'Waiting to lead'; }
+wait_for 30 comes_up
+# After five seconds the statement ends, and it says that it waits.
+ok "a controller serves health while its first statement waits for a table" is_up
+unlike "the statement has not ended before" "$(cat "$cluster/log/aside")" 'Waiting to lead'
+unlock version
+is_loading() { admin controllers --no-headers | grep -qw loading; }
+ok "one that reads all objects says so, although a table is locked" wait_for 60 is_loading
+ok "it relays meanwhile" wait_for 20 as kilntest1 env KILN_SERVER="http://$waits_at" \
+    kctl get nodes --no-wait
+like "it has no objects yet" "$(curl -s "http://$waits_at/metrics")" 'kiln_standby_objects 0'
+unlock deltas
+ok "then it follows" wait_for 60 log_says aside 'follows the one that leads'
+has_objects() { curl -s "http://$waits_at/metrics" | grep -q '^kiln_standby_objects [1-9]'; }
+ok "and has objects" wait_for 20 has_objects
+lock leader # which the leader needs, too
+stop aside
+is "it ends when it is told to, whatever a statement waits for" "$stopped_with" 0
+unlock leader
 
 # --- there and back ----------------------------------------------------------------------
 ok "a running cluster is saved into one file" kiln-controller --state-dir "$cluster/state" \

@@ -45,6 +45,8 @@ add_controller(const struct engine_controller *c, void *context)
     json_set_int(l->arena, item, "silentSeconds", c->silent_ms / 1000);
     if (c->revision >= 0)
         json_set_int(l->arena, item, "revision", c->revision);
+    if (c->revision == ENGINE_LOADING)
+        json_set_bool(l->arena, item, "loading", true);
     json_append(l->arena, l->items, item);
 }
 

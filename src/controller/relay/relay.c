@@ -195,6 +195,11 @@ add_metrics(struct relay *relay, const char *state_dir)
     metric_set(metric_series(metric_gauge(relay->metrics, "kiln_standby",
                                           "1 while this controller waits to lead.", NULL)),
                1);
+    relay->objects = metric_series(
+        metric_gauge(relay->metrics, "kiln_standby_objects",
+                     "Objects in memory of a controller that waits to lead; 0 until it has read "
+                     "them all.",
+                     NULL));
     relay->open = metric_series(metric_gauge(relay->metrics, "kiln_relay_connections",
                                              "Connections at a controller that waits.", NULL));
     relay->relayed = metric_series(
@@ -265,6 +270,29 @@ static void
 take_target(struct relay_target *target, void *arg)
 {
     use_target(arg, target);
+}
+
+struct objects_message {
+    struct relay *relay;
+    size_t n;
+};
+
+static void
+take_objects(void *arg)
+{
+    struct objects_message *m = arg;
+
+    metric_set(m->relay->objects, (double)m->n);
+    free(m);
+}
+
+void
+relay_set_objects(struct relay *relay, size_t n)
+{
+    struct objects_message *m = xnew(struct objects_message);
+
+    *m = (struct objects_message){relay, n};
+    loop_post(relay->loop, take_objects, m);
 }
 
 struct leader_message {

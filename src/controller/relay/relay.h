@@ -13,6 +13,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "lib/base/macro.h"
 #include "lib/program/setting.h"
 
@@ -35,3 +37,6 @@ int relay_new(const struct relay_settings *settings, struct relay **ret_relay, s
  * told that no leader is known.
  */
 void relay_set_leader(struct relay *relay, const struct engine_leader *leader);
+
+/* For its metrics: those that this controller has in memory meanwhile. */
+void relay_set_objects(struct relay *relay, size_t n);

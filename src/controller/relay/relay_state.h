@@ -82,7 +82,7 @@ struct relay {
     struct proxy_sender sender;
     bool is_leader_away; /* the last connection failed */
     struct metric_registry *metrics;
-    struct metric *relayed, *refused, *open;
+    struct metric *relayed, *refused, *open, *objects;
     unsigned char chunk[RELAY_CHUNK];
 };
 

@@ -10,6 +10,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,6 +30,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/thread.h"
 
 /* Until the next reading: so many times the processor time that this one took. Where
  * there was something to read the pause is not too short, for most objects change
@@ -45,6 +48,12 @@ struct follower {
     const struct engine_waits *waits; /* those of the store's settings */
     struct engine *snapshot;          /* attached beside the leader, or NULL */
     bool is_warm;                     /* the store has the objects as of the position */
+    bool is_loading;                  /* by `loader`, which has all of this meanwhile */
+    atomic_bool is_loaded;
+    pthread_t loader;
+    int load_result;
+    int64_t load_us; /* processor time */
+    struct error load_error;
     struct engine_position position;
     struct row_index *rows;
     struct row_decoder *decoder;
@@ -305,21 +314,69 @@ pause_us(const struct follower *f, int r, int64_t took_us)
 }
 
 static void
+has_read(struct follower *f, int r, int64_t took_us, const struct error *err)
+{
+    if (r < 0) {
+        log_debug("cannot follow: %s", err->text);
+        detach(f);
+    }
+    f->next_us = clock_monotonic_us(&clock_system) + pause_us(f, r, took_us);
+    if (f->waits->follows != NULL)
+        f->waits->follows(f->is_warm ? row_index_count(f->rows) : 0, f->waits->context);
+}
+
+static void *
+load_snapshot(void *arg)
+{
+    struct follower *f = arg;
+
+    f->load_result = read_snapshot(f, &f->load_error);
+    f->load_us = processor_us();
+    atomic_store(&f->is_loaded, true);
+    return NULL;
+}
+
+/* All objects of a large cluster take a minute, in which this controller still tells that
+ * it is there, and notices who leads.
+ */
+static void
+begin_loading(struct follower *f)
+{
+    f->load_error = (struct error){0};
+    atomic_store(&f->is_loaded, false);
+    f->is_loading = thread_start(&f->loader, "kiln-follow", load_snapshot, f) == 0;
+    if (!f->is_loading)
+        has_read(f, -EAGAIN, 0, &(struct error){.text = "cannot start a thread"});
+}
+
+static void
+end_loading(struct follower *f)
+{
+    if (!f->is_loading)
+        return;
+    pthread_join(f->loader, NULL);
+    f->is_loading = false;
+    has_read(f, f->load_result, f->load_us, &f->load_error);
+}
+
+static void
 follow_once(struct follower *f)
 {
     int64_t began_us = processor_us();
     struct error err = {0};
     int r;
 
-    if (clock_monotonic_us(&clock_system) < f->next_us)
+    if (f->is_loading && atomic_load(&f->is_loaded))
+        end_loading(f);
+    if (f->is_loading || clock_monotonic_us(&clock_system) < f->next_us)
         return;
     f->n_changed = 0;
-    r = f->is_warm ? read_rest(f, &err) : read_snapshot(f, &err);
-    if (r < 0) {
-        log_debug("cannot follow: %s", err.text);
-        detach(f);
+    if (!f->is_warm) {
+        begin_loading(f);
+        return;
     }
-    f->next_us = clock_monotonic_us(&clock_system) + pause_us(f, r, processor_us() - began_us);
+    r = read_rest(f, &err);
+    has_read(f, r, processor_us() - began_us, &err);
 }
 
 static bool
@@ -347,7 +404,7 @@ revision_of(void *context)
 {
     const struct follower *f = context;
 
-    return f->is_warm ? f->position.revision : -1;
+    return f->is_loading ? ENGINE_LOADING : f->is_warm ? f->position.revision : ENGINE_COLD;
 }
 
 /* --- when this controller leads ------------------------------------------------------ */
@@ -385,6 +442,7 @@ load(struct follower *f, const struct engine_counters *counters, struct error *e
     int64_t began_us = clock_monotonic_us(&clock_system);
     int r;
 
+    end_loading(f);
     detach(f);
     if (take_over(f))
         return store_load_counts(s, s->engine, err);
@@ -413,6 +471,8 @@ store_follow(struct store *s, struct engine_counters *ret_counters, struct error
 
     if (r == 0)
         r = load(&f, ret_counters, err);
+    atomic_store(&s->is_given_up, f.is_loading);
+    end_loading(&f);
     detach(&f);
     row_index_free(f.rows);
     row_decoder_free(f.decoder);

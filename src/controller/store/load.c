@@ -158,7 +158,8 @@ take_portion(struct loader *l, struct portion *p)
     strbuf_truncate(&p->text, 0);
     pthread_mutex_lock(&l->lock);
     while (r > 0 && l->result == 0 && p->n < ROWS_AT_ONCE)
-        r = take_row(l, p, &err);
+        r = atomic_load(&l->store->is_given_up) ? error_set(&err, -ECANCELED, "given up")
+                                                : take_row(l, p, &err);
     pthread_mutex_unlock(&l->lock);
     if (r < 0)
         fail(l, r, &err);

@@ -165,11 +165,41 @@ backlog(const struct store *s)
     return reserve / 2 > BACKLOG_LEAST ? reserve / 2 : BACKLOG_LEAST;
 }
 
+struct following {
+    struct store *store;
+    struct engine_counters counters;
+    struct error *err;
+    int result;
+};
+
+static void
+follow(void *arg)
+{
+    struct following *f = arg;
+
+    f->result = store_follow(f->store, &f->counters, f->err);
+}
+
+/* Nothing else uses the store yet, so another thread may, and this one's loop goes on. */
+static int
+open_engine(struct store *s, struct engine_counters *ret_counters, struct error *err)
+{
+    const struct engine_waits *waits = s->settings.waits;
+    struct following f = {.store = s, .err = err};
+
+    if (store_is_in_database(s) && waits != NULL && waits->aside != NULL)
+        waits->aside(follow, &f, waits->context);
+    else
+        follow(&f);
+    *ret_counters = f.counters;
+    return f.result;
+}
+
 static int
 open_main(struct store *s, struct error *err)
 {
     struct engine_counters counters;
-    int r = store_follow(s, &counters, err);
+    int r = open_engine(s, &counters, err);
 
     if (s->engine == NULL)
         return r;

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,8 +75,9 @@ struct store {
     int64_t opened_at; /* the revision found then */
     int64_t begun_at;  /* this opening issues revisions above it */
     int64_t epoch;
-    bool was_closed; /* the last opening ended in good order */
-    bool was_warm;   /* it had followed the controller that led before */
+    bool was_closed;         /* the last opening ended in good order */
+    atomic_bool is_given_up; /* what is being loaded for a standby */
+    bool was_warm;           /* it had followed the controller that led before */
     struct run_chain runs;
     uint64_t committed_end;
     struct batch *gathering;

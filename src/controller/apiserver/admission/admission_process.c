@@ -3,11 +3,14 @@
  * that ask for something else are refused, fields without effect cause a
  * warning
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -231,6 +234,21 @@ is_same_process(struct request *q, const struct json *spec, const struct object 
     return true;
 }
 
+/* The time until another controller leads, with some for agents that wait longer. */
+#define FENCE_SAFE_S 60
+
+static void
+warn_fence(struct request *q, const struct json *spec)
+{
+    int64_t fence_s = json_get_int(json_get(spec, "execution"), "fenceAfterSeconds", 0);
+
+    if (fence_s > 0 && fence_s < FENCE_SAFE_S && store_is_in_database(q->server->store))
+        reply_warn(&q->reply,
+                   "fenceAfterSeconds is %" PRId64 ": if the controller's machine dies, the job "
+                   "may end before another controller leads; %d or more is safe",
+                   fence_s, FENCE_SAFE_S);
+}
+
 static bool
 admit(struct request *q, struct json *tree, const struct object *old_object, bool starts_it_again)
 {
@@ -248,6 +266,7 @@ admit(struct request *q, struct json *tree, const struct object *old_object, boo
                               "a Job starts it again");
     warn_fields(q, spec, warned_in_spec, ARRAY_SIZE(warned_in_spec));
     warn_namespaces(q, spec);
+    warn_fence(q, spec);
     return (json_count(containers) == 0 || check_container(q, tree, json_at(containers, 0)))
            && check_not_root(q, tree, spec) && check_volumes(q, tree, json_get(spec, "volumes"))
            && check_fields(q, tree, spec, refused_in_spec, ARRAY_SIZE(refused_in_spec));

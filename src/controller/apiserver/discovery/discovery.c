@@ -91,6 +91,20 @@ describe_audit(const struct request *q)
     return has_audit_trouble(q, &is_passing) ? "[-]audit log cannot be written\n" : "[+]audit ok\n";
 }
 
+static bool
+has_one_copy(const struct request *q)
+{
+    return store_is_in_database(q->server->store) && store_copies(q->server->store) == 1;
+}
+
+static const char *
+describe_full(const struct request *q)
+{
+    return store_is_in_database(q->server->store)
+               ? "[-]store accepts only reads: its database has no space"
+               : "[-]store accepts only reads and deletes: its disk is full";
+}
+
 /* Everybody may read this, so it names nobody. */
 static const char *
 describe_pause(const struct request *q)
@@ -148,10 +162,10 @@ reply_health(struct request *q, const char *path)
                             "[+]leaderElection ok\n"
                             "[+]shutdown ok\n%s "
                             "check passed\n",
-                            store_is_read_only(q->server->store)
-                                ? "[-]store accepts only reads and deletes: "
-                                  "its disk is full"
-                                : "[+]store ok",
+                            store_is_read_only(q->server->store) ? describe_full(q)
+                            : has_one_copy(q) ? "[+]store ok: what is acknowledged is on one disk "
+                                                "only, for the database has no synchronous standby"
+                                              : "[+]store ok",
                             describe_damaged(q), describe_damaged_since(q), describe_audit(q),
                             describe_pause(q), path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));

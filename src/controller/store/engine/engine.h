@@ -140,8 +140,13 @@ struct engine_controller {
     bool leads;
     int64_t since_s;   /* since when it leads, or waits; Unix time of the database */
     int64_t silent_ms; /* since its last word */
-    int64_t revision;  /* that a standby has in memory; -1: it will read all */
+    int64_t revision;  /* that a standby has in memory; or as below */
 };
+
+/* In the place of the revision: a standby will read everything, or does so now. */
+#define ENGINE_COLD    (-1)
+#define ENGINE_LOADING (-2)
+
 typedef void engine_controller_fn(const struct engine_controller *controller, void *context);
 
 /* The batch up to which a controller that waits has followed the one that leads.
@@ -278,13 +283,17 @@ struct engine_leader {
 /* Waits: called about once a second while another controller leads, or the database
  * is away: true to go on waiting. It returns early when `wakes` can be read: the
  * lead may be free; -1: nothing tells so. Leader: another one leads than before; NULL: nobody
- * knows how to reach it. Revision: that this controller has in memory meanwhile; -1: none.
+ * knows how to reach it. Revision: that this controller has in memory meanwhile, or
+ * ENGINE_COLD, or ENGINE_LOADING. Follows: so many objects are in memory. Aside: has work done
+ * by another thread, which makes all other calls of these then, and returns when it is done.
  * These may be NULL, as may `self`.
  */
 struct engine_waits {
     bool (*waits)(const struct error *why, int wakes, void *context);
     void (*leader)(const struct engine_leader *leader, void *context);
     int64_t (*revision)(void *context);
+    void (*follows)(size_t n_objects, void *context);
+    void (*aside)(void (*work)(void *arg), void *arg, void *context);
     const struct engine_leader *self;
     void *context;
 };

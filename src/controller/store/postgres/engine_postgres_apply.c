@@ -27,12 +27,6 @@
 #define PAUSE_LEAST_MS 20
 #define PAUSE_MOST_MS  1000
 
-/* A batch that was not answered in time gets more, or it would be repeated for
- * ever over a slow line.
- */
-#define PATIENCE_NEXT_MS (2 * POSTGRES_PATIENCE_MS)
-#define PATIENCE_MOST_MS (32 * POSTGRES_PATIENCE_MS)
-
 /* True if the number of rows is the last parameter's. */
 #define COUNTED(statement, expected)           \
     "WITH done AS (" statement " RETURNING 1)" \
@@ -347,8 +341,7 @@ apply(struct engine_postgres *e, const struct engine_batch *batch, const struct 
             r = -EAGAIN;
         if (r != -EAGAIN)
             break;
-        if (e->writer != NULL && e->writer->is_late)
-            patience_ms = backoff_next(patience_ms, PATIENCE_NEXT_MS, PATIENCE_MOST_MS);
+        patience_ms = postgres_next_patience_ms(e->writer, patience_ms);
         postgres_close(e->writer);
         e->writer = NULL;
         note_waiting(e, &waits, err);

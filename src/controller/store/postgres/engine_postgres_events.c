@@ -117,13 +117,16 @@ send(struct engine_postgres *e, const struct batch_fold *fold, struct error *err
 }
 
 static int
-try_batch(struct engine_postgres *e, const struct batch_fold *fold, struct error *err)
+try_batch(struct engine_postgres *e, const struct batch_fold *fold, int64_t patience_ms,
+          struct error *err)
 {
     size_t failed;
     int r = e->writer != NULL ? 0 : begin_session(e, err);
 
-    if (r == 0)
+    if (r == 0) {
+        e->writer->patience_ms = patience_ms;
         r = send(e, fold, err);
+    }
     return r == 0 ? postgres_sync(e->writer, &failed, err) : r;
 }
 
@@ -133,11 +136,12 @@ try_batch(struct engine_postgres *e, const struct batch_fold *fold, struct error
 static int
 apply(struct engine_postgres *e, const struct batch_fold *fold, struct error *err)
 {
-    int64_t pause_ms = 0;
+    int64_t pause_ms = 0, patience_ms = 0;
     int r;
 
     for (;;) {
-        r = try_batch(e, fold, err);
+        r = try_batch(e, fold, patience_ms, err);
+        patience_ms = postgres_next_patience_ms(e->writer, patience_ms);
         if (r < 0)
             end_session(e);
         if ((r != -EAGAIN && r != -EACCES) || atomic_load(&e->stops))

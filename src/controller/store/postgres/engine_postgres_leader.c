@@ -18,6 +18,7 @@
 #define BEAT_MS    2000
 #define STANDS_US  10000000
 #define SUCCEED_US 3000000 /* a successor that was named has so long */
+#define OFFERED_MS 500     /* between two looks at that */
 #define NOTE_EVERY 150     /* beats between two looks at the standbys */
 #define TRIM_EVERY 15      /* beats between two removals of old changes */
 
@@ -142,17 +143,23 @@ is_same_holder(const struct lead *a, const struct lead *b)
     return a->holder != NULL && strcmp(a->holder, b->holder) == 0;
 }
 
+static bool
+is_offered(const struct lead *l)
+{
+    return l->holder != NULL && strcmp(l->holder, ENGINE_POSTGRES_HANDOVER) == 0;
+}
+
 /* How long a leader may stand still before another takes its place. */
 static int64_t
 patience_us(const struct lead *l)
 {
-    return strcmp(l->holder, ENGINE_POSTGRES_HANDOVER) == 0 ? SUCCEED_US : STANDS_US;
+    return is_offered(l) ? SUCCEED_US : STANDS_US;
 }
 
 static int64_t
 revision_of(const struct engine_waits *waits)
 {
-    return waits != NULL && waits->revision != NULL ? waits->revision(waits->context) : -1;
+    return waits != NULL && waits->revision != NULL ? waits->revision(waits->context) : ENGINE_COLD;
 }
 
 /* While the database was away the leader could not raise its count, so the time
@@ -211,14 +218,18 @@ note_refusal(struct engine_postgres *e, int r, const struct error *why)
     e->has_looked |= r == 0;
 }
 
-/* False if the wait is to end. A notification that came with the answer to the last
- * question leaves nothing to read, so it is looked for first.
+/* False if the wait is to end. One that does not wait for a leader still waits for the
+ * successor that the last one has named, which may be gone. A notification that came with
+ * the answer to the last question leaves nothing to read, so it is looked for first.
  */
 static bool
-wait_once(struct engine_postgres *e, const struct engine_waits *waits, const struct error *why)
+wait_once(struct engine_postgres *e, const struct engine_waits *waits, const struct lead *seen,
+          const struct error *why)
 {
+    if (waits == NULL && is_offered(seen))
+        engine_postgres_pause(e, OFFERED_MS);
     if (waits == NULL)
-        return false;
+        return is_offered(seen);
     if (e->writer != NULL && postgres_take_notices(e->writer))
         return true;
     return waits->waits(why, e->writer != NULL ? postgres_descriptor(e->writer) : -1,
@@ -242,7 +253,7 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
         }
         if (r == 0)
             tell_leader(e, waits, &seen);
-        if (!wait_once(e, waits, &why)) {
+        if (!wait_once(e, waits, &seen, &why)) {
             r = why.code;
             break;
         }

@@ -15,6 +15,7 @@
 struct record_log {
     char *url;
     struct postgres *session; /* or NULL */
+    int64_t patience_ms;      /* 0: the usual one */
 };
 
 struct record_log *
@@ -50,9 +51,14 @@ ask(struct record_log *log, const char *text, const struct postgres_values *valu
         r = log->session != NULL
                 ? 0
                 : postgres_connect(log->url, "kiln-controller history", &log->session, err);
-        if (r == 0)
+        if (r == 0) {
+            log->session->patience_ms = log->patience_ms;
             r = postgres_query(log->session, text, values, ret_result, err);
+        }
+        if (r == 0)
+            log->patience_ms = 0;
         if (r == -EAGAIN) {
+            log->patience_ms = postgres_next_patience_ms(log->session, log->patience_ms);
             postgres_close(log->session);
             log->session = NULL;
         }

@@ -21,13 +21,15 @@
 
 #include <libpq-fe.h>
 
+#include "lib/base/backoff.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
 struct error;
 
-/* How long a statement may take, unless said otherwise. */
-#define POSTGRES_PATIENCE_MS 10000
+/* How long a statement may take, unless said otherwise; and at most, when it is repeated. */
+#define POSTGRES_PATIENCE_MS      10000
+#define POSTGRES_PATIENCE_MOST_MS (32 * POSTGRES_PATIENCE_MS)
 
 struct postgres {
     PGconn *db;
@@ -36,6 +38,17 @@ struct postgres {
     bool is_late;        /* an answer did not come in time */
     int64_t patience_ms; /* 0: POSTGRES_PATIENCE_MS */
 };
+
+/* For the next try: one that was not answered in time gets more, or it would be repeated
+ * for ever over a slow line. Session: that of this try, or NULL.
+ */
+static inline int64_t
+postgres_next_patience_ms(const struct postgres *session, int64_t before_ms)
+{
+    return session != NULL && session->is_late
+               ? backoff_next(before_ms, 2 * POSTGRES_PATIENCE_MS, POSTGRES_PATIENCE_MOST_MS)
+               : before_ms;
+}
 
 /* Life. Connect sets all that the session depends on. */
 void postgres_close(struct postgres *p);

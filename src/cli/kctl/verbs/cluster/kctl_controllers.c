@@ -73,7 +73,7 @@ text_of(const struct json *item, const char *name)
     return text != NULL ? text : "";
 }
 
-/* "cold": it reads everything when it takes over. */
+/* "cold": it reads everything when it takes over. "loading": it does so now. */
 static const char *
 behind(const struct json *item, int64_t newest, struct arena *arena)
 {
@@ -87,7 +87,7 @@ behind(const struct json *item, int64_t newest, struct arena *arena)
         return arena_printf(arena, "not seen for %s", age);
     }
     if (revision < 0)
-        return "cold";
+        return json_is_true(json_get(item, "loading")) ? "loading" : "cold";
     return newest > revision ? arena_printf(arena, "%" PRId64 " changes", newest - revision)
                              : "nothing";
 }
