@@ -179,7 +179,8 @@ refuse_without_value(const struct option_table *table, struct error *err)
 }
 
 /* The only option that is not extra whose name begins with the word "--tim"; NULL: none, or
- * several. getopt knows no such difference.
+ * several, of which --help and --version are two that no table has. getopt knows no such
+ * difference.
  */
 static const struct option_spec *
 find_abbreviated(const struct option_table *table, const char *word)
@@ -187,7 +188,8 @@ find_abbreviated(const struct option_table *table, const char *word)
     const size_t length = strcspn(word, "=");
     const struct option_spec *found = NULL;
 
-    if (length < 3 || strncmp(word, "--", 2) != 0)
+    if (length < 3 || strncmp(word, "--", 2) != 0 || strncmp("help", word + 2, length - 2) == 0
+        || strncmp("version", word + 2, length - 2) == 0)
         return NULL;
     for (size_t i = 0; i < table->n_options; i++) {
         const struct option_spec *o = &table->options[i];
