@@ -86,7 +86,7 @@ ok "a job that never existed is refused" \
 ok "the number of a future job is refused" \
     says "there is no job" submit -d "afterok:$((m + 1))" --wrap true
 ok "an unknown kind of dependency is refused with the reason" \
-    says "burst buffers" submit -d afterburstbuffer:1 --wrap true
+    says "cannot change its size" submit -d expand:1 --wrap true
 other=$(as kilntest2 ksub --parsable --wrap true)
 n=$(submit -d "afterok:$other" --wrap true)
 ok "a job can depend on a job of another user" \
