@@ -3,7 +3,7 @@
  *
  * Owns:       a reference to the object that it was made from.
  * Thread:     the scheduler's; the reference count is not atomic.
- * Invariant:  immutable after scheduler_view_pod has set the partition's terms,
+ * Invariant:  immutable after partition_terms_view has set the partition's terms,
  *             except for the holding, which the scheduler sets when it assumes
  *             the pod, the signature, the label bits, the recorder's story, and
  *             free_at_us, which the cache updates.
