@@ -291,7 +291,7 @@ refused() {
     shift 2
     like "$name" "$(ksub "$@" --wrap true 2>&1)" "$words"
 }
-refused "zero GPUs are refused" "a job has 1 to" --gpus 0
+refused "more GPUs than a node can have are refused" "a job has 1 to" --gpus 1025
 refused "an unknown --gpu-bind is refused" "is not one of closest, none" \
     --gpu-bind near
 refused "--shared together with -c is refused" "is for jobs without their own cores" \
