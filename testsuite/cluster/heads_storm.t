@@ -35,34 +35,33 @@ leader=a follower=b
 heads_node a n1 --topology 'package:1 core:16 pu:1'
 
 # One user knows both heads, one only the first and one only the second. Each submits, and looks
-# at what was just acknowledged. Slurm's commands wait ten seconds for the only head they know.
+# at what was just acknowledged. squeue waits ten seconds for the only head that it knows, and
+# sbatch gives up a submission after ten seconds, which a takeover can last.
 try() { # FILE COMMAND...
     try_file=$1
     shift
     as kilntest1 env KILN_SERVER="$server" "$@" 2>>"$cluster/log/${try_file##*/}" ||
         echo "$?: $*" >>"$try_file.failed"
 }
-storm() { # FILE SERVER COMMAND...
+storm() { # FILE SERVER [COMMAND]
     file=$1 server=$2
     shift 2
     while [ -e "$cluster/storm" ]; do
-        for command; do
-            id=$(try "$file" "$command" --parsable -J s -o /dev/null --wrap "echo \$KILN_JOB_ID >>ran")
-            [ -z "$id" ] || {
-                echo "$id" >>"$file.ids"
-                try "$file" kctl get job "$id" --no-headers >>"$file.looks"
-            }
-            [ "$command" != sbatch ] || try "$file" squeue -h >>"$file.looks"
-        done
+        id=$(try "$file" ksub --parsable -J s --wrap "echo \$KILN_JOB_ID >>ran")
+        [ -z "$id" ] || {
+            echo "$id" >>"$file.ids"
+            try "$file" kctl get job "$id" --no-headers >>"$file.looks"
+        }
+        for command; do try "$file" "$command" >>"$file.looks"; done
         sleep 0.1
     done
 }
 touch "$cluster/storm"
-storm "$cluster/both" "http://$address_a,$address_b" ksub sbatch &
+storm "$cluster/both" "http://$address_a,$address_b" squeue &
 storms=$!
-storm "$cluster/first" "http://$address_a" ksub &
+storm "$cluster/first" "http://$address_a" &
 storms="$storms $!"
-storm "$cluster/second" "http://$address_b" ksub &
+storm "$cluster/second" "http://$address_b" &
 storms="$storms $!"
 
 acknowledged() { cat "$cluster"/*.ids 2>/dev/null | wc -l; }
