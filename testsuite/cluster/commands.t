@@ -267,7 +267,7 @@ like "a pattern that is unknown is refused" "$(set_to "$waits" output=%q)" 'unkn
 like "the task of a job that is no array is refused" "$(set_to "$waits" output=%a)" \
     'not a job array'
 like "several nodes are refused" "$(set_to "$waits" nodelist='n[1-2]')" 'one node'
-like "a malformed constraint is refused" "$(set_to "$waits" constraint='a|b&c')" 'mixes'
+like "a malformed constraint is refused" "$(set_to "$waits" constraint='[a|b]')" 'is not a list of features'
 like "the files of a running job stay" "$(set_to "$block" output=late)" 'has a node already'
 tasks=$(submit -a 1-2 -c 16 --wrap 'echo "task $KILN_ARRAY_TASK_ID"')
 set_to "$tasks" output='task-%a-%A.txt' >/dev/null
