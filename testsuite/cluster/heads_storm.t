@@ -35,19 +35,19 @@ leader=a follower=b
 heads_node a n1 --topology 'package:1 core:16 pu:1'
 
 # One user knows both heads, one only the first and one only the second. Each submits, and looks
-# at what was just acknowledged. squeue waits ten seconds for the only head that it knows, and
-# sbatch gives up a submission after ten seconds, which a takeover can last.
+# at what was just acknowledged. Another one uses Slurm's commands; he knows both, for with one
+# head they give up after ten seconds, as Slurm's do, which a takeover can last.
 try() { # FILE COMMAND...
     try_file=$1
     shift
     as kilntest1 env KILN_SERVER="$server" "$@" 2>>"$cluster/log/${try_file##*/}" ||
         echo "$?: $*" >>"$try_file.failed"
 }
-storm() { # FILE SERVER [COMMAND]
-    file=$1 server=$2
-    shift 2
+storm() { # FILE SERVER SUBMIT [COMMAND]
+    file=$1 server=$2 submit=$3
+    shift 3
     while [ -e "$cluster/storm" ]; do
-        id=$(try "$file" ksub --parsable -J s --wrap "echo \$KILN_JOB_ID >>ran")
+        id=$(try "$file" "$submit" --parsable -J s --wrap "echo \$KILN_JOB_ID >>ran")
         [ -z "$id" ] || {
             echo "$id" >>"$file.ids"
             try "$file" kctl get job "$id" --no-headers >>"$file.looks"
@@ -57,11 +57,13 @@ storm() { # FILE SERVER [COMMAND]
     done
 }
 touch "$cluster/storm"
-storm "$cluster/both" "http://$address_a,$address_b" squeue &
+storm "$cluster/both" "http://$address_a,$address_b" ksub &
 storms=$!
-storm "$cluster/first" "http://$address_a" &
+storm "$cluster/slurm" "http://$address_a,$address_b" sbatch squeue &
 storms="$storms $!"
-storm "$cluster/second" "http://$address_b" &
+storm "$cluster/first" "http://$address_a" ksub &
+storms="$storms $!"
+storm "$cluster/second" "http://$address_b" ksub &
 storms="$storms $!"
 
 acknowledged() { cat "$cluster"/*.ids 2>/dev/null | wc -l; }
@@ -136,7 +138,7 @@ empty "no job has run that was not acknowledged" "$(sort -u "$ran" | comm -13 "$
 empty "no job has run twice" "$(sort "$ran" | uniq -d)"
 empty "no id was given twice" "$(uniq -d "$cluster/acknowledged")"
 empty "no command of a user has failed" "$(cat "$cluster"/*.failed 2>/dev/null)"
-for storm in both first second; do
+for storm in both slurm first second; do
     ok "the jobs of the user '$storm' were among them" test -s "$cluster/$storm.ids"
 done
 

@@ -41,9 +41,6 @@
 #include "lib/program/option.h"
 #include "lib/program/program.h"
 
-/* As long as Slurm's sbatch tries (MessageTimeout). */
-#define PATIENCE_MS 10000
-
 /* The tasks of an array that failed, whose exit codes are compared. */
 #define MOST_TASKS 1000
 #define MOST_TRIES 10
@@ -314,7 +311,7 @@ submit(struct slurm_client *client, const struct submission_input *input,
         .client = kctl_client(&client->kctl),
         .namespace = manifest_namespace(s),
         .job = manifest,
-        .patience_ms = PATIENCE_MS,
+        .patience_ms = slurm_client_patience_ms(client),
     };
     int r = job_submit_run(&request, &job, err);
 
@@ -383,7 +380,7 @@ test(struct slurm_client *client, const struct submission *s, const struct json 
         .job = manifest,
         .dry_run = true,
         .is_test = true,
-        .patience_ms = PATIENCE_MS,
+        .patience_ms = slurm_client_patience_ms(client),
     };
     const struct json *why = NULL;
     struct error err = {0};
@@ -451,12 +448,13 @@ run(struct slurm_client *client, struct submission_input *input)
     r = kctl_open(&client->kctl, &err);
     input->asked.job_name = s->job_name;
     if (r == 0 && node_request_may_spread(&input->asked))
-        r = node_request_spread(&(struct node_spread){.asked = &input->asked,
-                                                      .script = &input->script,
-                                                      .client = kctl_client(&client->kctl),
-                                                      .patience_ms = PATIENCE_MS,
-                                                      .arena = client->arena},
-                                s, &manifest, &err);
+        r = node_request_spread(
+            &(struct node_spread){.asked = &input->asked,
+                                  .script = &input->script,
+                                  .client = kctl_client(&client->kctl),
+                                  .patience_ms = slurm_client_patience_ms(client),
+                                  .arena = client->arena},
+            s, &manifest, &err);
     if (r == 0 && s->test_only)
         return test(client, s, manifest);
     if (r == 0)

@@ -36,8 +36,6 @@
 #include "lib/json/json.h"
 #include "lib/program/option.h"
 
-#define PATIENCE_MS 10000 /* as sbatch */
-
 #define ANNOTATION_TEXT  "kiln.hpc/scrontab"
 #define ANNOTATION_SHELL "kiln.hpc/scrontab-environment"
 #define ANNOTATION_LINE  "kiln.hpc/scrontab-line" /* the place in the table */
@@ -215,13 +213,14 @@ check_job(const struct scrontab *s, const struct submission *submission, const s
     int r = kctl_open(&s->client->kctl, err);
 
     return r < 0 ? r
-                 : job_submit_run(&(struct job_submit){.warnings = &warnings,
-                                                       .client = kctl_client(&s->client->kctl),
-                                                       .namespace = manifest_namespace(submission),
-                                                       .job = job,
-                                                       .dry_run = true,
-                                                       .patience_ms = PATIENCE_MS},
-                                  &made, err);
+                 : job_submit_run(
+                     &(struct job_submit){.warnings = &warnings,
+                                          .client = kctl_client(&s->client->kctl),
+                                          .namespace = manifest_namespace(submission),
+                                          .job = job,
+                                          .dry_run = true,
+                                          .patience_ms = slurm_client_patience_ms(s->client)},
+                     &made, err);
 }
 
 /* The CronJob of an entry. Its name ends in letters of the server's choice. */

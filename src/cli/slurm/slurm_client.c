@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/connect/connection.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -28,6 +29,15 @@ slurm_client_init(struct slurm_client *client, const char *name)
         .kctl = {.program = name, .patience_us = PATIENCE_US, .takeover_us = TAKEOVER_US},
         .arena = arena_new(0),
     };
+}
+
+int64_t
+slurm_client_patience_ms(const struct slurm_client *client)
+{
+    const struct kctl *kctl = &client->kctl;
+    const bool has_heads = strchr(connection_server(kctl->connection), ',') != NULL;
+
+    return (has_heads ? kctl->takeover_us : kctl->patience_us) / 1000;
 }
 
 void

@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "cli/kctl/client/kctl.h"
 #include "lib/base/macro.h"
 
@@ -29,6 +31,11 @@ struct slurm_client {
 
 void slurm_client_init(struct slurm_client *client, const char *name);
 void slurm_client_fini(struct slurm_client *client);
+
+/* How long a submission is tried, in milliseconds: as Slurm's commands do, and longer where
+ * another controller may take over. The connection is open.
+ */
+int64_t slurm_client_patience_ms(const struct slurm_client *client);
 
 /* "slurm 22.05.8 (kiln 0.1.0)" */
 void slurm_client_print_version(void);
