@@ -147,14 +147,14 @@ take_gathered(struct store *s)
     return batch;
 }
 
-/* Writes the present state of objects that change too often to be written each
- * time.
+/* Writes the last state of objects that change too often to be written each time.
+ * That is the pending one, and not what is published: the batch has those changes, too.
  */
 static void
 add_volatile(struct batch *batch, const struct section *section)
 {
     for (struct entry *e = object_index_first(section->objects); e; e = e->next[0]) {
-        const struct object *object = e->heads[STORE_PUBLISHED];
+        const struct object *object = e->heads[STORE_PENDING];
 
         if (object != NULL)
             batch_add(batch,

@@ -9,6 +9,7 @@
 
 #include "controller/store/engine/sql.h"
 #include "controller/store/store.h"
+#include "controller/store/store_state.h"
 #include "lib/base/fd.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
@@ -196,6 +197,79 @@ START_TEST(after_a_stop_in_order_watches_go_on_where_they_were)
     ck_assert_int_eq(store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision,
                      revision);
     ck_assert_int_eq(store_watch(p.store, &pod_kind, revision, -1, NULL, NULL, NULL, &watch), 0);
+    place_fini(&p);
+}
+END_TEST
+
+static void
+remove_lease(struct place *p, const char *name, unsigned *done)
+{
+    struct store_txn *txn = store_begin(p->store);
+
+    store_txn_remove(txn, object_in(txn, &lease_kind, name));
+    store_commit(txn, count_one, done);
+}
+
+static int64_t
+revision_of_lease(const struct place *p, const char *name)
+{
+    const struct object *lease = store_find(p->store, STORE_PUBLISHED, &lease_kind, "a", name);
+
+    return lease != NULL ? lease->revision : 0;
+}
+
+/* The last batch has the state of leases, and the changes of them that nobody has seen yet. */
+START_TEST(the_last_batch_has_what_becomes_of_leases_meanwhile)
+{
+    struct place p;
+    unsigned done = 0;
+
+    place_init(&p);
+    put(&p, &lease_kind, "removed", &done);
+    put(&p, &lease_kind, "anew", &done);
+    put(&p, &lease_kind, "renewed", &done);
+    place_settle(&p);
+    remove_lease(&p, "removed", &done);
+    remove_lease(&p, "anew", &done);
+    put(&p, &lease_kind, "anew", &done);
+    put(&p, &lease_kind, "renewed", &done);
+    put(&p, &lease_kind, "new", &done);
+    put(&p, &pod_kind, "x", &done);
+
+    place_reopen(&p);
+
+    ck_assert_uint_eq(done, 9);
+    ck_assert_int_eq(store_revision(p.store), 9);
+    ck_assert_uint_eq(store_count(p.store, &pod_kind), 1);
+    ck_assert_uint_eq(store_count(p.store, &lease_kind), 3);
+    ck_assert_int_eq(revision_of_lease(&p, "anew"), 6);
+    ck_assert_int_eq(revision_of_lease(&p, "renewed"), 7);
+    ck_assert_int_eq(revision_of_lease(&p, "new"), 8);
+    place_fini(&p);
+}
+END_TEST
+
+/* While a batch is being written, what it removes is still published. */
+START_TEST(a_lease_removed_by_the_batch_before_the_last_one_is_not_in_that)
+{
+    struct place p;
+    unsigned done = 0;
+
+    place_init(&p);
+    put(&p, &lease_kind, "n1", &done);
+    place_settle(&p);
+    remove_lease(&p, "n1", &done);
+    store_submit_batch(p.store);
+    put(&p, &pod_kind, "x", &done);
+
+    store_finish(p.store, place_stop, p.loop);
+    loop_run(p.loop);
+
+    ck_assert_uint_eq(done, 3);
+    place_reopen(&p);
+    ck_assert_int_eq(store_revision(p.store), 3);
+    ck_assert_uint_eq(store_count(p.store, &lease_kind), 0);
+    ck_assert_uint_eq(store_count(p.store, &pod_kind), 1);
     place_fini(&p);
 }
 END_TEST
@@ -499,6 +573,8 @@ SUITE("commit", nothing_pending_is_durable_at_once_and_from_within,
       closing_waits_for_what_was_committed, a_lease_renewed_costs_the_disk_nothing,
       a_lease_is_published_behind_what_was_written_before_it,
       after_a_stop_in_order_watches_go_on_where_they_were,
+      the_last_batch_has_what_becomes_of_leases_meanwhile,
+      a_lease_removed_by_the_batch_before_the_last_one_is_not_in_that,
       events_come_back_though_nobody_waits_for_their_disk,
       a_damaged_database_of_events_is_begun_anew,
       a_full_disk_refuses_what_was_pending_and_then_takes_removals_alone,
