@@ -260,13 +260,16 @@ is_ending(const struct step_job *job)
                       >= *pod->spec.active_deadline_seconds * INT64_C(1000000));
 }
 
+/* Somebody waits for the first one. Each report costs the controller a write, so users do not
+ * have them sent at will.
+ */
 void
 step_account_cancel(const struct agent_step *e, int64_t uid)
 {
     struct steps *s = e->job->steps;
 
-    step_records_cancel(s->records, e->job->uid, e->id, uid, clock_real_us(s->s.agent->clock));
-    note(s, true);
+    if (step_records_cancel(s->records, e->job->uid, e->id, uid, clock_real_us(s->s.agent->clock)))
+        note(s, true);
 }
 
 static enum job_state

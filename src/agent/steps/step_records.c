@@ -433,7 +433,7 @@ step_records_observe(struct step_records *s, const char *pod_uid, const struct s
 }
 
 /* Written down, for an agent that sees its end. */
-void
+bool
 step_records_cancel(struct step_records *s, const char *pod_uid, int64_t id, int64_t uid,
                     int64_t now_us)
 {
@@ -442,12 +442,13 @@ step_records_cancel(struct step_records *s, const char *pod_uid, int64_t id, int
     struct step_record r;
 
     if (known == NULL || known->r.end_at_us > 0 || known->r.ended_by != NULL)
-        return;
+        return false;
     r = known->r;
     r.ended_by = &uid;
     r.observed_at_us = now_us;
     set_record(known, &r);
     append_record(s, p, &known->r);
+    return true;
 }
 
 void

@@ -38,8 +38,8 @@ DEFINE_CLEANUP(struct step_records, step_records_free)
 
 /* Change. Begin adds a step, or counts it as one without a record. End replaces the record
  * of a step that has begun and not ended; for others it does nothing. Observe
- * is the same for a running one, and not written down. Cancel: that user is about to end it. All
- * copy the record. Close: the
+ * is the same for a running one, and not written down. Cancel: that user is about to end it;
+ * false if another one was before, or it is not running. All copy the record. Close: the
  * pod is over, and steps that have not ended have ended in that state, now.
  */
 void step_records_begin(struct step_records *records, const struct step_records_pod *pod,
@@ -48,7 +48,7 @@ void step_records_end(struct step_records *records, const char *pod_uid,
                       const struct step_record *record);
 void step_records_observe(struct step_records *records, const char *pod_uid,
                           const struct step_record *record);
-void step_records_cancel(struct step_records *records, const char *pod_uid, int64_t id, int64_t uid,
+bool step_records_cancel(struct step_records *records, const char *pod_uid, int64_t id, int64_t uid,
                          int64_t now_us);
 void step_records_close(struct step_records *records, const char *pod_uid, const char *state,
                         int64_t now_us);

@@ -157,9 +157,9 @@ START_TEST(the_first_to_end_a_step_is_known_to_the_next_agent)
     place_init(&p);
     begin(&p, 0);
     step_records_acknowledge(p.records, POD);
-    step_records_cancel(p.records, POD, 0, 1001, 1500000);
-    step_records_cancel(p.records, POD, 0, 0, 1600000);
-    step_records_cancel(p.records, POD, 7, 0, 1600000);
+    ck_assert(step_records_cancel(p.records, POD, 0, 1001, 1500000));
+    ck_assert(!step_records_cancel(p.records, POD, 0, 0, 1600000));
+    ck_assert(!step_records_cancel(p.records, POD, 7, 0, 1600000));
     ck_assert(step_records_have_news(p.records));
     reopen(&p);
     known = step_records_find(p.records, POD, 0);
@@ -167,7 +167,7 @@ START_TEST(the_first_to_end_a_step_is_known_to_the_next_agent)
     ck_assert_str_eq(known->state, "Running");
     ck_assert_int_eq(*known->ended_by, 1001);
     end(&p, 0, "Cancelled");
-    step_records_cancel(p.records, POD, 0, 0, 3000000);
+    ck_assert(!step_records_cancel(p.records, POD, 0, 0, 3000000));
     ck_assert_ptr_null(collect(&p)->steps.items[0].ended_by);
     place_fini(&p);
 }
