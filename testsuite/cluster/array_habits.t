@@ -99,7 +99,7 @@ is "a job that is named twice is shown once" "$(ids "$one,$one" "$one")" "$one"
 is "the limit applies to a range" "$(ids --limit 1 "$one-$two" | wc -w)" 1
 like "a name instead of a number is refused with a hint" \
     "$(user history sweep 2>&1)" \
-    "'sweep' is not a job id \(use --name 'sweep' for jobs with that name\)"
+    "'sweep' is not a job id .*kctl history --name 'sweep'"
 like "a range of too many jobs is refused with an explanation" \
     "$(user history 1-2000 2>&1)" \
     'more than 1000 jobs are named'

@@ -187,7 +187,7 @@ ksub_fails "an empty script is refused" 'empty' ./empty
 cp /bin/true "$home/binary" && chown kilntest1: "$home/binary"
 ksub_fails "a binary is refused" 'binary.*(#!|--wrap)' binary
 ksub_fails "a script that does not exist is refused" \
-    'nothere.*No such file' nothere
+    'nothere.*No such file.*--wrap' nothere
 ksub_fails "a directory is refused" 'directory' /tmp
 {
     echo '#!/bin/sh'

@@ -95,6 +95,10 @@ read_script(struct submission_input *input, struct error *err)
         r = read_standard_input(input, err);
     else
         r = file_read(s->script_path, JOB_SCRIPT_MAX + 1, &input->script, err);
+    if (r == -ENOENT && s->script_path != NULL)
+        return error_set(err, r,
+                         "reading '%s': %s; a command that is no script is submitted with --wrap",
+                         s->script_path, strerror(ENOENT));
     if (r < 0 && r != -EFBIG)
         return r;
     r = r == -EFBIG ? job_script_refuse_large(err)

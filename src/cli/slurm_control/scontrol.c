@@ -68,7 +68,7 @@ static const struct option_table table = {
                "commands are read from standard input.",
     OPTION_ROWS(rows),
     .more = "Keywords:\n"
-            "  show job|node|partition|reservation|config|topology [NAME]\n"
+            "  show job|step|node|partition|reservation|config|topology [NAME]\n"
             "  show hostnames|hostlist|hostlistsorted [LIST]\n"
             "  update JobId=N|NodeName=N|PartitionName=N|ReservationName=N FIELD=VALUE...\n"
             "  hold, uhold, release, requeue, requeuehold, suspend, resume JOB...\n"

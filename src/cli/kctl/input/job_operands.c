@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/kctl/input/step_operand.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -56,11 +57,14 @@ job_operands_read_ids(int n_operands, char *const *operands, int64_t most, struc
 
     if (r < 0)
         return r;
+    if (o.n_names > 0 && step_operand_looks_like(o.names[0]))
+        return error_set(err, -EINVAL, "'%s' is a step; give its job: %.*s", o.names[0],
+                         (int)strcspn(o.names[0], "."), o.names[0]);
     if (o.n_names > 0)
         return error_set(err, -EINVAL,
-                         "'%s' is not a job id (use --name '%s' for jobs with "
-                         "that name)",
-                         o.names[0], o.names[0]);
+                         "'%s' is not a job id (jobs with that name: kctl jobs --name '%s', kctl "
+                         "history --name '%s')",
+                         o.names[0], o.names[0], o.names[0]);
     if (o.ids.total + (int64_t)o.ids.n_elements > most)
         return error_set(err, -EINVAL,
                          "more than %" PRId64 " jobs are named; select them with "

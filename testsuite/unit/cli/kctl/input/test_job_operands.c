@@ -55,7 +55,10 @@ START_TEST(mistakes_are_refused)
         {"", "empty job id"},
         {"job/", "empty job id"},
         {"9-3", "ends before it begins"},
-        {"train", "--name"},
+        {"train", "kctl jobs --name 'train'"},
+        {"17.0", "'17.0' is a step; give its job: 17"},
+        {"17_4.0", "'17_4.0' is a step; give its job: 17_4"},
+        {"17.x", "'17.x' is not a job id"},
         {"1-20", "more than 10"},
         {"5_[", "5_["},
     };
