@@ -14,8 +14,8 @@
 #include "cli/connect/connection.h"
 #include "cli/connect/getent.h"
 #include "cli/connect/inquiry.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/job_selection.h"
-#include "cli/kctl/input/step_operand.h"
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
@@ -379,7 +379,7 @@ read_operands(struct slurm_client *client, const struct scancel_options *o, int 
         while ((word = job_words_next(&rest, client->arena)) != NULL) {
             if (job_words_is_job(word)) {
                 strbuf_printf(&ids, "%s%s", ids.length > 0 ? "," : "", word);
-            } else if (step_operand_looks_like(word)) {
+            } else if (job_operands_is_step(word)) {
                 const int ended = cancel_step(client, word, o->number, o->verbose,
                                               !has_filters(o) && !o->interactive && !o->batch);
 

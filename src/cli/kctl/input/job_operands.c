@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/kctl/input/step_operand.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -48,6 +47,15 @@ job_operands_read(int n_operands, char *const *operands, struct arena *arena,
     return r;
 }
 
+bool
+job_operands_is_step(const char *text)
+{
+    const char *dot = strchr(text, '.');
+
+    return dot != NULL && dot > text && strspn(text, "0123456789_") == (size_t)(dot - text)
+           && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
+}
+
 int
 job_operands_read_ids(int n_operands, char *const *operands, int64_t most, struct arena *arena,
                       struct id_ranges *ret_ids, struct error *err)
@@ -57,7 +65,7 @@ job_operands_read_ids(int n_operands, char *const *operands, int64_t most, struc
 
     if (r < 0)
         return r;
-    if (o.n_names > 0 && step_operand_looks_like(o.names[0]))
+    if (o.n_names > 0 && job_operands_is_step(o.names[0]))
         return error_set(err, -EINVAL, "'%s' is a step; give its job: %.*s", o.names[0],
                          (int)strcspn(o.names[0], "."), o.names[0]);
     if (o.n_names > 0)

@@ -37,3 +37,6 @@ int job_operands_read_ids(int n_operands, char *const *operands, int64_t most, s
  * that are named one by one must exist.
  */
 bool job_operands_have_range(int n_operands, char *const *operands);
+
+/* Whether a text names a step ("17.0", "17_4.0"), which no name of a Job does. */
+bool job_operands_is_step(const char *text);

@@ -10,6 +10,7 @@
 #include "cli/kctl/client/job_steps.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/step_list.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/resource.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/pod/pod_signal.h"
@@ -20,15 +21,6 @@
 
 #define DIGITS      "0123456789"
 #define DIGITS_MOST 9 /* of a step's number */
-
-bool
-step_operand_looks_like(const char *text)
-{
-    const char *dot = strchr(text, '.');
-
-    return dot != NULL && dot > text && strspn(text, DIGITS "_") == (size_t)(dot - text)
-           && dot[1] != '\0' && dot[1 + strspn(dot + 1, DIGITS)] == '\0';
-}
 
 /* ---- By the controller ---- */
 
@@ -209,7 +201,7 @@ step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int sign
     for (int i = 0; i < given; i++) {
         const char *step = skip_type(operands[i]);
 
-        if (!step_operand_looks_like(step) && !is_part_of_job(step)) {
+        if (!job_operands_is_step(step) && !is_part_of_job(step)) {
             operands[n++] = operands[i];
             continue;
         }

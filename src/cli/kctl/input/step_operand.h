@@ -11,9 +11,6 @@ struct arena;
 struct error;
 struct kctl;
 
-/* Whether a text names a step, which no name of a Job does. */
-bool step_operand_looks_like(const char *text);
-
 /* Sends a signal to all tasks of the step; 0 ends the step. By the controller, if the user is not
  * the job's or cannot reach its agent. 1: the controller does not know whether the step runs.
  * Errors are those of job_steps_signal (client/job_steps.h), and -EINVAL: the number of the

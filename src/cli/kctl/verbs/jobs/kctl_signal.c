@@ -4,7 +4,7 @@
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
-#include "cli/kctl/input/step_operand.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
 #include "lib/api/pod/pod_signal.h"
 #include "lib/base/arena.h"
@@ -66,7 +66,7 @@ static int
 check_no_steps(int n_operands, char *const *operands, struct error *err)
 {
     for (int i = 0; i < n_operands; i++)
-        if (step_operand_looks_like(operands[i]))
+        if (job_operands_is_step(operands[i]))
             return error_set(err, -EINVAL,
                              "%s is a step, whose tasks get the signal; --script and --full are "
                              "for jobs",

@@ -75,4 +75,22 @@ START_TEST(mistakes_are_refused)
 }
 END_TEST
 
-SUITE("job_operands", lists_are_the_same_in_one_operand_and_in_several, mistakes_are_refused)
+START_TEST(steps_are_told_from_jobs_and_names)
+{
+    static const struct {
+        const char *text;
+        bool is_step;
+    } cases[] = {
+        {"17.0", true},     {"17_4.12", true},   {"17", false},    {"17_4", false},
+        {"17.", false},     {"17.batch", false}, {".0", false},    {"", false},
+        {"a.0", false},     {"17.0.1", false},   {"17.0x", false}, {"17.-1", false},
+        {"17,18.0", false}, {"job/17.0", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        ck_assert_msg(job_operands_is_step(cases[i].text) == cases[i].is_step, "%s", cases[i].text);
+}
+END_TEST
+
+SUITE("job_operands", lists_are_the_same_in_one_operand_and_in_several, mistakes_are_refused,
+      steps_are_told_from_jobs_and_names)
