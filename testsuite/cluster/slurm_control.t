@@ -90,6 +90,53 @@ is "of a field that no job has" "$(says scontrol update "JobId=$held" Foo=5)" \
 like "of a wrong value" "$(says scontrol update "JobId=$held" TimeLimit=abc)" \
     '^\|scontrol: error: Invalid TimeLimit value.*\|1$'
 is "of nothing" "$(says scontrol update "JobId=$held")" "|No changes specified+|1"
+class() { # NAME VALUE
+    printf '{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "%s"},
+        "value": %s}\n' "$1" "$2" | admin apply -f - >/dev/null
+}
+class low -10
+class urgent 1000
+qos() { as kilntest1 squeue -h -j "$held" -o %q; }
+is "its QOS" "$(says scontrol update "JobId=$held" QOS=low)" "||0"
+is "that is its class now" "$(qos)" low
+is "a QOS that does not exist" "$(says scontrol update "JobId=$held" QOS=nosuch)" \
+    "|Invalid qos specification for job $held+|1"
+is "one that is for others" "$(says scontrol update "JobId=$held" QOS=urgent)" \
+    "|Invalid qos specification for job $held+|1"
+is "nothing of these has changed it" "$(qos)" low
+is "no QOS of its own" "$(says scontrol update "JobId=$held" QOS=normal)" "||0"
+is "that is no class" "$(qos)" normal
+is "a QOS of a job that runs" "$(says scontrol update "JobId=$running" QOS=low)" \
+    "|Job is no longer pending execution for job $running+|1"
+like "a QOS is a priority" "$(as kilntest1 kctl update "$held" qos=low priority=low 2>&1)" \
+    'either qos or priorityClassName, not both'
+like "mail, where there is none" "$(says scontrol update "JobId=$held" MailType=end,fail MailUser=me@x.org)" \
+    '^\|scontrol: warning: this cluster sends no mail .*\|0$'
+like "the job has it all the same" "$(as kilntest1 scontrol show job "$held")" \
+    '   MailUser=me@x.org MailType=END,FAIL'
+like "of a job that runs, too" "$(says scontrol update "JobId=$running" MailType=END)" '\|0$'
+like "a mail address that is none" "$(says scontrol update "JobId=$held" MailUser=-x)" \
+    'Invalid MailUser value: .*is not an address.*\|1$'
+is "no more mail" "$(says scontrol update "JobId=$held" MailType=NONE)" "||0"
+like "a directory that is relative" "$(says scontrol update "JobId=$held" WorkDir=here)" \
+    'Invalid WorkDir value: .*begins with /+.*\|1$'
+like "Nice says what to do instead" "$(says scontrol update "JobId=$held" Nice=100)" \
+    '^\|Update of this parameter is not supported: Nice=100\+scontrol: error: .*Priority=-N'
+for field in Account=a Licenses=a MinCPUsNode=2 NumNodes=2 OverSubscribe=yes Switches=1 TimeMin=5; do
+    like "so does ${field%%=*}" "$(says scontrol update "JobId=$held" "$field")" \
+        "^\\|Update of this parameter is not supported: $field\\+scontrol: error: .*\\|1\$"
+done
+moved=$(as kilntest1 sbatch --parsable -H -t 10 --wrap pwd)
+directory "$cluster/home/kilntest1/moved" 755
+chown kilntest1: "$cluster/home/kilntest1/moved"
+is "a directory" "$(says scontrol update "JobId=$moved" "WorkDir=$cluster/home/kilntest1/moved")" "||0"
+as kilntest1 scontrol release "$moved"
+ok "it runs" wait_for 30 is_in "$moved" Completed
+is "in that directory" "$(cat "$cluster/home/kilntest1/moved/slurm-$moved.out")" \
+    "$cluster/home/kilntest1/moved"
+is "a QOS of sacct that does not exist" "$(says sacct -q normal,nosuch)" \
+    "|sacct: error: You gave a bad qos 'nosuch'. Valid QOS's are normal,low,urgent+sacct: fatal: problem processing qos list+|1"
+like "one that does" "$(says sacct -X -q low)" '\|\|0$'
 is "to a partition that does not exist" "$(says scontrol update "JobId=$held" Partition=nope)" \
     "|Invalid partition name specified for job $held+|1"
 is "a longer time of a job that runs" "$(says scontrol update "JobId=$running" TimeLimit=50)" \

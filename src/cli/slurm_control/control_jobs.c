@@ -68,6 +68,8 @@ reason_of(const struct job_keyword *change, const struct json *result)
         {"operators", "Access/permission denied"}, /* of the user's own job */
         {"not a job array", "Invalid job id specified"},
         {"there is no partition", "Invalid partition name specified"},
+        {"there is no priority class", "Invalid qos specification"},
+        {"PriorityClassUse: ", "Invalid qos specification"},
         {"there is no reservation", "Requested reservation is invalid"},
     };
     const char *outcome = json_get_text(result, "outcome");
@@ -308,14 +310,53 @@ own_name(struct scontrol *c, const char *word)
     return word;
 }
 
+/* Tells what to do instead, for a field of Slurm's that a job of Kiln keeps, or does not have. */
+static const char *
+advice_of(const char *word)
+{
+    static const char nodes[] = "a job keeps the number of nodes that it was submitted with; "
+                                "cancel it, and submit it with -N";
+    static const struct {
+        const char *field, *advice;
+    } advices[] = {
+        {"Account", "an account is the namespace that a job is in, and it stays there; cancel it, "
+                    "and submit it with -A"},
+        {"Contiguous", "nodes have no order here; Switches of a submission (--switches) asks for "
+                       "near ones"},
+        {"Licenses", "licenses are not counted; limit the number of jobs that need one"},
+        {"MinCPUsNode", "give the CPUs themselves: NumTasks=N or CPUsPerTask=N"},
+        {"MinNodes", nodes},
+        {"Nice", "Kiln has no nice values; QOS=CLASS gives it another priority class, and "
+                 "Priority=-N a lower priority"},
+        {"NumNodes", nodes},
+        {"OverSubscribe", "whether a job shares its CPUs is decided at its submission (ksub "
+                          "--shared, --exclusive)"},
+        {"Shared", "whether a job shares its CPUs is decided at its submission (ksub --shared, "
+                   "--exclusive)"},
+        {"Switches", "the number of switches is decided at the submission (--switches)"},
+        {"TimeMin", "a job has one time limit; TimeLimit=TIME lowers it so that it may start "
+                    "earlier"},
+    };
+    const size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < ARRAY_SIZE(advices); i++)
+        if (strlen(advices[i].field) == length && strncasecmp(word, advices[i].field, length) == 0)
+            return advices[i].advice;
+    return NULL;
+}
+
 static int
 read_field(struct scontrol *c, const char *word, struct json *update)
 {
     struct error err = {0};
     int r = update_field_read(own_name(c, word), update, c->client->arena, &err);
 
-    if (r == 0)
+    if (r == 0 || r == -EEXIST) /* the last one of two counts, as in Slurm */
         return 0;
+    if (r == -EINVAL && strncasecmp(word, "MailType=", 9) == 0) {
+        fprintf(stderr, "Invalid MailType: %s\n", word + strlen("MailType="));
+        return 1;
+    }
     if (r == -ENOKEY && strncasecmp(word, "Gres=", 5) == 0) {
         fputs("Invalid generic resource (gres) specification\n", stderr);
         slurm_client_error(c->client, "%s: a job can ask for gpu:N or gpu:MODEL:N", word);
@@ -326,10 +367,8 @@ read_field(struct scontrol *c, const char *word, struct json *update)
     else
         slurm_client_error(c->client, "Invalid %.*s value: %s", (int)strcspn(word, "="), word,
                            err.text);
-    if (r == -ENOKEY
-        && (strncasecmp(word, "NumNodes=", 9) == 0 || strncasecmp(word, "MinNodes=", 9) == 0))
-        slurm_client_error(c->client, "a job keeps the number of nodes that it was submitted with; "
-                                      "cancel it, and submit it with -N");
+    if (r == -ENOKEY && advice_of(word) != NULL)
+        slurm_client_error(c->client, "%s", advice_of(word));
     if (r == -ENOKEY)
         fputs("Request aborted\n", stderr);
     return 1;
@@ -417,10 +456,12 @@ read_relative_limit(struct scontrol *c, const char *word, struct relative_limit 
 
     *ret_is_one = true;
     if (strncasecmp(word, "timelimit=", 10) == 0 && (equals[1] == '+' || equals[1] == '-'))
-        limit->difference = equals + 1;
+        *limit = (struct relative_limit){.difference = equals + 1};
     else if (strncasecmp(word, "timelimit+=", 11) == 0 || strncasecmp(word, "timelimit-=", 11) == 0)
-        limit->difference = arena_printf(c->client->arena, "%c%s", equals[-1], equals + 1);
+        *limit = (struct relative_limit){
+            .difference = arena_printf(c->client->arena, "%c%s", equals[-1], equals + 1)};
     else if (strncasecmp(word, "endtime=", 8) == 0) {
+        limit->difference = NULL;
         if (slurm_time_parse(equals + 1, clock_real_us(&clock_system), &limit->end_us, &err) == 0)
             return 0;
         fprintf(stderr, "%s\n", err.text);
@@ -455,7 +496,10 @@ control_update_job(struct scontrol *c, int n_words, char **words)
 
         if (read_relative_limit(c, words[i], &limit, &is_relative) != 0)
             return 1;
-        has_relative = has_relative || is_relative;
+        if (is_relative || strncasecmp(words[i], "timelimit=", 10) == 0) {
+            json_remove(update, "timeLimitSeconds"); /* the last limit counts */
+            has_relative = is_relative;
+        }
         if (is_relative)
             continue;
         if (names_jobs(words[i]))

@@ -259,6 +259,19 @@ add_switches(struct job_record *r)
 }
 
 static void
+add_mail(struct job_record *r)
+{
+    const char *types = queue_row_annotation(r->row, ANNOTATION_MAIL_TYPE);
+    const char *user = queue_row_annotation(r->row, ANNOTATION_MAIL_USER);
+
+    if (types == NULL || types[0] == '\0')
+        return;
+    record_text_add(&r->text, "MailUser=%s MailType=%s",
+                    user != NULL && user[0] != '\0' ? user : r->row->user, types);
+    record_text_line(&r->text);
+}
+
+static void
 add_rest(struct job_record *r)
 {
     const char *features = queue_row_features(r->row, r->control->client->arena);
@@ -288,6 +301,7 @@ add_rest(struct job_record *r)
     if (queue_row_is_allocation(r->row)) {
         record_text_add(&r->text, "Power=");
         record_text_line(&r->text);
+        add_mail(r);
         return;
     }
     record_text_add(&r->text, "StdErr=%s",
@@ -301,6 +315,7 @@ add_rest(struct job_record *r)
     add_switches(r);
     record_text_add(&r->text, "Power=");
     record_text_line(&r->text);
+    add_mail(r);
 }
 
 static void

@@ -280,13 +280,11 @@ find_jobs(struct sacct *s)
 static bool
 find_states(struct sacct *s)
 {
-    const char *bad = NULL;
+    const char *why = NULL;
 
-    if (s->o.states == NULL || slurm_words_parse_states(s->o.states, &s->query.states, &bad))
-        return true;
-    fprintf(stderr, "%s: fatal: unrecognized job state value '%.*s'\n", s->client->name,
-            (int)strcspn(bad, ","), bad);
-    return false;
+    if (s->o.states != NULL)
+        why = slurm_words_parse_accounted_states(s->o.states, &s->query.states, s->client->arena);
+    return why == NULL || fail(s, why, "");
 }
 
 /* Fields that history does not have, but the Job while it exists. */
@@ -397,6 +395,8 @@ prepare(struct sacct *s)
     }
     if (!find_ranges(s))
         return false;
+    if (!slurm_cluster_has_qos(s->client, s->o.qos))
+        return fail(s, "problem processing qos list", "");
     s->query.qos = s->o.qos;
     s->query.accounts = s->o.accounts;
     s->query.partitions = s->o.partitions;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slurm_cluster.h - the cluster's name, for -M and for output that has it
+/* slurm_cluster.h - the cluster's name, for -M and for output that has it, and its QOS
  *
  * Thread: the main one.
  */
@@ -16,3 +16,8 @@ const char *slurm_cluster_name(void);
  * error. NULL: the list is that of $SLURM_CLUSTERS, or this cluster.
  */
 bool slurm_cluster_is_this(const struct slurm_client *client, const char *list);
+
+/* Whether all of a list are QOS, that is "normal" or priority classes; otherwise prints Slurm's
+ * error. True for NULL, and if the controller does not answer.
+ */
+bool slurm_cluster_has_qos(struct slurm_client *client, const char *list);

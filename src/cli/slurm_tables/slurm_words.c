@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -114,6 +115,48 @@ slurm_words_parse_states(const char *list, uint32_t *ret_states, const char **re
     }
     *ret_states = set;
     return true;
+}
+
+const char *
+slurm_words_parse_accounted_states(const char *list, uint32_t *ret_states, struct arena *arena)
+{
+    static const char *const passing[] = {
+        "CF",
+        "CG",
+        "COMPLETING",
+        "CONFIGURING",
+        "RD",
+        "REQUEUE_FED",
+        "REQUEUE_HOLD",
+        "RF",
+        "RH",
+        "SE",
+        "RESV_DEL_HOLD",
+        "SIGNALING",
+        "SI",
+        "SO",
+        "ST",
+        "SPECIAL_EXIT",
+        "STAGE_OUT",
+        "STOPPED",
+    };
+    uint32_t set = 0, states = 0;
+    const char *bad;
+
+    for (size_t length; *list != '\0'; list += length + (list[length] == ',')) {
+        const char *word;
+
+        length = strcspn(list, ",");
+        word = arena_strndup(arena, list, length);
+        for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
+            if (strcasecmp(word, passing[i]) == 0)
+                return arena_printf(arena, "job state %s is not supported / accounted", word);
+        if (strcasecmp(word, "all") == 0 || !slurm_words_parse_states(word, &states, &bad))
+            return arena_printf(arena, "unrecognized job state value '%s'", word);
+        set |= states;
+    }
+    *ret_states = set;
+    return NULL;
 }
 
 /* ---- Amounts ---- */

@@ -10,6 +10,7 @@
 
 #include "lib/api/job/job_state.h"
 
+struct arena;
 struct error;
 struct strbuf;
 
@@ -26,6 +27,12 @@ const char *slurm_words_reason(const char *code);
  * is then at *ret_bad, up to the next comma.
  */
 bool slurm_words_parse_states(const char *list, uint32_t *ret_states, const char **ret_bad);
+
+/* The same for sacct, which has no "all", and refuses the states that no job ends or is counted in:
+ * returns its message, or NULL.
+ */
+const char *slurm_words_parse_accounted_states(const char *list, uint32_t *ret_states,
+                                               struct arena *arena);
 
 /* "PENDING,RUNNING,...": the words of Slurm's message. */
 extern const char slurm_words_valid_states[];

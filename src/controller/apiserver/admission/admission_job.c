@@ -20,6 +20,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/text.h"
 #include "lib/json/json.h"
 
 #define NUMBERED "job-"
@@ -215,6 +216,9 @@ mail_admit(struct request *q, struct json *tree, const struct object *old_object
     const struct json *annotations = json_get_path(tree, "metadata.annotations");
     const char *types = json_get_text(annotations, ANNOTATION_MAIL_TYPE);
     const char *user = json_get_text(annotations, ANNOTATION_MAIL_USER);
+    const char *before = old_object != NULL
+                             ? string_map_find(&old_object->meta->annotations, ANNOTATION_MAIL_TYPE)
+                             : NULL;
     struct error err = {0};
     unsigned events = 0;
 
@@ -224,7 +228,7 @@ mail_admit(struct request *q, struct json *tree, const struct object *old_object
     if (user != NULL && job_mail_check_addresses(user, &err) < 0)
         return admission_refuse(q, tree, "Mail",
                                 arena_printf(q->arena, ANNOTATION_MAIL_USER ": %s", err.text));
-    if (old_object == NULL && events != 0 && !q->server->policy->sends_mail)
+    if (events != 0 && !text_equals(types, before) && !q->server->policy->sends_mail)
         reply_warn(&q->reply,
                    "this cluster sends no mail (mailProgram of kiln-controller.yaml), so "
                    "--mail-type has no effect");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/objects/update_refusal.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,4 +57,19 @@ update_refusal(const struct apiserver *server, const struct principal *principal
                             "agent is upgraded",
                             p.old_agent);
     return NULL;
+}
+
+const char *
+update_refusal_of_warning(const struct json *spec, struct arena *arena)
+{
+    const int64_t before =
+        json_get_int(json_get_path(spec, "execution.signal"), "secondsBefore", 0);
+    const int64_t limit = json_get_int(spec, "activeDeadlineSeconds", 0);
+
+    if (limit == 0 || before < limit)
+        return NULL;
+    return arena_printf(arena,
+                        "its warning signal is sent %" PRId64
+                        " s before its time limit, which would be %" PRId64 " s",
+                        before, limit);
 }

@@ -26,3 +26,8 @@ struct principal;
 const char *update_refusal(const struct apiserver *server, const struct principal *principal,
                            const struct object *job, enum job_update what, const struct json *spec,
                            struct arena *arena);
+
+/* The same for a new time limit in the pod spec: its warning signal could never be sent, because it
+ * is due so long before the limit.
+ */
+const char *update_refusal_of_warning(const struct json *spec, struct arena *arena);

@@ -9,20 +9,24 @@
 
 #include "controller/apiserver/objects/job_placement.h"
 #include "controller/apiserver/objects/update_refusal.h"
+#include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/job_change.h"
+#include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
+#include "lib/api/job/job_array_path.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_nodes.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_update.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/policy/priority_class.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
-#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
 
@@ -51,6 +55,8 @@ static const struct update_field {
     {"excludedNodes", JSON_STRING, 0, MOST_LIST},
     {"gpuType", JSON_STRING, 0, 63},
     {"gpus", JSON_NUMBER, 0, 1024},
+    {"mailType", JSON_STRING, 0, MOST_TEXT},
+    {"mailUser", JSON_STRING, 0, MOST_TEXT},
     {"memoryBytes", JSON_NUMBER, 1, MOST_BYTES},
     {"memoryPerCPUBytes", JSON_NUMBER, 1, MOST_BYTES},
     {"name", JSON_STRING, 1, MOST_TEXT},
@@ -58,6 +64,7 @@ static const struct update_field {
     {"partition", JSON_STRING, 1, MOST_TEXT},
     {"priority", JSON_NUMBER, INT32_MIN, INT32_MAX},
     {"priorityClassName", JSON_STRING, 1, 253},
+    {"qos", JSON_STRING, 1, 253},
     {"requeue", JSON_NUMBER, 0, 1},
     {"reservation", JSON_STRING, 0, 253},
     {"stderrPath", JSON_STRING, 0, MOST_PATH},
@@ -65,6 +72,7 @@ static const struct update_field {
     {"tasks", JSON_NUMBER, 1, MOST_CPUS},
     {"throttle", JSON_NUMBER, -1, INT32_MAX},
     {"timeLimitSeconds", JSON_NUMBER, 0, INT32_MAX},
+    {"workingDirectory", JSON_STRING, 1, MOST_PATH},
 };
 
 static const struct update_field *
@@ -101,37 +109,42 @@ int
 job_update_patch_check(const struct json *update, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
-    const char *begin = json_get_text(update, "beginTime");
-    const char *deadline = json_get_text(update, "deadline");
+    static const char *const times[] = {"beginTime", "deadline"};
+    static const char *const either[][2] = {
+        {"memoryBytes", "memoryPerCPUBytes"}, {"qos", "priority"}, {"qos", "priorityClassName"}};
     struct json *dependencies;
     int64_t us;
 
     if (!json_is(update, JSON_OBJECT) || json_count(update) == 0)
         return error_set(err, -EINVAL,
-                         "\"update\" must contain the fields to change, such "
-                         "as {\"timeLimitSeconds\": 7200}");
+                         "\"update\" must contain the fields to change, such as "
+                         "{\"timeLimitSeconds\": 7200}");
     for (uint32_t i = 0; i < json_count(update); i++) {
         int r = check_field(update->members[i].name, update->members[i].value, err);
 
         if (r < 0)
             return r;
     }
-    if (begin != NULL && begin[0] != '\0' && time_parse(begin, &us) < 0)
-        return error_set(err, -EINVAL,
-                         "update.beginTime: expected a time such as "
-                         "2026-12-24T18:00:00Z, or an empty string");
-    if (deadline != NULL && deadline[0] != '\0' && time_parse(deadline, &us) < 0)
-        return error_set(err, -EINVAL,
-                         "update.deadline: expected a time such as "
-                         "2026-12-24T18:00:00Z, or an empty string");
+    for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+        const char *text = json_get_text(update, times[i]);
+
+        if (text != NULL && text[0] != '\0' && time_parse(text, &us) < 0)
+            return error_set(err, -EINVAL,
+                             "update.%s: expected \"\" or a time such as 2026-12-24T18:00:00Z",
+                             times[i]);
+    }
     if (json_get_text(update, "dependency") != NULL
         && job_dependency_parse(json_get_text(update, "dependency"), scratch, &dependencies, err)
                < 0)
         return error_wrap(err, -EINVAL, "update.dependency");
-    if (json_get(update, "memoryBytes") != NULL && json_get(update, "memoryPerCPUBytes") != NULL)
+    for (size_t i = 0; i < ARRAY_SIZE(either); i++)
+        if (json_get(update, either[i][0]) != NULL && json_get(update, either[i][1]) != NULL)
+            return error_set(err, -EINVAL, "update: give either %s or %s, not both", either[i][0],
+                             either[i][1]);
+    if (json_get_text(update, "workingDirectory") != NULL
+        && json_get_text(update, "workingDirectory")[0] != '/')
         return error_set(err, -EINVAL,
-                         "update: give either memoryBytes or "
-                         "memoryPerCPUBytes, not both");
+                         "update.workingDirectory: expected a path that begins with /");
     return 0;
 }
 
@@ -324,6 +337,21 @@ edit_priority(struct template_edit *e)
         json_set_int(e->arena, e->spec, "priority", json_get_int(e->update, "priority", 0));
 }
 
+/* A QOS is the class of this name. "normal" without such a class is none, as in a submission. */
+static void
+edit_qos(const struct job_change_call *c, struct template_edit *e, struct json *job)
+{
+    const char *qos = json_get_text(e->update, "qos");
+
+    edit_priority(e);
+    json_remove(e->spec, "priorityClassName");
+    annotate(e->arena, job, ANNOTATION_QOS, qos);
+    if (store_find(c->server->store, STORE_PENDING, &priority_class_kind, NULL, qos) != NULL)
+        json_set_string(e->arena, e->spec, "priorityClassName", qos);
+    else if (strcmp(qos, "normal") != 0)
+        e->refusal = arena_printf(e->arena, "there is no priority class '%.64s'", qos);
+}
+
 /* An empty text removes the reservation. */
 static void
 edit_reservation(struct template_edit *e)
@@ -359,27 +387,6 @@ edit_nodes(struct template_edit *e)
         e->refusal = arena_strdup(e->arena, err.text);
 }
 
-/* A job without an array has no task: %A is its number, as in ksub. */
-static const char *
-path_of_job(struct template_edit *e, const char *path)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    for (const char *p = path; *p != '\0'; p++) {
-        const size_t digits = *p == '%' ? strspn(p + 1, "0123456789") : 0;
-        const char letter = *p == '%' ? p[1 + digits] : '\0';
-
-        strbuf_add(&text, p, letter != '\0' ? digits + 1 : 1);
-        if (letter == '\0')
-            continue;
-        if (letter == 'a')
-            e->refusal = "it is not a job array, and %a in a path is the task of one";
-        strbuf_add_char(&text, letter == 'A' ? 'j' : letter);
-        p += digits + 1;
-    }
-    return arena_strdup(e->arena, text.text);
-}
-
 /* An empty path sends the standard error to the output. */
 static void
 edit_files(struct template_edit *e)
@@ -388,6 +395,7 @@ edit_files(struct template_edit *e)
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         const char *path = json_get_text(e->update, names[i]);
+        bool has_task = false;
         struct json *execution = json_get(e->spec, "execution");
 
         if (path == NULL || (path[0] == '\0' && execution == NULL))
@@ -396,7 +404,9 @@ edit_files(struct template_edit *e)
             json_remove(execution, names[i]);
         else
             json_set_string(e->arena, json_make_object(e->arena, e->spec, "execution"), names[i],
-                            e->is_array ? path : path_of_job(e, path));
+                            e->is_array ? path : job_array_path_of_one(e->arena, path, &has_task));
+        if (has_task)
+            e->refusal = "it is not a job array, and %a in a path is the task of one";
     }
 }
 
@@ -417,6 +427,9 @@ edit_template(struct template_edit *e)
         job_update_set_partition(e->arena, e->spec, json_get_text(e->update, "partition"));
     if (has(e, "reservation"))
         edit_reservation(e);
+    if (has(e, "workingDirectory"))
+        json_set_string(e->arena, json_at(json_get(e->spec, "containers"), 0), "workingDir",
+                        json_get_text(e->update, "workingDirectory"));
     if (has(e, "priority") || has(e, "priorityClassName"))
         edit_priority(e);
 }
@@ -429,10 +442,8 @@ edit_dependencies(const struct template_edit *e, struct json *spec)
 {
     struct json *all = NULL;
 
-    (void)job_dependency_parse(json_get_text(e->update, "dependency"), e->arena, &all,
-                               NULL); /* job_update_patch_check has parsed it
-                                       * already
-                                       */
+    /* job_update_patch_check has parsed it already */
+    (void)job_dependency_parse(json_get_text(e->update, "dependency"), e->arena, &all, NULL);
     if (all != NULL)
         json_set(e->arena, spec, "dependencies", all);
     else
@@ -441,41 +452,46 @@ edit_dependencies(const struct template_edit *e, struct json *spec)
 
 /* An empty text removes the time. */
 static void
-edit_time(const struct template_edit *e, struct json *spec, const char *name, const char *text)
+edit_time(const struct template_edit *e, struct json *spec, const char *name)
 {
-    if (text[0] != '\0')
+    const char *text = json_get_text(e->update, name);
+
+    if (text != NULL && text[0] != '\0')
         json_set_string(e->arena, spec, name, text);
-    else
+    else if (text != NULL)
         json_remove(spec, name);
 }
 
 static void
 edit_job(const struct template_edit *e, struct json *job)
 {
-    const char *begin = json_get_text(e->update, "beginTime");
-    const char *deadline = json_get_text(e->update, "deadline");
+    static const struct {
+        const char *field, *annotation;
+    } texts[] = {
+        {"comment", ANNOTATION_COMMENT},
+        {"mailType", ANNOTATION_MAIL_TYPE},
+        {"mailUser", ANNOTATION_MAIL_USER},
+        {"name", ANNOTATION_JOB_NAME},
+    };
     struct json *spec = json_make_object(e->arena, job, "spec");
 
     if (has(e, "timeLimitSeconds"))
         annotate(e->arena, job, ANNOTATION_TIME_LIMIT,
                  json_get(e->spec, LIMIT) == NULL ? TIME_LIMIT_NONE : NULL);
     /* Admitted again, also to a new one of the same name. */
-    if (has(e, "priorityClassName"))
+    if (has(e, "priorityClassName") || has(e, "qos"))
         annotate(e->arena, job, ANNOTATION_CLASS_UID, NULL);
     if (has(e, "partition"))
         annotate(e->arena, job, ANNOTATION_PARTITION_UID, NULL);
     if (has(e, "reservation"))
         annotate(e->arena, job, ANNOTATION_RESERVATION_UID, NULL);
-    if (has(e, "name"))
-        annotate(e->arena, job, ANNOTATION_JOB_NAME, json_get_text(e->update, "name"));
-    if (has(e, "comment"))
-        annotate(e->arena, job, ANNOTATION_COMMENT, json_get_text(e->update, "comment"));
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (has(e, texts[i].field))
+            annotate(e->arena, job, texts[i].annotation, json_get_text(e->update, texts[i].field));
     if (has(e, "dependency"))
         edit_dependencies(e, spec);
-    if (begin != NULL)
-        edit_time(e, spec, "beginTime", begin);
-    if (deadline != NULL)
-        edit_time(e, spec, "deadline", deadline);
+    edit_time(e, spec, "beginTime");
+    edit_time(e, spec, "deadline");
     if (has(e, "requeue"))
         json_set_bool(e->arena, spec, "requeue", json_get_int(e->update, "requeue", 0) != 0);
 }
@@ -493,24 +509,6 @@ edit_throttle(struct template_edit *e, struct json *job)
         json_set_int(e->arena, array, "throttle", throttle);
     else
         json_remove(array, "throttle");
-}
-
-/* Refuses a warning signal so long before the limit that it could never be
- * sent.
- */
-static const char *
-refuse_warning(const struct template_edit *e)
-{
-    const int64_t before =
-        json_get_int(json_get_path(e->spec, "execution.signal"), "secondsBefore", 0);
-    const int64_t limit = json_get_int(e->spec, LIMIT, 0);
-
-    if (!has(e, "timeLimitSeconds") || limit == 0 || before < limit)
-        return NULL;
-    return arena_printf(e->arena,
-                        "its warning signal is sent %" PRId64
-                        " s before its time limit, which would be %" PRId64 " s",
-                        before, limit);
 }
 
 static struct json *
@@ -579,8 +577,10 @@ job_update_patch_make(struct job_change_call *c)
     if (job_is_finished(job_of(c->object)))
         return refuse(c, "has ended already");
     edit_template(&e);
+    if (has(&e, "qos"))
+        edit_qos(c, &e, job);
     if (e.refusal == NULL)
-        e.refusal = refuse_warning(&e);
+        e.refusal = has(&e, "timeLimitSeconds") ? update_refusal_of_warning(e.spec, e.arena) : NULL;
     if (e.refusal == NULL)
         e.refusal = edit_waiting(c, &e);
     edit_job(&e, job);

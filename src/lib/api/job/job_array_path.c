@@ -44,3 +44,23 @@ job_array_path(struct arena *arena, const char *pattern, int64_t job, int64_t ta
     }
     return arena_strdup(arena, out.length > 0 ? out.text : "");
 }
+
+const char *
+job_array_path_of_one(struct arena *arena, const char *pattern, bool *ret_has_task)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    *ret_has_task = false;
+    for (const char *p = pattern; *p != '\0'; p++) {
+        const size_t digits = *p == '%' ? strspn(p + 1, "0123456789") : 0;
+        const char letter = *p == '%' ? p[1 + digits] : '\0';
+
+        strbuf_add(&text, p, letter != '\0' ? digits + 1 : 1);
+        if (letter == '\0')
+            continue;
+        *ret_has_task = *ret_has_task || letter == 'a';
+        strbuf_add_char(&text, letter == 'A' ? 'j' : letter);
+        p += digits + 1;
+    }
+    return arena_strdup(arena, text.length > 0 ? text.text : "");
+}

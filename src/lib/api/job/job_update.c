@@ -24,6 +24,8 @@ static const char *const members[] = {
     "priority", "priorityClassName",
 };
 
+static const char *const of_containers[] = {"resources", "workingDir"};
+
 static const char *const annotations[] = {
     ANNOTATION_CPUS_PER_TASK,  ANNOTATION_JOB_NAME,    ANNOTATION_TASKS,
     ANNOTATION_TASKS_PER_NODE, ANNOTATION_TOTAL_TASKS,
@@ -42,15 +44,16 @@ take(struct arena *arena, struct json *to, const struct json *from, const char *
         json_remove(to, name);
 }
 
-/* Copies each container's resources; what the containers run stays. */
+/* Copies each container's resources and directory; what the containers run stays. */
 static void
-take_resources(struct arena *arena, struct json *spec, const struct json *from)
+take_containers(struct arena *arena, struct json *spec, const struct json *from)
 {
     struct json *list = json_get(spec, "containers");
     const struct json *others = json_get(from, "containers");
 
     for (uint32_t i = 0; i < json_count(list) && i < json_count(others); i++)
-        take(arena, json_at(list, i), json_at(others, i), "resources");
+        for (size_t k = 0; k < ARRAY_SIZE(of_containers); k++)
+            take(arena, json_at(list, i), json_at(others, i), of_containers[k]);
 }
 
 /* The job's own files; its input stays, because the new one may not exist. */
@@ -122,7 +125,7 @@ job_update_compare(struct arena *arena, const struct json *template_, const stru
         return JOB_UPDATE_LIMIT;
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         take(arena, spec, was, members[i]);
-    take_resources(arena, spec, was);
+    take_containers(arena, spec, was);
     take_paths(arena, spec, was);
     for (size_t i = 0; i < ARRAY_SIZE(annotations); i++)
         take_annotation(arena, t, old, annotations[i]);
@@ -208,7 +211,7 @@ job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         take(arena, spec, wanted, members[i]);
-    take_resources(arena, spec, wanted);
+    take_containers(arena, spec, wanted);
     take_paths(arena, spec, wanted);
     name_files(arena, pod, job);
     take_annotation(arena, pod, template_, ANNOTATION_CPUS_PER_TASK);

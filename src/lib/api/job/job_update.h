@@ -3,7 +3,7 @@
  *
  * Upstream's template never changes, except for a few members while the Job is
  * suspended. Kiln's template may change as long as no pod of the Job has a
- * node: its time limit, its size, its placement, its files and its priority; for pods that
+ * node: its time limit, its size, its placement, its directory, its files and its priority; for pods that
  * have a node, only the time limit. An array's template may change at any time;
  * its pods that have a node then stay as they are. Each change gets a number,
  * ANNOTATION_UPDATE of the Job, which its pods copy: a pod with another number

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
@@ -63,6 +64,30 @@ START_TEST(states_are_selected_by_either_word)
     ck_assert_uint_eq(states, 0);
     ck_assert(!slurm_words_parse_states("R,foo,PD", &states, &bad));
     ck_assert(strncmp(bad, "foo", 3) == 0);
+}
+END_TEST
+
+START_TEST(sacct_has_no_states_that_pass)
+{
+    static const struct {
+        const char *list, *why;
+    } cases[] = {
+        {"PD,running,RS,RQ,RV", NULL},
+        {"CA,", NULL},
+        {"all", "unrecognized job state value 'all'"},
+        {"CG", "job state CG is not supported / accounted"},
+        {"pd,stopped", "job state stopped is not supported / accounted"},
+        {"foo,CG", "unrecognized job state value 'foo'"},
+        {"RH,foo", "job state RH is not supported / accounted"},
+    };
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint32_t states = 0;
+        const char *why = slurm_words_parse_accounted_states(cases[i].list, &states, arena);
+
+        ck_assert_pstr_eq(why, cases[i].why);
+    }
 }
 END_TEST
 
@@ -146,5 +171,6 @@ START_TEST(a_layout_is_the_order_over_nodes_and_below)
 END_TEST
 
 SUITE("slurm_words", states_have_slurms_words, reasons_are_codes_that_slurm_has,
-      states_are_selected_by_either_word, memory_is_in_the_largest_unit_that_needs_no_decimals,
-      resources_leave_out_what_is_none, a_layout_is_the_order_over_nodes_and_below)
+      states_are_selected_by_either_word, sacct_has_no_states_that_pass,
+      memory_is_in_the_largest_unit_that_needs_no_decimals, resources_leave_out_what_is_none,
+      a_layout_is_the_order_over_nodes_and_below)

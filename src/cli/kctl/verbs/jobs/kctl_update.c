@@ -16,6 +16,7 @@
 #include "cli/values/time_expression.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/value/hostlist.h"
+#include "lib/api/value/job_mail.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/duration.h"
@@ -66,6 +67,8 @@ static const struct option_table update_table = {
             "  dependency=LIST    other jobs come first: afterok:1041; empty for "
             "none\n"
             "  priority=VALUE     a class, or a number; raised by operators\n"
+            "  qos=NAME           the priority class of this name, as sbatch -q\n"
+            "  chdir=PATH         the directory it starts in\n"
             "Fields of every job that has not ended:\n"
             "  throttle=N         of an array: at most N tasks at once; 0 starts "
             "none,\n"
@@ -73,6 +76,8 @@ static const struct option_table update_table = {
             "  name=TEXT          its name (JobName)\n"
             "  requeue=yes|no     whether it starts again when its node is lost\n"
             "  comment=TEXT       a note, empty for none\n"
+            "  mail-type=LIST     of which events mail is sent, as ksub; none\n"
+            "  mail-user=LIST     where mail goes; none: to its user\n"
             "Slurm's names of these fields are known, too: TimeLimit, NumTasks, "
             "...\n"
             "\n"
@@ -330,6 +335,43 @@ read_error(const struct reading *r)
 }
 
 static int
+read_directory(const struct reading *r)
+{
+    if (r->text[0] != '/')
+        return error_set(r->err, -EINVAL, "'%s' is not a path that begins with /", r->text);
+    return read_text(r, "workingDirectory");
+}
+
+static int
+read_qos(const struct reading *r)
+{
+    return read_text(r, "qos");
+}
+
+static int
+read_mail_type(const struct reading *r)
+{
+    unsigned events = 0;
+    int result = job_mail_parse(r->text, &events, r->err);
+
+    if (result == 0)
+        json_set_string(r->arena, r->update, "mailType",
+                        events != 0 ? job_mail_format(events, r->arena) : "");
+    return result;
+}
+
+static int
+read_mail_user(const struct reading *r)
+{
+    const bool is_none = r->text[0] == '\0' || strcmp(r->text, "none") == 0;
+    int result = is_none ? 0 : job_mail_check_addresses(r->text, r->err);
+
+    if (result == 0)
+        json_set_string(r->arena, r->update, "mailUser", is_none ? "" : r->text);
+    return result;
+}
+
+static int
 read_requeue(const struct reading *r)
 {
     static const char *const yes[] = {"yes", "1", "true", "on"};
@@ -349,6 +391,7 @@ static const struct update_field {
     int (*read)(const struct reading *reading);
 } fields[] = {
     {"begin", "StartTime", read_begin},
+    {"chdir", "WorkDir", read_directory},
     {"comment", "Comment", read_comment},
     {"constraint", "Features", read_constraint},
     {"cpus-per-task", "CPUsPerTask", read_cpus},
@@ -357,6 +400,8 @@ static const struct update_field {
     {"error", "StdErr", read_error},
     {"exclude", "ExcNodeList", read_exclude},
     {"gpus", NULL, read_gpus},
+    {"mail-type", "MailType", read_mail_type},
+    {"mail-user", "MailUser", read_mail_user},
     {"mem", "MinMemoryNode", read_memory},
     {"mem-per-cpu", "MinMemoryCPU", read_memory_per_cpu},
     {"name", "JobName", read_name},
@@ -365,6 +410,7 @@ static const struct update_field {
     {"output", "StdOut", read_output},
     {"partition", "Partition", read_partition},
     {"priority", "Priority", read_priority},
+    {"qos", "QOS", read_qos},
     {"requeue", "Requeue", read_requeue},
     {"reservation", "ReservationName", read_reservation},
     {"throttle", NULL, read_throttle},
@@ -419,13 +465,13 @@ update_field_read(const char *operand, struct json *update, struct arena *arena,
         return refuse_field(name, err);
     if (equals[1] == '\0' && f->read != read_comment && f->read != read_dependency
         && f->read != read_reservation && f->read != read_nodelist && f->read != read_exclude
-        && f->read != read_constraint && f->read != read_error)
+        && f->read != read_constraint && f->read != read_error && f->read != read_mail_user)
         return error_set(err, -EINVAL, "%s: a value is required", name);
     r = f->read(&reading);
     if (r < 0)
         return error_wrap(err, r, "%s", name);
     if (json_count(update) == had)
-        return error_set(err, -EINVAL, "%s is given twice", name);
+        return error_set(err, -EEXIST, "%s is given twice", name);
     return 0;
 }
 
@@ -449,7 +495,7 @@ read_operands(struct job_choice *choice, int n_operands, char **operands, struct
         return error_set(err, -EINVAL,
                          "nothing to change; give fields such as "
                          "time=2:00:00 or partition=gpu");
-    return r == -ENOKEY ? -EINVAL : r; /* wrong usage */
+    return r == -ENOKEY || r == -EEXIST ? -EINVAL : r; /* wrong usage */
 }
 
 static int

@@ -12,7 +12,7 @@ struct error;
 struct json;
 
 /* Adds FIELD=VALUE to the update of a request (/kiln/v1/jobs/update). -ENOKEY: no such field can be
- * changed.
+ * changed. -EEXIST: the update had the field already; it has the last value now.
  */
 int update_field_read(const char *field, struct json *update, struct arena *arena,
                       struct error *err);

@@ -63,6 +63,11 @@ START_TEST(a_difference_says_who_may_change_it)
         {TEMPLATE(LABELS ",\"annotations\":{\"mine\":\"2\"}", "\"activeDeadlineSeconds\":60,", ""),
          JOB_UPDATE_OTHER},
         {TEMPLATE("", "\"activeDeadlineSeconds\":60,", ""), JOB_UPDATE_OTHER},
+        {"{\"metadata\":{" LABELS
+         "},\"spec\":{\"activeDeadlineSeconds\":60,\"containers\":[{\"name\":"
+         "\"main\",\"image\":\"host\",\"workingDir\":\"/tmp\",\"resources\":{}}],"
+         "\"restartPolicy\":\"Never\"}}",
+         JOB_UPDATE_WAITING},
         {TEMPLATE(LABELS,
                   "\"activeDeadlineSeconds\":60,\"priority\":1,"
                   "\"hostname\":\"x\",",
@@ -106,6 +111,26 @@ START_TEST(updates_are_numbered_whatever_a_request_says)
     is_json(arena, job, "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"1\"}}}");
     job_update_count(arena, job, old);
     is_json(arena, job, "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"2\"}}}");
+}
+END_TEST
+
+START_TEST(the_directory_goes_to_pods_that_wait)
+{
+    static const char job[] =
+        "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\","
+        "\"workingDir\":\"/new\"}]}}}}";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *waits =
+        parse(arena, "{\"spec\":{\"containers\":[{\"name\":\"main\",\"workingDir\":\"/old\"}]}}");
+    struct json *runs = parse(arena, "{\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":"
+                                     "\"main\",\"workingDir\":\"/old\"}]}}");
+
+    job_update_pod(arena, waits, parse(arena, job));
+    ck_assert_str_eq(
+        json_get_text(json_at(json_get_path(waits, "spec.containers"), 0), "workingDir"), "/new");
+    job_update_pod(arena, runs, parse(arena, job));
+    ck_assert_str_eq(
+        json_get_text(json_at(json_get_path(runs, "spec.containers"), 0), "workingDir"), "/old");
 }
 END_TEST
 
@@ -183,5 +208,5 @@ START_TEST(a_partition_takes_the_place_of_the_one_before)
 END_TEST
 
 SUITE("job_update", a_difference_says_who_may_change_it,
-      updates_are_numbered_whatever_a_request_says, a_pod_becomes_what_its_job_says,
-      a_partition_takes_the_place_of_the_one_before)
+      updates_are_numbered_whatever_a_request_says, the_directory_goes_to_pods_that_wait,
+      a_pod_becomes_what_its_job_says, a_partition_takes_the_place_of_the_one_before)
