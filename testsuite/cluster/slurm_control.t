@@ -182,6 +182,26 @@ has "nodes that were asked for" "   ReqNodeList=(null) ExcNodeList=(null)"
 has "the directory" "   WorkDir=$cluster/home/kilntest1"
 has "the comment" "   Comment=a note "
 has "the output" "   StdOut=/dev/null"
+# What options keep in the job, where Slurm has it; each line of options alone is in testsuite/slurm.
+kept=$(submit -H -b now+2hours --deadline now+5hours --tmp 1500M --threads-per-core 1 \
+    --mail-type TIME_LIMIT,FAIL,BEGIN --mail-user a@example.org 2>/dev/null)
+record=$(as kilntest1 scontrol show job "$kept")
+has "threads of each core" "   NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 ReqB:S:C:T=0:0:*:1"
+has "room on the node's disk" "   MinCPUsNode=1 MinMemoryNode=0 MinTmpDiskNode=1500M"
+has "mail, in Slurm's order" "   MailUser=a@example.org MailType=BEGIN,FAIL,TIME_LIMIT"
+begin=$(date -d "$(admin get job "$kept" -o jsonpath='{.spec.beginTime}')" +%FT%T)
+end=$(date -d "$(date -d "$begin" +%F\ %T) 10 minutes" +%FT%T)
+deadline=$(date -d "$(admin get job "$kept" -o jsonpath='{.spec.deadline}')" +%FT%T)
+has "a held job starts at its time at the earliest" "   StartTime=$begin EndTime=$end Deadline=$deadline"
+like "and is eligible then" "$record" "EligibleTime=$begin"
+has "but is in no queue" "   AccrueTime=Unknown"
+record=$(as kilntest1 scontrol show job "$(submit -H --gpus 2 2>/dev/null)")
+has "GPUs are those of each node" "   TresPerNode=gres:gpu:2"
+is "nobody asked for mail" "$(printf '%s\n' "$record" | grep -c Mail)" 0
+record=$(as kilntest1 scontrol show job "$(submit -H -N 2 --switches 1@5 --mail-type end 2>/dev/null)")
+has "switches" "   Switches=1@00:05:00"
+has "mail to the user" "   MailUser=kilntest1 MailType=END"
+record=$(as kilntest1 scontrol show job "$shown")
 like "with -d it has more" "$(as kilntest1 scontrol -d show job "$shown")" 'DerivedExitCode=0:0'
 record=$(as kilntest1 scontrol show job "${array}_5")
 has "a task" "JobId=$array ArrayJobId=$array ArrayTaskId=5 ArrayTaskThrottle=2 JobName=wrap"

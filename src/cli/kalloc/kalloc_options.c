@@ -147,7 +147,7 @@ compare(const void *a, const void *b)
 
 /* There is no script. */
 static struct option_spec
-with_own_words(const struct option_spec *base, bool is_ksub)
+with_own_words(const struct option_spec *base, const char *name)
 {
     static const struct {
         const char *name, *help;
@@ -164,9 +164,11 @@ with_own_words(const struct option_spec *base, bool is_ksub)
     };
     struct option_spec row = *base;
 
-    for (size_t i = 0; !is_ksub && i < ARRAY_SIZE(words); i++)
+    for (size_t i = 0; strcmp(name, "ksub") != 0 && i < ARRAY_SIZE(words); i++)
         if (strcmp(row.name, words[i].name) == 0)
             row.help = words[i].help;
+    if (strcmp(name, "salloc") == 0 && strcmp(row.name, "job-name") == 0)
+        row.help = "the job's name (default: interactive; no-shell with --no-shell)";
     return row;
 }
 
@@ -185,7 +187,7 @@ options_table(const char *name)
     for (size_t i = 0; i < base->n_options && n < ROWS_MOST - ARRAY_SIZE(own_rows); i++)
         if (!is_of_scripts(base->options[i].name)
             || (is_ksub && strcmp(base->options[i].name, "interactive") == 0))
-            all[n++] = with_own_words(&base->options[i], is_ksub);
+            all[n++] = with_own_words(&base->options[i], name);
         else if (is_ksub)
             all[n++] = (struct option_spec){
                 .name = base->options[i].name,
@@ -471,7 +473,8 @@ kalloc_options_read(const char *name, int argc, char **argv, struct kalloc_optio
         r = submission_set_order(s, err);
     if (r < 0)
         return r;
-    if (s->job_name == NULL && *ret_operands < argc) {
+    /* A job of salloc is not named after its command. */
+    if (s->job_name == NULL && *ret_operands < argc && (o->is_srun || !o->is_slurms)) {
         const char *slash = strrchr(argv[*ret_operands], '/');
 
         s->job_name = slash != NULL && slash[1] != '\0' ? slash + 1 : argv[*ret_operands];

@@ -20,9 +20,11 @@
 #include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/job_mail.h"
 #include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
@@ -203,6 +205,16 @@ add_nodes(struct job_record *r)
     }
 }
 
+/* Threads of each core: a number if the job asks for one. */
+static const char *
+threads_of(const struct job_record *r)
+{
+    const int64_t threads =
+        json_get_int(json_get_path(r->row->object, POD "placement"), "threadsPerCore", 0);
+
+    return threads > 0 ? arena_printf(r->control->client->arena, "%" PRId64, threads) : "*";
+}
+
 static void
 add_resources(struct job_record *r)
 {
@@ -214,8 +226,9 @@ add_resources(struct job_record *r)
     queue_row_add_tres(row, &tres);
     record_text_add(&r->text,
                     "NumNodes=%" PRId64 " NumCPUs=%" PRId64 " NumTasks=%" PRId64
-                    " CPUs/Task=%" PRId64 " ReqB:S:C:T=0:0:*:*",
-                    nodes, row->cpus, queue_row_tasks_asked(row), queue_row_cpus_per_task(row));
+                    " CPUs/Task=%" PRId64 " ReqB:S:C:T=0:0:*:%s",
+                    nodes, row->cpus, queue_row_tasks_asked(row), queue_row_cpus_per_task(row),
+                    threads_of(r));
     record_text_line(&r->text);
     record_text_add(&r->text, "TRES=%s", tres.length > 0 ? tres.text : "(null)");
     record_text_line(&r->text);
@@ -258,16 +271,56 @@ add_switches(struct job_record *r)
     record_text_line(&r->text);
 }
 
+/* Its GPUs are those of each node, whichever option asked for them. */
+static void
+add_gpus(struct job_record *r)
+{
+    const char *gpus = field(r, "Gres", NULL);
+
+    if (gpus == NULL)
+        return;
+    record_text_add(&r->text, "TresPerNode=%s", gpus);
+    record_text_line(&r->text);
+}
+
+/* In Slurm's order. */
 static void
 add_mail(struct job_record *r)
 {
+    static const unsigned events[] = {
+        JOB_MAIL_ARRAY_TASKS,   JOB_MAIL_INVALID_DEPEND, JOB_MAIL_BEGIN,
+        JOB_MAIL_END,           JOB_MAIL_FAIL,           JOB_MAIL_REQUEUE,
+        JOB_MAIL_STAGE_OUT,     JOB_MAIL_TIME_LIMIT_50,  JOB_MAIL_TIME_LIMIT_80,
+        JOB_MAIL_TIME_LIMIT_90, JOB_MAIL_TIME_LIMIT,
+    };
     const char *types = queue_row_annotation(r->row, ANNOTATION_MAIL_TYPE);
     const char *user = queue_row_annotation(r->row, ANNOTATION_MAIL_USER);
+    const char *separator = "";
+    unsigned wanted = 0;
 
-    if (types == NULL || types[0] == '\0')
+    if (types == NULL || job_mail_parse(types, &wanted, NULL) < 0 || wanted == 0)
         return;
-    record_text_add(&r->text, "MailUser=%s MailType=%s",
-                    user != NULL && user[0] != '\0' ? user : r->row->user, types);
+    record_text_add(&r->text,
+                    "MailUser=%s MailType=", user != NULL && user[0] != '\0' ? user : r->row->user);
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+        if ((wanted & events[i]) != 0) {
+            record_text_add(&r->text, "%s%s", separator,
+                            job_mail_format(events[i], r->control->client->arena));
+            separator = ",";
+        }
+    record_text_line(&r->text);
+}
+
+static void
+add_files(struct job_record *r)
+{
+    struct arena *arena = r->control->client->arena;
+
+    record_text_add(&r->text, "StdErr=%s", queue_row_file(r->row, QUEUE_ROW_STDERR, arena));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "StdIn=%s", queue_row_file(r->row, QUEUE_ROW_STDIN, arena));
+    record_text_line(&r->text);
+    record_text_add(&r->text, "StdOut=%s", queue_row_file(r->row, QUEUE_ROW_STDOUT, arena));
     record_text_line(&r->text);
 }
 
@@ -277,7 +330,6 @@ add_rest(struct job_record *r)
     const char *features = queue_row_features(r->row, r->control->client->arena);
     const char *reservation = json_path_text(r->row->object, POD "placement.reservation");
     const char *comment = queue_row_annotation(r->row, ANNOTATION_COMMENT);
-    const char *output = queue_row_file(r->row, QUEUE_ROW_STDOUT, r->control->client->arena);
 
     record_text_add(&r->text, "Features=%s DelayBoot=00:00:00", or_null(features));
     record_text_line(&r->text);
@@ -298,23 +350,12 @@ add_rest(struct job_record *r)
         record_text_add(&r->text, "Comment=%s ", comment);
         record_text_line(&r->text);
     }
-    if (queue_row_is_allocation(r->row)) {
-        record_text_add(&r->text, "Power=");
-        record_text_line(&r->text);
-        add_mail(r);
-        return;
-    }
-    record_text_add(&r->text, "StdErr=%s",
-                    queue_row_file(r->row, QUEUE_ROW_STDERR, r->control->client->arena));
-    record_text_line(&r->text);
-    record_text_add(&r->text, "StdIn=%s",
-                    queue_row_file(r->row, QUEUE_ROW_STDIN, r->control->client->arena));
-    record_text_line(&r->text);
-    record_text_add(&r->text, "StdOut=%s", output);
-    record_text_line(&r->text);
+    if (!queue_row_is_allocation(r->row))
+        add_files(r);
     add_switches(r);
     record_text_add(&r->text, "Power=");
     record_text_line(&r->text);
+    add_gpus(r);
     add_mail(r);
 }
 

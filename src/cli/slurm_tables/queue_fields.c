@@ -235,6 +235,11 @@ FIELD(eligible)
     add_point(queue_row_eligible_us(context), "N/A", out);
 }
 
+FIELD(accrue)
+{
+    add_point(queue_row_accrue_us(context), "N/A", out);
+}
+
 FIELD(start)
 {
     add_point(queue_row_start_us(context), "N/A", out);
@@ -249,12 +254,7 @@ FIELD(end)
 
 FIELD(deadline)
 {
-    const char *text = queue_row_annotation(context, ANNOTATION_DEADLINE);
-    int64_t us = 0;
-
-    if (text != NULL && time_parse(text, &us) < 0)
-        us = 0;
-    add_point(us, "N/A", out);
+    add_point(queue_row_deadline_us(context), "N/A", out);
 }
 
 FIELD(used)
@@ -357,6 +357,11 @@ FIELD(gres)
         strbuf_printf(out, "gres:gpu:%" PRId64, gpus);
 }
 
+FIELD(scratch)
+{
+    slurm_words_add_memory(queue_row_scratch(context), 0, out);
+}
+
 FIELD(tres)
 {
     queue_row_add_tres(context, out);
@@ -399,7 +404,7 @@ FIELD(sharing)
 /* clang-format off */
 static const struct output_column columns[] = {
     {'a', "Account", "ACCOUNT", add_account, 0},
-    {0, "AccrueTime", "ACCRUE_TIME", add_eligible, 0},
+    {0, "AccrueTime", "ACCRUE_TIME", add_accrue, 0},
     {0, "admin_comment", "ADMIN_COMMENT", add_null, 0},
     {0, "AllocNodes", "ALLOC_NODES", add_null, 0},
     {0, "AllocSID", "ALLOC_SID", add_zero, 0},
@@ -447,7 +452,7 @@ static const struct output_column columns[] = {
     {'c', "MinCpus", "MIN_CPUS", add_least_cpus, 0},
     {'m', "MinMemory", "MIN_MEMORY", add_memory, 0},
     {0, "MinTime", "TIME_MIN", add_no_time, 0},
-    {'d', "MinTmpDisk", "MIN_TMP_DISK", add_zero, 0},
+    {'d', "MinTmpDisk", "MIN_TMP_DISK", add_scratch, 0},
     {'j', "Name", "NAME", add_name, 0},
     {0, "Network", "NETWORK", add_null, 0},
     {'y', "Nice", "NICE", add_zero, 0},

@@ -98,12 +98,11 @@ queue_json(const struct queue_row *row, struct arena *arena)
         "threads_per_core",
     };
     static const char *const zero[] = {
-        "association_id",    "delay_boot",     "derived_exit_code",
-        "het_job_id",        "het_job_offset", "last_sched_evaluation",
-        "max_cpus",          "max_nodes",      "minimum_tmp_disk_per_node",
-        "preempt_time",      "pre_sus_time",   "resize_time",
-        "sockets_per_board", "suspend_time",   "tasks_per_board",
-        "time_minimum",
+        "association_id", "delay_boot",      "derived_exit_code",
+        "het_job_id",     "het_job_offset",  "last_sched_evaluation",
+        "max_cpus",       "max_nodes",       "preempt_time",
+        "pre_sus_time",   "resize_time",     "sockets_per_board",
+        "suspend_time",   "tasks_per_board", "time_minimum",
     };
     struct json *out = json_object(arena);
     const bool is_waiting = queue_row_is_waiting(row);
@@ -119,7 +118,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
     if (row->tasks != NULL)
         queue_row_add_tasks(row, &tasks);
     json_set_string(arena, out, "account", row->account);
-    set_point(arena, out, "accrue_time", queue_row_eligible_us(row));
+    set_point(arena, out, "accrue_time", queue_row_accrue_us(row));
     json_set_int(arena, out, "array_job_id", is_array ? row->id : 0);
     json_set(arena, out, "array_task_id",
              row->task >= 0 ? json_int(arena, row->task) : json_null(arena));
@@ -143,7 +142,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
     json_set(arena, out, "billable_tres",
              is_waiting ? json_null(arena) : json_int(arena, row->cpus));
     json_set_int(arena, out, "cpus_per_task", queue_row_cpus_per_task(row));
-    json_set_int(arena, out, "deadline", 0);
+    set_point(arena, out, "deadline", queue_row_deadline_us(row));
     set_text(arena, out, "dependency", 'E', row);
     set_point(arena, out, "eligible_time", queue_row_eligible_us(row));
     set_point(arena, out, "end_time", queue_row_end_us(row));
@@ -176,6 +175,7 @@ queue_json(const struct queue_row *row, struct arena *arena)
     json_set(arena, out, "memory_per_node",
              queue_row_memory(row) > 0 ? json_int(arena, queue_row_memory(row) >> 20)
                                        : json_null(arena));
+    json_set_int(arena, out, "minimum_tmp_disk_per_node", queue_row_scratch(row) >> 20);
     json_set_int(arena, out, "minimum_cpus_per_node",
                  row->nodes > 1 ? row->cpus / row->nodes : row->cpus);
     json_set_int(arena, out, "priority", queue_row_priority(row));

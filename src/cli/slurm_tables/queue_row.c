@@ -13,6 +13,7 @@
 #include "lib/api/job/job_nodes.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/storage/storage_class.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/task_list.h"
@@ -211,8 +212,11 @@ queue_row_end_us(const struct queue_row *row)
         return row->end_us;
     if (row->limit_s == 0)
         return 0;
-    if (queue_row_is_waiting(row))
-        return row->expected_us != 0 ? row->expected_us + queue_row_limit_s(row) * SECOND_US : 0;
+    if (queue_row_is_waiting(row)) {
+        const int64_t start_us = queue_row_start_us(row);
+
+        return start_us != 0 ? start_us + queue_row_limit_s(row) * SECOND_US : 0;
+    }
     if (row->start_us == 0)
         return 0;
     return clock_real_us(&clock_system) + (row->limit_s - row->elapsed_s) * SECOND_US;
@@ -349,21 +353,55 @@ queue_row_wait_status(const struct queue_row *row)
     return row->signal > 0 ? row->signal : (row->exit_code & 0xff) << 8;
 }
 
+/* A time in the Job's spec; 0: it has none. */
+static int64_t
+time_in_spec(const struct queue_row *row, const char *name)
+{
+    const char *text = json_get_text(json_get(row->object, "spec"), name);
+    int64_t us;
+
+    return text != NULL && time_parse(text, &us) == 0 ? us : 0;
+}
+
+int64_t
+queue_row_deadline_us(const struct queue_row *row)
+{
+    return time_in_spec(row, "deadline");
+}
+
+/* Somebody or another job decides when it may start. */
+static bool
+is_kept_back(const struct queue_row *row)
+{
+    return queue_row_is_waiting(row)
+           && (row->state == JOB_STATE_HELD || strcmp(row->reason, "Dependency") == 0);
+}
+
+int64_t
+queue_row_accrue_us(const struct queue_row *row)
+{
+    return is_kept_back(row) ? 0 : queue_row_eligible_us(row);
+}
+
 int64_t
 queue_row_eligible_us(const struct queue_row *row)
 {
     const char *text = queue_row_annotation(row, ANNOTATION_ELIGIBLE_AT);
     int64_t us;
 
-    if (queue_row_is_waiting(row)
-        && (row->state == JOB_STATE_HELD || strcmp(row->reason, "Dependency") == 0))
-        return 0;
+    if (is_kept_back(row))
+        return time_in_spec(row, "beginTime");
     return text != NULL && time_parse(text, &us) == 0 ? us : row->submit_us;
 }
 
 int64_t
 queue_row_start_us(const struct queue_row *row)
 {
+    if (queue_row_is_waiting(row) && row->expected_us == 0) {
+        const int64_t begin_us = time_in_spec(row, "beginTime");
+
+        return begin_us > clock_real_us(&clock_system) ? begin_us : 0;
+    }
     if (queue_row_is_waiting(row))
         return row->expected_us;
     return row->start_us != 0 ? row->start_us : row->end_us;
@@ -470,6 +508,24 @@ queue_row_gpus(const struct queue_row *row, const char **ret_model)
 
     *ret_model = model;
     return count != NULL ? quantity_text_value(count) : 0;
+}
+
+/* Of the volume on the node's own disk that --tmp makes. */
+int64_t
+queue_row_scratch(const struct queue_row *row)
+{
+    const struct json *volumes = json_get_path(template_of(row), "spec.volumes");
+
+    for (uint32_t i = 0; i < json_count(volumes); i++) {
+        const struct json *spec =
+            json_get_path(json_at(volumes, i), "ephemeral.volumeClaimTemplate.spec");
+        const char *class = json_get_text(spec, "storageClassName");
+        const char *size = json_path_text(spec, "resources.requests.storage");
+
+        if (class != NULL && strcmp(class, STORAGE_CLASS_SCRATCH) == 0 && size != NULL)
+            return quantity_text_value(size);
+    }
+    return 0;
 }
 
 const char *

@@ -66,6 +66,8 @@ int64_t queue_row_tasks_asked(const struct queue_row *row);
 int64_t queue_row_tasks_per_node(const struct queue_row *row); /* asked for; or 0 */
 int64_t queue_row_memory(const struct queue_row *row);         /* bytes, of each node */
 int64_t queue_row_gpus(const struct queue_row *row, const char **ret_model);
+int64_t queue_row_scratch(const struct queue_row *row);     /* of --tmp: bytes of each node */
+int64_t queue_row_deadline_us(const struct queue_row *row); /* of --deadline; 0: none */
 const char *queue_row_features(const struct queue_row *row, struct arena *arena);
 const char *queue_row_nodes_named(const struct queue_row *row, bool is_exclusion,
                                   struct arena *arena);
@@ -84,8 +86,11 @@ int64_t queue_row_gid(const struct queue_row *row); /* likewise */
 int64_t queue_row_priority(const struct queue_row *row);
 int64_t queue_row_restarts(const struct queue_row *row);
 int64_t queue_row_wait_status(const struct queue_row *row); /* 0: it has not ended */
-int64_t queue_row_eligible_us(const struct queue_row *row); /* 0: it is held, or depends */
-int64_t queue_row_start_us(const struct queue_row *row); /* expected while it waits; 0: unknown */
+/* Of a job that is held or depends on others: of --begin, if it is; or 0. */
+int64_t queue_row_eligible_us(const struct queue_row *row);
+int64_t queue_row_accrue_us(const struct queue_row *row); /* likewise, but always 0 then */
+/* While it waits the expected one, or a later --begin; 0: unknown. */
+int64_t queue_row_start_us(const struct queue_row *row);
 int64_t queue_row_cpus_per_task(const struct queue_row *row);
 bool queue_row_may_restart(const struct queue_row *row);   /* it was submitted with --requeue */
 bool queue_row_is_allocation(const struct queue_row *row); /* of salloc: it has no batch step */

@@ -129,6 +129,34 @@ START_TEST(only_a_held_job_has_the_priority_0)
 }
 END_TEST
 
+START_TEST(a_job_starts_at_its_begin_time_at_the_earliest)
+{
+    static const char later[] = "{\"spec\":{\"beginTime\":\"2199-01-01T00:00:00Z\"}}";
+    static const char past[] = "{\"spec\":{\"beginTime\":\"2001-01-01T00:00:00Z\"}}";
+    const int64_t later_us = INT64_C(7226582400000000), past_us = INT64_C(978307200000000);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct queue_row row = {.state = JOB_STATE_HELD,
+                            .reason = "JobHeldUser",
+                            .limit_s = 60,
+                            .object = json_parse(arena, later, strlen(later), NULL, NULL)};
+
+    ck_assert_int_eq(queue_row_start_us(&row), later_us);
+    ck_assert_int_eq(queue_row_end_us(&row), later_us + 60000000);
+    ck_assert_int_eq(queue_row_eligible_us(&row), later_us);
+    ck_assert_int_eq(queue_row_accrue_us(&row), 0);
+    row.expected_us = later_us + 1000000; /* a forecast knows better */
+    ck_assert_int_eq(queue_row_start_us(&row), later_us + 1000000);
+    row.expected_us = 0;
+    row.object = json_parse(arena, past, strlen(past), NULL, NULL);
+    ck_assert_int_eq(queue_row_start_us(&row), 0);
+    ck_assert_int_eq(queue_row_end_us(&row), 0);
+    ck_assert_int_eq(queue_row_eligible_us(&row), past_us);
+    row.object = NULL;
+    ck_assert_int_eq(queue_row_start_us(&row), 0);
+    ck_assert_int_eq(queue_row_eligible_us(&row), 0);
+}
+END_TEST
+
 START_TEST(limits_count_in_whole_minutes)
 {
     static const struct {
@@ -183,5 +211,5 @@ SUITE("queue_row", an_id_names_the_waiting_tasks_of_an_array,
       a_long_list_of_tasks_is_cut_unless_the_environment_says_otherwise,
       the_last_field_is_a_reason_or_the_nodes, dependencies_are_written_as_they_were_given,
       only_a_held_job_has_the_priority_0, limits_count_in_whole_minutes,
-      the_wait_status_has_the_signal_or_the_code,
+      a_job_starts_at_its_begin_time_at_the_earliest, the_wait_status_has_the_signal_or_the_code,
       a_job_that_waits_has_no_time_at_which_it_became_eligible_if_it_may_not_start)
