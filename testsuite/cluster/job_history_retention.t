@@ -55,4 +55,10 @@ stop controller
 controller 'history: {maxBytes: 1Ki}'
 ok "...its row is removed because of the file's size" wait_for 20 has_rows 0
 is "...its sum is kept" "$(sums)" "default 4"
+
+# With a shared history, a start reads its last records again.
+stop controller
+controller 'history: {maxBytes: 1Ki}'
+ok "...it does not come back when the controller starts again" wait_for 20 has_rows 0
+is "...and is not counted again" "$(sums)" "default 4"
 finish

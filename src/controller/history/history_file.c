@@ -15,6 +15,7 @@
 #include "controller/history/history_timeline.h"
 #include "controller/history/history_values.h"
 #include "controller/history/rows/attempt_sum.h"
+#include "controller/history/rows/history_applied.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
@@ -38,6 +39,7 @@ struct history_file {
     struct map *users; /* "USER UID" pairs that are in the file */
     struct history_sums *sums;
     struct history_steps *steps;
+    struct history_applied *applied;
     int64_t watermark;
 };
 
@@ -56,6 +58,8 @@ close_db(struct history_file *f)
     f->sums = NULL;
     history_steps_free(f->steps);
     f->steps = NULL;
+    history_applied_free(f->applied);
+    f->applied = NULL;
     sql_close(f->db);
     f->db = NULL;
 }
@@ -159,6 +163,8 @@ bring_up(struct history_file *f, const struct history_origin *origin, struct err
         r = history_sums_new(f->db, &f->sums, err);
     if (r == 0)
         r = history_steps_new(f->db, &f->steps, err);
+    if (r == 0)
+        r = history_applied_new(f->db, &f->applied, err);
     return r == 0 ? history_timeline_meet(f->db, origin, &f->watermark, err) : r;
 }
 
@@ -519,20 +525,10 @@ history_file_commit(struct history_file *f, int64_t revision, struct error *err)
     return r;
 }
 
-int
-history_file_followed(struct history_file *f, int64_t *ret_id, struct error *err)
+struct history_applied *
+history_file_applied(struct history_file *f)
 {
-    return sql_number(f->db, "SELECT followed FROM watermark", ret_id, err);
-}
-
-int
-history_file_follow(struct history_file *f, int64_t id, struct error *err)
-{
-    char text[96];
-
-    (void)sqlite3_snprintf(sizeof(text), text,
-                           "UPDATE watermark SET followed = max(followed, %lld)", (long long)id);
-    return sql_exec(f->db, text, err);
+    return f->applied;
 }
 
 /* Numbers of words and users that the transaction added are not valid any more.

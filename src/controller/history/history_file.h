@@ -16,6 +16,7 @@
 #include "lib/base/macro.h"
 
 struct error;
+struct history_applied;
 struct history_file;
 struct history_row;
 struct step_batch;
@@ -45,9 +46,8 @@ void history_file_set_aside(const char *path, const char *suffix, const char *wh
 /* The store's revision up to which all rows are in the file. */
 int64_t history_file_watermark(const struct history_file *file);
 
-/* The number that was last given to history_file_follow, in this transaction. */
-int history_file_followed(struct history_file *file, int64_t *ret_id, struct error *err);
-int history_file_follow(struct history_file *file, int64_t id, struct error *err);
+/* Which records of the shared log are in the file. */
+struct history_applied *history_file_applied(struct history_file *file);
 
 /* Change. Begin, add, commit; or roll back after a failure. Add returns 1 for a
  * new row, 0 for an existing one. Commit moves the watermark up to `revision`,

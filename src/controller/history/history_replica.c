@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A record that was appended by a controller that lost the lead just then may
  * have a lower number than those that the next one has read already, so reading
- * begins some way back. A row that is added twice exists once.
+ * begins some way back. Each record is applied once: history_applied.h.
  */
 #include "controller/history/history_replica.h"
 
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "controller/history/history_file.h"
+#include "controller/history/rows/history_applied.h"
 #include "controller/store/engine/record_log.h"
 #include "lib/api/cluster/step_record.h"
 #include "lib/api/job/history_row.h"
@@ -24,7 +25,6 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define OVERLAP      1000
 #define COMMIT_EVERY 500
 
 struct history_replica {
@@ -99,43 +99,59 @@ struct catch_up {
 static int
 end_portion(struct catch_up *c)
 {
-    int r = history_file_follow(c->file, c->last, c->err);
+    int r = history_applied_follow(history_file_applied(c->file), c->last, c->err);
 
     c->n = 0;
     return r == 0 ? history_file_commit(c->file, 0, c->err) : r;
 }
 
+/* 1: all of it is in the file now. 0: it cannot be, or not yet. */
 static int
-add_record(int64_t id, const char *text, size_t length, void *context)
+apply(struct catch_up *c, int64_t id, const char *text, size_t length)
 {
-    struct catch_up *c = context;
-    const struct arena_mark mark = arena_mark(c->arena);
     struct history_row row;
     struct step_batch batch;
-    int r = c->n == 0 ? history_file_begin(c->file, c->err) : 0;
+    int r;
 
-    if (r < 0)
-        return r;
     /* A row has a podUid, too, so it could pass for steps. */
     if (history_replica_read_row(c->arena, text, length, &row)) {
         r = history_file_add(c->file, &row, c->err);
         c->rows += r > 0;
-        if (r == -EPROTO) {
+        if (r == -EPROTO)
             log_error("Record %lld of the shared history cannot be written, leaving it out: %s",
                       (long long)id, c->err->text);
-            r = 0;
-        }
     } else if (history_replica_read_steps(c->arena, text, length, &batch)) {
         r = history_file_add_steps(c->file, &batch, c->err);
-        r = r == -ENOENT || r == -EPROTO ? 0 : r;
     } else {
         log_error("Record %lld of the shared history cannot be read, leaving it out",
                   (long long)id);
+        return 0;
     }
+    if (r == -ENOENT || r == -EPROTO)
+        return 0;
+    return r < 0 ? r : 1;
+}
+
+static int
+add_record(int64_t id, const char *key, const char *text, size_t length, void *context)
+{
+    struct catch_up *c = context;
+    struct history_applied *applied = history_file_applied(c->file);
+    const struct arena_mark mark = arena_mark(c->arena);
+    int r = c->n == 0 ? history_file_begin(c->file, c->err) : 0;
+    int known;
+
+    if (r < 0)
+        return r;
+    known = history_applied_has(applied, id, key, c->err);
+    r = known == 0 ? apply(c, id, text, length) : known;
+    if (r > 0 && known == 0)
+        r = history_applied_put(applied, id, key, c->err);
     arena_rewind(c->arena, &mark);
     c->last = id;
     if (r < 0) {
         history_file_rollback(c->file);
+        c->n = 0;
         return r;
     }
     return ++c->n == COMMIT_EVERY ? end_portion(c) : 0;
@@ -147,15 +163,16 @@ history_replica_catch_up(struct history_replica *replica, struct history_file *f
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct catch_up c = {.file = file, .arena = arena, .err = err};
-    int64_t followed = 0;
+    int64_t last = 0, after = 0;
     int r;
 
     if (replica->log == NULL)
         return 0;
-    r = history_file_followed(file, &followed, err);
+    r = record_log_last(replica->log, &last, err);
     if (r == 0)
-        r = record_log_read(replica->log, followed > OVERLAP ? followed - OVERLAP : 0, add_record,
-                            &c, err);
+        r = history_applied_meet(history_file_applied(file), last, &after, err);
+    if (r == 0)
+        r = record_log_read(replica->log, after, add_record, &c, err);
     if (c.n > 0) {
         int end = r == 0 ? end_portion(&c) : r;
 
@@ -218,19 +235,35 @@ history_replica_discard(struct history_replica *replica)
     replica->arena = arena_new(0);
 }
 
+struct append {
+    struct history_applied *applied;
+    struct error *err;
+    int64_t last;
+};
+
+static int
+note_record(int64_t id, const char *key, void *context)
+{
+    struct append *a = context;
+
+    a->last = id > a->last ? id : a->last;
+    return history_applied_put(a->applied, id, key, a->err);
+}
+
 int
 history_replica_append(struct history_replica *replica, struct history_file *file,
                        struct error *err)
 {
-    int64_t last = 0;
+    struct append a = {.applied = history_file_applied(file), .err = err};
     int r = 0;
 
     if (replica->n_records > 0)
-        r = record_log_append(replica->log, replica->records, replica->n_records, &last, err);
+        r = record_log_append(replica->log, replica->records, replica->n_records, note_record, &a,
+                              err);
     if (r == -EUCLEAN) /* the database, not the file */
         r = error_wrap(err, -EIO, "the shared history");
-    if (r == 0 && last > 0)
-        r = history_file_follow(file, last, err);
+    if (r == 0 && a.last > 0)
+        r = history_applied_follow(a.applied, a.last, err);
     history_replica_discard(replica);
     return r;
 }

@@ -161,6 +161,11 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
      "CREATE INDEX steps_by_at ON steps (at);"),
     /* 1: programs were started in it from outside (kalloc); NULL: it had a script. */
     "ALTER TABLE attempts ADD COLUMN allocation INTEGER;",
+    /* Which of the last records of that log are here (history_applied.h), and after
+     * which number it is read at the earliest.
+     */
+    ("CREATE TABLE applied (id INTEGER PRIMARY KEY, key TEXT NOT NULL);"
+     "ALTER TABLE watermark ADD COLUMN read_after INTEGER NOT NULL DEFAULT 0;"),
 };
 
 static const struct schema_steps schema = {

@@ -14,7 +14,7 @@
 
 struct error;
 
-#define HISTORY_SCHEMA_VERSION 12
+#define HISTORY_SCHEMA_VERSION 13
 
 /* -ENOTSUP: of a later version, or not a history of Kiln. */
 int history_schema_migrate(sqlite3 *db, struct error *err);

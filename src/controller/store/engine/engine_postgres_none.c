@@ -71,11 +71,20 @@ record_log_free(struct record_log *log)
 
 int
 record_log_append(struct record_log *log, const struct log_record *records, size_t n,
-                  int64_t *ret_last, struct error *err)
+                  log_number_fn *tell, void *context, struct error *err)
 {
     (void)log;
     (void)records;
     (void)n;
+    (void)tell;
+    (void)context;
+    return refuse(err);
+}
+
+int
+record_log_last(struct record_log *log, int64_t *ret_last, struct error *err)
+{
+    (void)log;
     (void)ret_last;
     return refuse(err);
 }

@@ -24,18 +24,23 @@ struct log_record {
     size_t length;
 };
 
-/* Called for each record in order; a negative result ends the reading. */
-typedef int log_record_fn(int64_t id, const char *text, size_t length, void *context);
+/* Called for each record, those that are read in order; a negative result ends that. */
+typedef int log_record_fn(int64_t id, const char *key, const char *text, size_t length,
+                          void *context);
+typedef int log_number_fn(int64_t id, const char *key, void *context);
 
 /* Life. */
 void record_log_free(struct record_log *log);
 struct record_log *record_log_new(const char *url) OWNED_BY(record_log_free);
 
-/* Append: *ret_last is the id of the last one, 0 if none was new. Read: those with
- * higher ids than `after`. Drop: those before that time, some thousand at most.
+/* Append tells the id of each record, also of one that was there already. Read: those
+ * with higher ids than `after`. Last: the highest id that was ever given, also to
+ * records that were dropped or never committed. Drop: those before that time, some
+ * thousand at most.
  */
 int record_log_append(struct record_log *log, const struct log_record *records, size_t n,
-                      int64_t *ret_last, struct error *err);
+                      log_number_fn *tell, void *context, struct error *err);
+int record_log_last(struct record_log *log, int64_t *ret_last, struct error *err);
 int record_log_read(struct record_log *log, int64_t after, log_record_fn *read, void *context,
                     struct error *err);
 int record_log_drop(struct record_log *log, int64_t before_s, struct error *err);

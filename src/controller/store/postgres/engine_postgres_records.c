@@ -80,9 +80,44 @@ add_records(struct postgres_values *v, const struct log_record *records, size_t 
         postgres_append_bytes(v, records[i].text, records[i].length);
 }
 
+static int
+tell_numbers(PGresult *result, log_number_fn *tell, void *context)
+{
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < PQntuples(result); i++) {
+        size_t length;
+
+        r = tell(postgres_int64(result, i, 0), postgres_text(result, i, 1, &length), context);
+    }
+    return r;
+}
+
+/* Some were there: their first append was committed, and its answer or what came after
+ * it was lost. The statement that adds may not see what others have added meanwhile.
+ */
+static int
+find_numbers(struct record_log *log, const struct log_record *records, size_t n,
+             log_number_fn *tell, void *context, struct error *err)
+{
+    struct postgres_values v = {0};
+    PGresult *result = NULL;
+    int r;
+
+    postgres_add_bytes_array(&v, n);
+    for (size_t i = 0; i < n; i++)
+        postgres_append_bytes(&v, records[i].key, strlen(records[i].key));
+    r = ask(log, "SELECT id, key FROM kiln.history WHERE key = ANY($1::bytea[])", &v, &result, err);
+    postgres_values_fini(&v);
+    if (r == 0)
+        r = tell_numbers(result, tell, context);
+    PQclear(result);
+    return r;
+}
+
 int
 record_log_append(struct record_log *log, const struct log_record *records, size_t n,
-                  int64_t *ret_last, struct error *err)
+                  log_number_fn *tell, void *context, struct error *err)
 {
     struct postgres_values v = {0};
     PGresult *result = NULL;
@@ -90,12 +125,25 @@ record_log_append(struct record_log *log, const struct log_record *records, size
 
     add_records(&v, records, n);
     r = ask(log,
-            "WITH added AS (INSERT INTO kiln.history (key, at, record)"
+            "INSERT INTO kiln.history (key, at, record)"
             " SELECT * FROM unnest($1::bytea[], $2::int8[], $3::bytea[])"
-            " ON CONFLICT (key) DO NOTHING RETURNING id)"
-            " SELECT coalesce(max(id), 0)::int8 FROM added",
+            " ON CONFLICT (key) DO NOTHING RETURNING id, key",
             &v, &result, err);
     postgres_values_fini(&v);
+    if (r == 0)
+        r = (size_t)PQntuples(result) == n ? tell_numbers(result, tell, context)
+                                           : find_numbers(log, records, n, tell, context, err);
+    PQclear(result);
+    return r;
+}
+
+/* The sequence, not the table: old records are dropped. */
+int
+record_log_last(struct record_log *log, int64_t *ret_last, struct error *err)
+{
+    PGresult *result = NULL;
+    int r = ask(log, "SELECT last_value::int8 FROM kiln.history_id_seq", NULL, &result, err);
+
     if (r == 0)
         *ret_last = postgres_int64(result, 0, 0);
     PQclear(result);
@@ -114,15 +162,17 @@ read_portion(struct record_log *log, int64_t *after, log_record_fn *read, void *
     postgres_add_int64(&v, *after);
     postgres_add_int64(&v, PORTION);
     r = ask(log,
-            "SELECT id, record FROM kiln.history WHERE id > $1::int8 ORDER BY id LIMIT $2::int8",
+            "SELECT id, key, record FROM kiln.history WHERE id > $1::int8"
+            " ORDER BY id LIMIT $2::int8",
             &v, &result, err);
     postgres_values_fini(&v);
     for (; r == 0 && n < PQntuples(result); n++) {
         size_t length;
-        const char *text = postgres_text(result, n, 1, &length);
+        const char *key = postgres_text(result, n, 1, &length);
+        const char *text = postgres_text(result, n, 2, &length);
 
         *after = postgres_int64(result, n, 0);
-        r = read(*after, text, length, context);
+        r = read(*after, key, text, length, context);
     }
     PQclear(result);
     return r < 0 ? r : n;

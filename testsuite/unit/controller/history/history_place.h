@@ -80,6 +80,7 @@ static const char *const place_undo[HISTORY_SCHEMA_VERSION + 1] = {
     [10] = "ALTER TABLE watermark DROP COLUMN followed",
     [11] = "DROP TABLE steps",
     [12] = "ALTER TABLE attempts DROP COLUMN allocation",
+    [13] = "DROP TABLE applied; ALTER TABLE watermark DROP COLUMN read_after",
 };
 
 /* Closes the file and makes it one that this earlier version has written. */
