@@ -27,8 +27,16 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key | select(test
 done
 
 home=$cluster/home/kilntest1
+# The output of the last job, if a point about it has failed.
+failed_before=0
+show_said() {
+    [ "$tap_failed" -eq "$failed_before" ] || printf 'The output of the job:\n%s\n' "$said" | note
+    failed_before=$tap_failed
+}
+
 # job OPTIONS: runs the script on standard input as Slurm's, in a job; its output is in $said.
 job() {
+    show_said
     cat >"$home/script"
     rm -f "$home/said"
     as kilntest1 ksub --sbatch -Q --wait -t 5 -o said "$@" script >"$cluster/job" 2>&1 || :
@@ -240,9 +248,11 @@ E
     mpicc.mpich -o "$home/ring" "$home/ring.c" >"$cluster/log/mpicc" 2>&1
 }
 
+# UCX opens all network interfaces of the machine, and fails if one of them goes at that moment.
 if mpich; then
     job -n 4 <<'E'
 #!/bin/bash
+export UCX_NET_DEVICES=lo
 srun ./ring
 srun --mpi=none -n 2 ./ring
 srun ./ring abort; echo "abort $?"
@@ -267,4 +277,5 @@ as kilntest1 krun hostname >"$cluster/out" 2>&1 || status=$?
 like "outside of a job krun says what to do" "$(cat "$cluster/out")" \
     "krun: error: krun runs tasks of a job, and this is none: submit a script"
 is "... with 1" "$status" 1
+show_said
 finish

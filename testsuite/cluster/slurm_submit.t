@@ -153,14 +153,20 @@ folder=$(dirname "$0")/mails
 [ ! -e "$folder/../broken" ] || { echo "no smarthost"; exit 75; }
 file=$(mktemp "$folder/.new.XXXXXX")
 { echo "Arguments: $*"; cat; } >"$file"
-mv "$file" "$folder/mail.$$"
+mv "$file" "$folder/mail.${file##*.}"
 SH
 chmod 755 "$cluster/mailer"
 echo "{mailProgram: $cluster/mailer, mailsPerHour: 8}" >"$cluster/mail.yaml"
 stop controller KILL
 cluster_controller --config "$cluster/mail.yaml"
 # Earlier jobs of the other user have asked for mail, too, and get it now.
-is_marked() { [ "$(admin get job "$1" -o json | jq -r '.metadata.annotations["kiln.hpc/mailed"]')" != null ]; }
+# is_marked ID...: the mails about these jobs were sent, or are not to be.
+is_marked() {
+    for marked_id; do
+        admin get job "$marked_id" -o json |
+            jq -e '.metadata.annotations["kiln.hpc/mailed"] != null' || return 1
+    done
+}
 # The subjects of the mails about a job, sorted.
 subjects() { sed -n "s/^Subject: Kiln \(.*Job_id=$1[_ ].*\)/\1/p" "$cluster"/mails/mail.* 2>/dev/null | sort; }
 has_mails() { [ "$(subjects "$1" | wc -l)" -ge "$2" ]; }
@@ -192,22 +198,27 @@ stop controller KILL
 rm "$cluster/broken"
 cluster_controller --config "$cluster/mail.yaml"
 wait_for 20 has_mails "$id" 1
-for i in 1 2 3 4 5 6; do
-    last=$(as kilntest2 sbatch --parsable -W -J "many$i" --mail-type=END -t 5 -o out --wrap true)
-done
-wait_for 20 is_marked "$last"
+# Mails have no order: the last one may be sent before another.
+many=$(for i in 1 2 3 4 5 6; do
+    as kilntest2 sbatch --parsable -W -J "many$i" --mail-type=END -t 5 -o out --wrap true
+done)
+# shellcheck disable=SC2086 # a list
+wait_for 20 is_marked $id $many || fail "the mails about the jobs $id $many are sent"
 stop controller KILL
 cluster_controller --config "$cluster/mail.yaml"
 wait_for 20 admin get nodes
 is "mail that was not sent is sent after a kill, and mail that was sent is not sent again" \
     "$(cat "$cluster"/mails/mail.* | grep -c "^Message-ID:") $(subjects "$id" | wc -l)" \
     "$(cat "$cluster"/mails/mail.* | sed -n 's/^Message-ID: //p' | sort -u | wc -l) 1"
-kept=$(for i in 1 2 3 4 5 6 7 8 9; do as kilntest2 sbatch --parsable -W -J flood --mail-type=END -t 5 \
-    -o out --wrap true; done | tail -n 1)
-wait_for 20 is_marked "$kept"
+flood=$(for i in 1 2 3 4 5 6 7 8 9; do
+    as kilntest2 sbatch --parsable -W -J flood --mail-type=END -t 5 -o out --wrap true
+done)
+# shellcheck disable=SC2086 # a list; the last ones are marked at once, others when they are sent
+wait_for 20 is_marked $flood || fail "the mails about the jobs $flood are sent"
 is "a user gets only so many in an hour, and the last one says so" \
     "$(cat "$cluster"/mails/mail.* | grep -c 'Name=flood') $(grep -l 'Name=flood' "$cluster"/mails/mail.* |
-        xargs grep -c 'further mail is left out' | grep -c ':1$')" "8 1"
+        xargs grep -c 'further mail is left out' | grep -c ':1$')" "8 1" ||
+    grep -h '^Subject:' "$cluster"/mails/mail.* | note
 
 # --- QOS ----------------------------------------------------------------------
 

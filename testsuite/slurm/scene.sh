@@ -87,7 +87,8 @@ srun -n 1 --exact sleep 600'
     await TO limit
     for scene_job in next last; do
         eval "scene_id=\$$scene_job"
-        wait_for 60 has_forecast "$scene_id" || bail_out "no forecast for '$scene_job'"
+        wait_for 150 has_forecast "$scene_id" ||
+            bail_out "no forecast for '$scene_job': $(as kilntest1 squeue -o '%i %j %t %S %e %N %r')"
     done
 }
 
@@ -97,7 +98,7 @@ has_step() {
 }
 
 has_forecast() {
-    [ "$(as kilntest1 squeue -h -j "$1" -o %e)" != N/A ]
+    as kilntest1 squeue -h -j "$1" -o %e | grep -q '^[0-9]'
 }
 
 # Writes the ids where the lines of commands find them.

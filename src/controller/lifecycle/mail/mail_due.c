@@ -175,6 +175,7 @@ mail_due_find(const struct job *job, const struct mail_run *run, int64_t now_us,
     unsigned events = 0;
 
     *ret_after_us = 0;
+    ret->is_end = false;
     if (types == NULL || job_mail_parse(types, &events, NULL) < 0 || events == 0
         || (has_ended && end_of(job) < now_us - MAIL_AGE_MOST_US))
         return false;
@@ -187,6 +188,7 @@ mail_due_find(const struct job *job, const struct mail_run *run, int64_t now_us,
         return true;
     if (!has_ended)
         return find_part(job, events, run, now_us, ret, ret_after_us);
+    ret->is_end = true;
     return word_of_end(job, state, events) != NULL
            && is_new(job, ret, word_of_end(job, state, events), "END_%" PRId64,
                      job->status.attempts);

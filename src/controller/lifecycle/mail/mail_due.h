@@ -28,6 +28,7 @@ struct mail_run {
 struct mail_due {
     char mark[40];    /* "END" */
     const char *what; /* "Ended" */
+    bool is_end;      /* else about an event before, though the job may have ended since */
 };
 
 /* Whether the run counts for any mail that the Job asks for. To find it, all pods of

@@ -132,9 +132,9 @@ describe(const struct mail_facts *f, const char *name, struct arena *arena)
     const bool is_array = job->spec.array != NULL;
 
     strbuf_printf(&text, "Kiln %sJob_id=%" PRId64 "%s Name=%s %s",
-                  is_array && job_state_is_ended(state) ? "Array Summary " : "", job->status.id,
+                  is_array && f->due->is_end ? "Array Summary " : "", job->status.id,
                   is_array ? "_*" : "", name, f->due->what);
-    if (!job_state_is_ended(state))
+    if (!f->due->is_end)
         return arena_strdup(arena, text.text);
     if (run_time_s(job) >= 0 && !is_array) {
         strbuf_add_text(&text, ", Run time ");

@@ -37,6 +37,9 @@ make(const char *annotations, const char *spec, const char *status)
 #define COMPLETED                                                                                \
     "\"state\":\"Completed\",\"attempts\":1,\"succeeded\":1,\"completionTime\":\"2026-01-01T11:" \
     "59:00Z\",\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]"
+#define LAST_RUN                                            \
+    ",\"lastRun\":{\"startedAt\":\"2026-01-01T11:58:51Z\"," \
+    "\"finishedAt\":\"2026-01-01T11:59:00Z\"}"
 #define FAILED(reason, state)                                                                   \
     "\"state\":\"" state "\",\"attempts\":1,\"failed\":1,\"conditions\":[{\"type\":\"Failed\"," \
     "\"status\":\"True\",\"reason\":\"" reason                                                  \
@@ -165,7 +168,7 @@ START_TEST(a_name_is_no_header)
     const struct object *job =
         make("\"kiln.hpc/job-name\":\"a\\r\\nBcc: x@y\\n\\nbody\",\"kiln.hpc/user\":\"ann\"", "",
              COMPLETED);
-    const struct mail_due due = {.mark = "END_1", .what = "Ended"};
+    const struct mail_due due = {.mark = "END_1", .what = "Ended", .is_end = true};
     char *end;
 
     mail_text_write(&(struct mail_facts){.job = job_of(job),
@@ -187,6 +190,36 @@ START_TEST(a_name_is_no_header)
 }
 END_TEST
 
+/* A short job may have ended before the mail about its begin is written. */
+START_TEST(mail_about_the_begin_has_no_words_of_the_end)
+{
+    static const struct {
+        const char *mailed, *subject;
+    } cases[] = {
+        {"", "Subject: Kiln Job_id=17 Name=my Began\n"},
+        {"BEGIN", "Subject: Kiln Job_id=17 Name=my Ended, Run time 00:00:09, COMPLETED\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+        CLEANUP_FREE char *annotations = xasprintf(
+            "\"kiln.hpc/mail-type\":\"BEGIN,END\",\"kiln.hpc/job-name\":\"my\",\"kiln.hpc/"
+            "mailed\":\"%s\"",
+            cases[i].mailed);
+        CLEANUP(object_unrefp) const struct object *job = make(annotations, "", COMPLETED LAST_RUN);
+        const struct mail_run run = {0};
+        struct mail_due due;
+        int64_t after_us;
+
+        ck_assert(mail_due_find(job_of(job), &run, NOON_US, &due, &after_us));
+        mail_text_write(&(struct mail_facts){.job = job_of(job), .due = &due, .address = "a"},
+                        arena, &text);
+        ck_assert_msg(strstr(text.text, cases[i].subject) != NULL, "%s", text.text);
+    }
+}
+END_TEST
+
 START_TEST(a_subject_in_other_letters_is_in_encoded_words)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -195,7 +228,7 @@ START_TEST(a_subject_in_other_letters_is_in_encoded_words)
         "\"kiln.hpc/job-name\":\"\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc"
         "\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\"",
         "", COMPLETED);
-    const struct mail_due due = {.mark = "END_1", .what = "Ended"};
+    const struct mail_due due = {.mark = "END_1", .what = "Ended", .is_end = true};
     char *rest, *line;
 
     mail_text_write(&(struct mail_facts){.job = job_of(job), .due = &due, .address = "a"}, arena,
@@ -235,4 +268,4 @@ END_TEST
 SUITE("mail_due", mail_about_an_event_that_was_not_sent_is_due, mail_about_an_old_event_is_not_sent,
       parts_of_the_limit_are_due_by_the_clock, only_parts_of_the_limit_need_the_pods,
       marks_add_up_within_a_bound, a_name_is_no_header,
-      a_subject_in_other_letters_is_in_encoded_words)
+      mail_about_the_begin_has_no_words_of_the_end, a_subject_in_other_letters_is_in_encoded_words)
