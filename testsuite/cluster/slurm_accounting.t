@@ -287,6 +287,22 @@ is "who cancelled one that ran" "$(a -X -P -n -j "${array}_3" -o state,exitcode)
 is "tasks that never started" "$(a -X -P -n -j "${array}_5" -o jobid,state,start,elapsed |
     sed 's/|20[0-9T:-]*|/|T|/')" "${array}_[5]|CANCELLED by 0|T|00:00:00"
 
+# A job that is cancelled while it is held after a requeue has an end, too.
+again=$(as kilntest1 sbatch --parsable --wrap 'sleep 300')
+wait_for 30 is_in_state "$again" RUNNING
+as kilntest1 scontrol requeuehold "$again"
+wait_for 30 is_in_state "$again" PENDING
+has_end() { [ "$(a -X -P -n -D -j "$again" -o state | tr '\n' ' ')" = "REQUEUED $1 " ]; }
+wait_for 30 has_end PENDING
+as kilntest1 scancel "$again"
+ok "a job that ends while it waits after a requeue has an end" \
+    wait_for 30 has_end "CANCELLED by 1001"
+is "which is the last one" "$(a -X -P -n -j "$again" -o state,exitcode)" "CANCELLED by 1001|0:0"
+admin delete job "$again" >/dev/null
+is "also when the job is deleted" "$(a -X -P -n -D -j "$again" -o state | tr '\n' ' ')" \
+    "REQUEUED CANCELLED by 1001 "
+is "and kctl shows both" "$(as kilntest1 kctl history "$again" --no-headers | wc -l)" 2
+
 # Errors, in Slurm's words
 is "a job that there is not" "$(a -n -j 4711; echo $?)" 0
 is "what is no job" "$(a -j abc; echo $?)" "sacct: fatal: Bad job/step specified: abc

@@ -38,7 +38,7 @@ history_find_job(const struct history *h, enum store_head head, const struct obj
 }
 
 /* A Job that ended without a pod has a row of its own; so have the tasks of an
- * array that had none.
+ * array that had none, and a Job that ended while it waited after a requeue.
  */
 static bool
 is_lone_end(const struct object *job)
@@ -46,7 +46,8 @@ is_lone_end(const struct object *job)
     const struct job *j = job_of(job);
     const char *manager = j->spec.managed_by;
 
-    return job_is_finished(j) && (j->status.attempts == 0 || job_has_unstarted_tasks(j))
+    return job_is_finished(j)
+           && (j->status.attempts == 0 || job_has_unstarted_tasks(j) || history_row_waited_again(j))
            && (manager == NULL || strcmp(manager, MANAGED_BY_KILN) == 0);
 }
 

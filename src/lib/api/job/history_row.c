@@ -150,6 +150,14 @@ is_requeued(const struct pod *pod, const struct job *job)
            < number_of(annotation(&job->meta, ANNOTATION_REQUEUE_BEFORE), 0);
 }
 
+bool
+history_row_waited_again(const struct job *job)
+{
+    const int64_t before = number_of(annotation(&job->meta, ANNOTATION_REQUEUE_BEFORE), 0);
+
+    return !job_is_array(job) && job->status.attempts > 0 && job->status.attempts <= before;
+}
+
 /* The state that follows from the reason; NONE: it follows from how the process
  * ended.
  */
@@ -486,6 +494,8 @@ history_row_of_job(struct history_row *row, struct arena *arena, const struct ob
     }
     if (job->spec.script != NULL)
         row->script = job->spec.script->digest;
+    if (history_row_waited_again(job))
+        row->attempt = job->status.attempts + 1;
     row->end_at_us = job_ended_at_us(job);
     if (row->end_at_us == 0)
         row->end_at_us = now_us;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct arena;
+struct job;
 struct object;
 struct record;
 
@@ -87,9 +88,11 @@ void history_row_of_pod(struct history_row *row, struct arena *arena, const stru
 void history_row_of_job(struct history_row *row, struct arena *arena, const struct object *job,
                         int64_t now_us);
 
+/* Whether all attempts of a job were requeued, so none of their rows says how it ended. */
+bool history_row_waited_again(const struct job *job);
+
 /* Whether a pod that is removed before it ended counts as an attempt: it had a
  * node, or the Job ends with it.
  */
 struct pod;
-struct job;
 bool history_row_is_due(const struct pod *pod, const struct job *job);
