@@ -7,6 +7,8 @@ top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 export top_srcdir
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
+# A make above this test hands down its variables, and among them its own TESTS.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 tree=$(mktemp -d) || bail_out "no temporary directory"
 trap 'rm -rf "$tree"' EXIT
 

@@ -153,9 +153,11 @@ is_requeued(const struct pod *pod, const struct job *job)
 bool
 history_row_waited_again(const struct job *job)
 {
-    const int64_t before = number_of(annotation(&job->meta, ANNOTATION_REQUEUE_BEFORE), 0);
+    const enum job_state state = job_find_state(job);
 
-    return !job_is_array(job) && job->status.attempts > 0 && job->status.attempts <= before;
+    /* Otherwise a pod has ended before it was told to, and its row says how the job ended. */
+    return (state == JOB_STATE_CANCELLED || state == JOB_STATE_DEADLINE) && !job_is_array(job)
+           && job->status.attempts > 0 && job->status.attempts <= job->status.requeued;
 }
 
 /* The state that follows from the reason; NONE: it follows from how the process

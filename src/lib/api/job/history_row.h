@@ -88,7 +88,7 @@ void history_row_of_pod(struct history_row *row, struct arena *arena, const stru
 void history_row_of_job(struct history_row *row, struct arena *arena, const struct object *job,
                         int64_t now_us);
 
-/* Whether all attempts of a job were requeued, so none of their rows says how it ended. */
+/* Whether a job was ended while it waited after a requeue, so no row of an attempt says so. */
 bool history_row_waited_again(const struct job *job);
 
 /* Whether a pod that is removed before it ended counts as an attempt: it had a
