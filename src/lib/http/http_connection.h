@@ -152,6 +152,7 @@ struct http_server {
                          * all */
     struct http_connection **by_fd;
     size_t n_by_fd;
+    bool is_paused; /* nothing is accepted any more */
     bool is_ending;
     int64_t date_s;
     char date[32];

@@ -434,14 +434,16 @@ has_no_body(const struct http_request *r, int status)
 
 /* Writes to the socket at once if it takes the whole answer: evhttp notices
  * that in this turn of the loop, and removes its write event before that
- * reaches the kernel. An error of the socket is left to the bufferevent.
+ * reaches the kernel. An error of the socket is left to the bufferevent. A server
+ * that stops does not: the trigger keeps the bufferevent until the loop turns
+ * again, and there may be no other turn.
  */
 static void
 write_through(struct http_connection *c)
 {
     struct evbuffer *output = bufferevent_get_output(c->bev);
 
-    if (c->peer.is_secure)
+    if (c->peer.is_secure || c->server->is_paused)
         return;
     evbuffer_unfreeze(output, 1);
     evbuffer_write(output, c->fd);

@@ -225,6 +225,7 @@ http_server_listen_unix(struct http_server *server, const char *path, mode_t mod
 void
 http_server_pause(struct http_server *server)
 {
+    server->is_paused = true;
     http_listener_close_all(&server->listeners);
     http_listener_close_all(&server->layered_listeners);
 }
