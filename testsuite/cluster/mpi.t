@@ -111,8 +111,9 @@ ok "krun starts a program of MPICH on three nodes" as kilntest1 ksub -D "$home" 
 is "... and the ranks find each other" "$(grep -v left "$home/krun.out" | LC_ALL=C sort)" "$expected"
 is "a rank that ends before it is in the barrier ends the step, with its code" \
     "$(grep left "$home/krun.out")" "left 3"
+# Tasks share a line if their ends come together.
 like "... and the ranks of other nodes are told why" "$(cat "$home/left")" \
-    'n1: tasks 0-1: Killed, because task 5 has ended'
+    'n1: tasks? [01].*: Killed, because task 5 has ended'
 
 # Without mpirun: PMIx. A client of its own for what Open MPI does seldom or never.
 cat >"$home/client.c" <<'C'
@@ -262,9 +263,10 @@ is "... and on one" "$(LC_ALL=C sort "$home/pmix.one" | sed 's/ n[123],/ n?,/')"
 is "... which is one node" "$(grep -o ' n[123],' "$home/pmix.one" | sort -u | wc -l)" 1
 is "... and those of Python" "$(sort -u "$home/pmix.python")" 28
 like "a rank that ends before it speaks PMIx ends those that wait for it" \
-    "$(cat "$home/pmix.unborn")" 'n1: tasks? 0.*: Killed, because task 5 has ended'
+    "$(cat "$home/pmix.unborn")" 'n1: tasks? [0-2].*: Killed, because task 5 has ended'
+# Some may have had the error of their fence first, and have ended with 0.
 like "so does one that ends while others are in a fence" "$(cat "$home/pmix.left")" \
-    'n2: tasks? 3.*: Killed, because task 5 has ended and other tasks wait for it'
+    ': tasks? .*: Killed, because task 5 has ended and other tasks wait for it'
 is "a task can ask for what one of another node has given" \
     "$(LC_ALL=C sort "$home/pmix.direct" | head -n 3)" "0 of 4: <4>
 1 of 5: <5>
