@@ -59,7 +59,7 @@ UNIT
     for unit in kiln-controller kiln-agent; do install_unit "$name" "$unit"; done
     # Debian's package starts a server of its own.
     printf 'ExecStart=/bin/sleep infinity\n' >"$chroot_of/systemd/system/postgresql.service"
-    # What systemd makes in /run for the units.
+    # systemd makes these in /run for the units.
     cat >"$chroot_of/systemd/system/tmpfiles.service" <<'UNIT'
 ExecStart=/bin/sh -c "install -d -o munge -m 755 /run/munge; install -d -o postgres -g postgres -m 2775 /run/postgresql; install -d -o 987 -m 755 /run/kiln; install -d -m 700 /run/kiln-agent"
 UNIT

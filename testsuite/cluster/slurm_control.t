@@ -182,7 +182,7 @@ has "nodes that were asked for" "   ReqNodeList=(null) ExcNodeList=(null)"
 has "the directory" "   WorkDir=$cluster/home/kilntest1"
 has "the comment" "   Comment=a note "
 has "the output" "   StdOut=/dev/null"
-# What options keep in the job, where Slurm has it; each line of options alone is in testsuite/slurm.
+# Options that a job keeps are shown where Slurm has them; testsuite/slurm has each alone.
 kept=$(submit -H -b now+2hours --deadline now+5hours --tmp 1500M --threads-per-core 1 \
     --mail-type TIME_LIMIT,FAIL,BEGIN --mail-user a@example.org 2>/dev/null)
 record=$(as kilntest1 scontrol show job "$kept")

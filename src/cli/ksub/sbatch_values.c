@@ -297,8 +297,8 @@ sbatch_values_set_time(const struct option_spec *option, const char *value, void
     return submission_set_duration(option, value, target, err);
 }
 
-/* Where the tasks go is srun's business; the second word is about the packages of a node, for which
- * the first stands in.
+/* The words are kept for srun, which distributes the tasks. The second word is about the packages
+ * of a node; where it is missing, the first stands in for it.
  */
 int
 sbatch_values_set_distribution(UNUSED const struct option_spec *option, const char *value,

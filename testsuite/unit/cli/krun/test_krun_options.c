@@ -79,7 +79,7 @@ START_TEST(variables_give_way_to_the_command_line)
     ck_assert_int_eq(settings.request.cpus_per_task, 4);
     ck_assert(settings.labels && !settings.request.overlaps);
     ck_assert(!settings.has_tasks && !settings.has_nodes);
-    /* What sbatch -m of the job's script said */
+    /* sbatch -m plane=4 sets these for its script. */
     setenv("SLURM_DISTRIBUTION", "plane", 1);
     setenv("SLURM_DIST_PLANESIZE", "4", 1);
     ck_assert_int_eq(read_line("a"), 0);

@@ -461,7 +461,7 @@ check_line(char *line, unsigned *ret_counts)
     ret_counts[line[0] == '='] += 1;
 }
 
-/* What Debian's Slurm 22.05 takes and refuses, and what it says about the jobs. */
+/* The file has lines that Debian's Slurm 22.05 was asked about, and what it said of the jobs. */
 START_TEST(lines_mean_what_they_mean_in_slurm)
 {
     const char *top = getenv("top_srcdir");
