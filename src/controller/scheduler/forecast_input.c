@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler's thread cannot stop to copy a cluster, so the input is collected in parts of
+ * a tenth of a millisecond, between which pods come, go and move in the order. The simulation
+ * therefore begins with a picture that never was at one moment. That is accepted, as a
+ * forecast is wrong by more than that anyway; what is ensured is that each pod is in it once,
+ * and that the nodes are collected again from the first when one has come or gone in between.
+ */
 #include "controller/scheduler/forecast_input.h"
 
 #include <math.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A forecast that models the rules would have to follow each change of them; this one runs
+ * them (decision 470). It must not touch the original: it has its own clock, API, random
+ * numbers and logs that are muted, and it borrows only objects, which never change.
+ *
+ * Time jumps from event to event. Only the order of the waiting pods changes with time alone,
+ * and the scheduler looks at it some times a second, which would be most of the work for a
+ * year of simulated time; so it is looked at just before an event, and the more seldom, the
+ * farther away the event is. Steps for one event are counted, because a fault in a plugin must
+ * end the simulation and not occupy the thread for ever.
+ */
 #include "controller/scheduler/start_simulation.h"
 
 #include <stdio.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler's thread never waits, so an assignment is a small state machine: a plugin that
+ * cannot answer yet says so, and calls back. The members of a group pass each stage together.
+ * When one fails, all others have to be taken back, but plugins may still be busy with them
+ * and a walk over the members may be under way; so the group is marked first, and ended when
+ * nobody refers to its members any more.
+ */
 #include "controller/scheduler/bind/binding_cycle.h"
 
 #include <stdio.h>

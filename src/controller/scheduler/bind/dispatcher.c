@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The API is asked for one object at a time and in order, because a status that overtakes a
+ * binding would be refused or, worse, win. A call that still waits is replaced by one that
+ * knows more, instead of both being sent. Bodies are made when a call starts, not when it is
+ * added: a busy controller then gets fewer and newer writes.
+ */
 #include "controller/scheduler/bind/dispatcher.h"
 
 #include <stdbool.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The victim keeps its room until the API reports that it is gone: it may take its whole grace
+ * period, and its cores are in use until then. The reason is written before the deletion,
+ * since a pod that is gone can no longer say why. For whom the room is made is counted here,
+ * so that preemption knows of deletions that are still under way for a pod.
+ */
 #include "controller/scheduler/bind/evictions.h"
 
 #include <inttypes.h>

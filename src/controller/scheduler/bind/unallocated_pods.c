@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Upstream lets anybody who may bind write spec.nodeName, and a kubelet then admits or rejects
+ * the pod. Here the node rejects nothing, and no agent starts a pod that lacks cores (decision
+ * 12), so the scheduler has to do for such a pod what it does for its own: choose on the given
+ * node, or fail it with a reason.
+ */
 #include "controller/scheduler/bind/unallocated_pods.h"
 
 #include <stdbool.h>

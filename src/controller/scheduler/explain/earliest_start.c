@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The walk goes from end to end, since room appears only there, and it tries a node only if
+ * the amounts that have ended by then could suffice: comparing amounts costs nothing beside a
+ * run of the filters. The number of trials and the time are bounded by the caller, for the
+ * walk may cross all ends of a cluster.
+ *
+ * At each end it stops as soon as enough nodes together have room. It takes nodes that had to
+ * be waited for before those that are free now, because the latter are what smaller pods can
+ * use until then.
+ */
 #include "controller/scheduler/explain/earliest_start.h"
 
 #include <stdlib.h>

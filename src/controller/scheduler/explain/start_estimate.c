@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `kctl why` asks this on the scheduler's own thread, so the answer is bounded and not exact:
+ * a bound that is reached gives "not before", never a guess. START of kctl's tables is another
+ * thing, a simulation on another thread (start_simulation.c); the two are shown beside each
+ * other because this one goes by time limits, and that one by predictions (decision 471).
+ */
 #include "controller/scheduler/explain/start_estimate.h"
 
 #include <stdlib.h>

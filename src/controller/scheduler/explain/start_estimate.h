@@ -3,7 +3,7 @@
  * the nodes have and the known ends of running pods
  *
  * The ending pods are removed from their nodes in the order of their ends, and
- * the profile's own filters are run on a copy of the node, as preemption does.
+ * the profile's own filters are run on the node itself within a journal, as preemption does.
  * Pods that wait before this one can only make its start later.
  *
  * The work is bounded (ESTIMATE_ENDS, ESTIMATE_TRIALS, ESTIMATE_US), however

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An extender is another program and may take seconds, so a pod that needs one is put aside
+ * and its cycle runs again with the answers. By then the nodes may differ: a node about which
+ * the extender was not asked sends the pod into another round, a limited number of times
+ * (scheduler.c).
+ *
+ * The answers of extenders are not trusted: an answer with a node that it was not asked about,
+ * or with a victim that is not there, counts as a failure; its reasons are cut and their
+ * number is bounded, and failures are logged once a second.
+ */
 #include "controller/scheduler/extenders/extender_round.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The free PUs of NUMA nodes are a set of steps in 64 bits and not a least and a most. A
+ * bucket of many nodes nearly always contains an empty and a full NUMA node, so a range would
+ * say that anything may fit, while the set still says which sizes exist. Steps are exact up to
+ * 40 PUs, where most NUMA nodes are, and coarse beyond. A bound may be too good, never too
+ * bad: a node that is skipped wrongly would change the decision.
+ */
 #include "controller/scheduler/framework/bounds.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An update is taken apart into what it changed, because a waiting pod is tried again only for
+ * events that the plugin which rejected it has registered. An event that is missed here leaves
+ * a pod waiting until all are tried again after some minutes, and one that is too broad wakes
+ * pods in vain; heartbeats arrive all the time, so they must be no event at all.
+ */
 #include "controller/scheduler/framework/cluster_event.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers are kept as numbers by node and become text only when somebody reads them: a full
+ * cluster rejects far more pods than anybody asks about. The totals are counted here unless
+ * the search has kept them already (answer_counts.h). The text is that of upstream's FitError,
+ * with the reasons sorted as text.
+ */
 #include "controller/scheduler/framework/diagnosis.h"
 
 #include <stdlib.h>

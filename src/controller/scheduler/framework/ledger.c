@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The entries are an unordered array with the sums beside it, because a node has few pods and
+ * each change must be cheap. A journal undoes changes in reverse order, so an index is as good
+ * as a pointer, and an array that is restored has the entries in their old order: what a cycle
+ * decides must not depend on the trials that were made before it.
+ *
+ * Copies of nodes for trials were the alternative. They cost a copy of the occupancy for each
+ * node that preemption looks at, and every result that is kept for a node would have to know
+ * which copy it is about (decision 115).
+ */
 #include "controller/scheduler/framework/ledger.h"
 
 #include <string.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A node finds the Reservations that withhold it in its own ledger, so a filter costs what
+ * that node has and not what the cluster has. For the search over all nodes the same is kept
+ * as sets of bits, one for each time at which the withheld nodes differ. The sets are made
+ * again after any change, since Reservations are few and change seldom.
+ *
+ * Windows of a repeated Reservation are computed and never listed: it may recur for years.
+ * Each keeps the window that was asked for last, because all questions within one cycle are
+ * about the same time.
+ */
 #include "controller/scheduler/framework/node_reservations.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Outside of a journal, resources and pods of a view change only through the cache, which
+ * gives it a new generation each time. Kept results compare generations, so a change that is
+ * made past the cache would leave them wrong without any sign. Changes within a journal need
+ * none, because they are rolled back before anybody compares.
+ */
 #include "controller/scheduler/framework/node_view.h"
 
 #include <errno.h>

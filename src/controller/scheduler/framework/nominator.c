@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A nomination is an entry of the node's ledger which no sum contains (decision 299): it
+ * counts only for pods of its own or a lower priority, and so differs from pod to pod. The map
+ * here leads from the pod to its node, since a pod that is bound, deleted or nominated
+ * elsewhere must not be looked for on ten thousand nodes.
+ */
 #include "controller/scheduler/framework/nominator.h"
 
 #include <stdio.h>

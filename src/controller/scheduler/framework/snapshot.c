@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Upstream copies nodes into a snapshot, since its informers change the cache while a cycle
+ * runs. Here both are on one thread, so a snapshot is pointers and an order. The list of
+ * recently changed nodes starts with the latest: whoever has kept something reads it until the
+ * generation that he has seen, at the cost of what has changed.
+ */
 #include "controller/scheduler/framework/snapshot.h"
 
 #include <stdio.h>

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Room at a later time is found on the real nodes inside a journal, by the profile's own
+ * filters: pods that will have ended are removed, reserved pods are added, and the filters are
+ * asked. Adding up amounts would be cheaper, but cores, NUMA nodes and devices have no sum,
+ * and a plan that the later cycle does not confirm would move at each attempt (decision 179).
+ *
+ * A place has to be free over a span and not at a moment. It is enough to ask at its begin and
+ * at the begin of each reservation within it, because between two begins room is only
+ * released.
+ *
+ * Ends and begins are real times, as those of the agents are (decision 180). If the clock is
+ * set, plans are wrong until the next attempt; nothing is started or ended by a time of this
+ * file.
+ */
 #include "controller/scheduler/framework/timeline.h"
 
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scratch of a node is promised from the moment of a decision, long before the volume exists.
+ * Three sources then say where it is: the decision, the claim's annotation, and the volume,
+ * and they appear and vanish in any order. Each is recorded by itself and only the strongest
+ * is counted, so that a volume is never charged twice, and never not at all, whichever event
+ * comes first. Claims that arrive before their class are charged when the class does.
+ */
 #include "controller/scheduler/framework/volume_book.h"
 
 #include <stdio.h>

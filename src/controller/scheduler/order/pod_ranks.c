@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A heap needs keys that stand still, while a prediction moves with each job that ends. So the
+ * jobs of one user, limit and size share a rank, whose key is computed again only while none
+ * of them is active. Ranks of pods that sleep may be old; scheduler.c has them computed again
+ * in turn.
+ *
+ * Nothing is stored. After a restart, the ended pods that the API still has are learned in the
+ * order of their ends, which gives nearly the same means, and a prediction that is a little
+ * off only orders jobs.
+ */
 #include "controller/scheduler/order/pod_ranks.h"
 
 #include <inttypes.h>

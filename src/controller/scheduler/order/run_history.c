@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Users give limits that are many times too long, and each in his own way, so what is
+ * predicted is a part of the limit and not a time. The harmonic mean is kept beside the plain
+ * one, because "probably short" is what an order by shortness needs, and one long run must not
+ * hide many short ones. Levels that have seen few runs count little: a new user is predicted
+ * by what all users do.
+ *
+ * Levels are bounded for each user and not in all, so that somebody who submits with a
+ * thousand limits forgets only what he did himself.
+ */
 #include "controller/scheduler/order/run_history.h"
 
 #include <math.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shortest first lets long jobs wait without an end, and a fixed bound on the wait is wrong on
+ * each cluster but one. The guard therefore compares with what would have happened without the
+ * order: a job whose wait comes near the longest one of a plain backfill in the order of
+ * submission goes first (start_order.h, decision 185). That schedule cannot be looked up, so
+ * it is played along, on CPUs alone and in whole seconds: it gives one number, and an exact
+ * one would cost a second scheduler.
+ */
 #include "controller/scheduler/order/shadow_schedule.h"
 
 #include <stdlib.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* As upstream's queue: an event that may help a pod is never lost. A pod that fails while
+ * events arrive is checked against those that came since it was popped, and only then put to
+ * sleep; otherwise a pod whose room became free during its own cycle would wait for the next
+ * event, which may be hours away.
+ *
+ * A pod in flight keeps the object that it was popped with, and takes the newer one when it
+ * returns: what a cycle has read must not change under it. A deleted pod in flight stays until
+ * the cycle gives it back, for the same reason.
+ */
 #include "controller/scheduler/queue/queue.h"
 
 #include <string.h>

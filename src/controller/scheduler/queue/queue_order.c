@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* "How many are before me" needs an order statistic, which a heap cannot answer, and a
+ * balanced tree would cost an allocation and a dozen comparisons for each pod that enters and
+ * leaves. Blocks of an array suit what happens: pods are added at the end and removed at the
+ * front, and the rest is a binary search over blocks and within one (decision 171). Cursors
+ * are moved with the changes, so that a forecast can read the queue in parts while pods come
+ * and go.
+ */
 #include "controller/scheduler/queue/queue_order.h"
 
 #include <stdint.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A plugin that registered no event for what happened cannot have changed its mind, so the pod
+ * sleeps on. Where nobody can know, the pod is tried: a pod without a rejecting plugin failed
+ * for an error, and extenders do not say what helps.
+ */
 #include "controller/scheduler/queue/wake_strategy.h"
 
 #include <stddef.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A full cluster says "unschedulable" about each pod again and again, and a write for each
+ * attempt would be more work for the API than scheduling. So the last message of a pod waits
+ * for its turn, equal ones become a count that is written at 1, 2, 4, 8, and the rate has a
+ * bound. Only the number of times that something was said is lost by that.
+ *
+ * Texts are shared, because thousands of waiting pods have the same.
+ */
 #include "controller/scheduler/report/recorder.h"
 
 #include <stdio.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A pod that fits nowhere is refused with the counts of all reasons, and counting ten thousand
+ * answers for each such pod costs more than asking the few nodes that have changed. So a
+ * changed answer is taken out of its count and put into another. The plugins that rejected and
+ * the first node with each reason must be those of a full count: they decide what wakes the
+ * pod, and what the user reads.
+ */
 #include "controller/scheduler/select/answer_counts.h"
 
 #include <string.h>

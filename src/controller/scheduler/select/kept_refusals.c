@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Most pods that wait fit nowhere, and there may be thousands of signatures of them. The full
+ * results of a signature have scores and a tree; a refusal needs one answer for each node and
+ * the few nodes that would do, so many more of them fit into the same memory. As soon as too
+ * many nodes are feasible, the entry is dropped, for then a node has to be chosen and
+ * node_results.c is the right place.
+ */
 #include "controller/scheduler/select/kept_refusals.h"
 
 #include <string.h>

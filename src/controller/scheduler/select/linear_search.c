@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The search continues where the one before has ended, so that samples cover the cluster in
+ * turn, as upstream does. The nodes are filtered in batches, so that a plugin prepares itself
+ * once for many of them. The recorded decisions of kube-scheduler fix where a search stops: a
+ * node that is found beyond the wanted number is not counted, and the next search starts with
+ * it.
+ */
 #include "controller/scheduler/select/linear_search.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Upstream's search over the nodes is the meaning of a decision; kept refusals, the bounded
+ * search and kept results are shortcuts, in this order, and each must give the decision, the
+ * ties and the message that the search would have given. So they are taken only where nothing
+ * outside them decides: for a pod that has a signature and no nominated node, in a profile
+ * that looks at all nodes, without extenders and without a plugin that names the nodes. The
+ * first two also need that no other pods matter to the pod and that no pod is nominated.
+ */
 #include "controller/scheduler/select/node_finder.h"
 
 #include <string.h>

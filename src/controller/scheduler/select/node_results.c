@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* This is what makes the thousandth equal pod cheap (decision 41): the answers and scores of
+ * one signature are kept for all nodes, and a pod pays for the nodes that have changed since.
+ * It holds only for plugins whose answers depend on the node and the pod alone; those that
+ * look at other pods or at the time are asked again, on the nodes that are left.
+ *
+ * A score that is normalized by the largest depends on all nodes. So raw scores are kept, with
+ * a count of how often each value occurs; the largest changes seldom, and then only are all
+ * totals made again. A spectrum with too many values is given up, for it would cost more than
+ * it saves.
+ */
 #include "controller/scheduler/select/node_results.h"
 
 #include <string.h>

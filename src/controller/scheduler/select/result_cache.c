@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Making the results of all nodes for a pod costs one evaluation of each, so it pays only for
+ * a signature that comes again. A signature first has to show this: the evaluations that kept
+ * results would have saved are added up from request to request, and when the sum reaches the
+ * number of nodes, they are made. A large cluster in which each pod differs therefore makes
+ * none.
+ */
 #include "controller/scheduler/select/result_cache.h"
 
 #include "controller/scheduler/framework/snapshot.h"

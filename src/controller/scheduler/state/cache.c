@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A pod counts on its node from the decision on, not from the moment when the API has written
+ * it: otherwise the next cycle, some microseconds later, would give the same cores away. The
+ * API is right in every case: if it confirms the pod elsewhere, or the binding failed, the
+ * assumed pod is taken back.
+ *
+ * A node that the API has deleted stays here while pods hold room on it, are nominated to it
+ * or left something behind, because a node that is created again under its name must not be
+ * thought empty.
+ */
 #include "controller/scheduler/state/cache.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Spreading and affinity ask for sums over a domain, which depend on all nodes in it, so
+ * answers cannot be kept by node as those of other plugins are. The sums can: a column is
+ * brought up to date by the nodes that have changed, each by the difference of its own number.
+ * Whatever else the sums depend on, such as the labels of namespaces, is a version that the
+ * caller passes; a new one means counting everything again.
+ */
 #include "controller/scheduler/plugins/pods/domain_counts.h"
 
 #include <string.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Removing all that may be removed and then putting back what fits is upstream's order, and
+ * the recorded decisions depend on it: the result is a set that cannot be made smaller, not
+ * the smallest one. The trial runs on the node itself inside a journal, since each of
+ * thousands of nodes may be tried for one pod.
+ *
+ * A pod that would be suspended, not ended, frees only its cores: its memory, ports and
+ * volumes stay. And a gang that ends together is counted once, with the highest priority of
+ * its members, on whichever node its first victim is found.
+ */
 #include "controller/scheduler/plugins/preemption/victims.h"
 
 #include <string.h>
