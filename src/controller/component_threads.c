@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A component may run in one controller only, so it starts when it holds its lease and its
+ * cache has synced, and stops at once when it loses the lease. Nothing is handed over: the
+ * next one begins from the state of the API, which is why bindings and evictions that are
+ * under way may simply be dropped.
+ */
 #include "controller/component_threads.h"
 
 #include <errno.h>

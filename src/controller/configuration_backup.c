@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The keys are part of a backup because a cluster without them has to enrol every node again.
+ * A restore runs as root on files that the service user may have written, so names and places
+ * come from the present settings and never from the copy: otherwise a copy could put a file
+ * anywhere.
+ */
 #include "controller/configuration_backup.h"
 
 #include <errno.h>

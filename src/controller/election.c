@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The identity is that of the state directory and not of the process: only one controller can
+ * have the directory, so one that is started again takes its own lease at once and need not
+ * wait until it expires. With a replicated store the database decides who leads, so the word
+ * of that controller ends what another one has claimed (the group).
+ */
 #include "controller/election.h"
 
 #include <stdlib.h>

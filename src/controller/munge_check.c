@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A controller without munged looks healthy on its own machine, where the kernel says who is
+ * there, while nobody else can use it. So it is asked from time to time, by a worker since the
+ * call blocks, and readiness depends on the answer.
+ */
 #include "controller/munge_check.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A reload is all or nothing: the file is read and checked on a worker, and only a
+ * configuration without a mistake changes anything. Each setting that cannot change in a
+ * running process is named in the log, because an administrator who changed it believes
+ * otherwise.
+ */
 #include "controller/reload.h"
 
 #include <stdbool.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The certificate that the controller makes itself is made once, with all names that the
+ * machine and the settings have then, and is kept: clients' configurations contain it, and a
+ * new one would be a stranger to all of them. The key of tokens is separate, so that making a
+ * new one revokes all tokens and nothing else.
+ */
 #include "controller/serving_keys.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A wait is observed when the Job starts, but an alarm is needed while it does not; so the
+ * oldest wait of each partition is kept as well. The text of a partition is the user's: beyond
+ * a thousand different ones the rest is one series, because a metrics server keeps every
+ * series that it has ever seen.
+ */
 #include "controller/lifecycle/job_waits.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The loops know nothing of each other. If one of them wants something of another, it writes
+ * that into an object, and the other learns of it as any client would; so each can be read,
+ * tested and restarted alone. They share one cache, since thirty informers would each parse
+ * and keep every pod (decision 128). At the end the calls are dropped first, because an answer
+ * that came later would reach a loop that is gone.
+ */
 #include "controller/lifecycle/lifecycle.h"
 
 #include "controller/lifecycle/cronjob/cron_controller.h"

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A scrape must not walk a hundred thousand pods, so each change moves one object from a count
+ * to another. That only works if the count which an object is taken from is the one that it
+ * was added to: labels are computed from the old and the new version by the same functions,
+ * and what a label maps to never changes while the controller runs. Reasons come from users
+ * and programs and are therefore mapped to a fixed list.
+ */
 #include "controller/lifecycle/state_counts.h"
 
 #include <stdbool.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The leader would see every relayed client at the address of the standby, and limits for each
+ * address would hit all of them together. So the standby says for whom it connects, and proves
+ * that it may: a MAC with a key that only heads can read. A recorded header must not work
+ * again, and clocks of heads may differ, so each header has a rising number; the leader
+ * accepts each once within a window for each relay, since connections overtake each other.
+ */
 #include "controller/relay/proxy_header.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The relay moves bytes and understands none of them, so a standby needs no rights and can
+ * leak none (decision 765). It has a thread of its own, because the main thread of a standby
+ * waits for the database. Its limit of connections is above the leader's: who has to give way
+ * is decided where it is known who is idle and who has proved an account.
+ */
 #include "controller/relay/relay.h"
 
 #include <errno.h>

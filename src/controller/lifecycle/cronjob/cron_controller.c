@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The name of a Job is its scheduled minute, so that "was it created?" is answered by the API
+ * and not by the memory of a controller (decision 231): a second try, after a lost answer or a
+ * restart, finds the name taken by its own Job. A Job is created only when the status needs no
+ * other write, because each write brings the CronJob here again, and two passes would race for
+ * one minute.
+ *
+ * Times are those of the real clock, and the clock may be set at any moment. The workqueue
+ * then looks at every schedule again; cron_plan.c says what a last time that lies in the
+ * future means.
+ */
 #include "controller/lifecycle/cronjob/cron_controller.h"
 
 #include <inttypes.h>

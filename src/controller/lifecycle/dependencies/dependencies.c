@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The cost must be that of what ends, not of what waits: an array of a million, or ten
+ * thousand jobs behind one, wake only those whose verdict the end decides. So every edge is
+ * registered at its target, by uid, and a name that is used again meets nobody.
+ *
+ * A job that is gone from the cluster is not forgotten: history says how it ended (decision
+ * 226), and the answer is written into the waiter before it counts, since history has its own
+ * limit and may not know it a second time.
+ */
 #include "controller/lifecycle/dependencies/dependencies.h"
 
 #include <inttypes.h>

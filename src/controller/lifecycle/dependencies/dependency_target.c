@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A target is known from three sources: its Job and pods in the cache, the store's record of
+ * its elements, and history once it is gone. They are read only when somebody waits for what
+ * they alone know, and a requeue makes the last two stale, so they are read again. A question
+ * that cannot be answered now is not an answer: the waiter goes on waiting, and asks again.
+ * "No such job in history" is one, and counts as cancelled.
+ */
 #include "controller/lifecycle/dependencies/dependency_target.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* "The first of this user and name" needs an order of all unfinished jobs, which nobody but
+ * --dependency=singleton wants. The index is therefore built by the first job that asks, and
+ * kept from then on: jobs come in the order of their numbers, so an array with a moving head
+ * is a sorted list that costs nothing to keep.
+ */
 #include "controller/lifecycle/dependencies/singletons.h"
 
 #include <stdint.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A budget is counted anew from its pods instead of being kept up to date, because which pods
+ * it selects and how many there should be depends on the budget, the pods and the Jobs at
+ * once. It is counted at most ten times a second, as a drain changes many of its pods in one
+ * moment; in between, an eviction subtracts from the status that it finds there, in the API's
+ * transaction.
+ */
 #include "controller/lifecycle/disruption/disruption.h"
 
 #include <string.h>

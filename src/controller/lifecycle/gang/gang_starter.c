@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The members of a program that runs on several nodes must start together or not at all, and
+ * neither the controller nor an agent may be needed twice for it. So preparation and start are
+ * two facts in the pods: each agent reports "prepared" and waits, and one transaction, which
+ * checks again that all live members are, lets all of them start (decision 635). A controller
+ * that dies before it has changed nothing, and after it nothing is left to do.
+ *
+ * Waiting costs nodes, so it has a bound, counted from when the first was seen to be prepared.
+ * The members that are ended then have run nothing, so that is nobody's failure, and another
+ * attempt follows (decision 636). No start is given while the node of a member is silent,
+ * since that member would not learn of it.
+ */
 #include "controller/lifecycle/gang/gang_starter.h"
 
 #include <stdio.h>

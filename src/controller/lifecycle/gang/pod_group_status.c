@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The condition is for people and for upstream's tools; no decision is made from it. It is
+ * computed again from the present pods whenever one of them changes, at most ten times a
+ * second for each group. Anybody may name somebody else's group in a pod, so the pods are kept
+ * by owner, and a stranger's do not cost the group anything.
+ */
 #include "controller/lifecycle/gang/pod_group_status.h"
 
 #include <stdio.h>

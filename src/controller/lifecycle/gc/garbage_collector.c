@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Upstream keeps a graph of all objects. Here nearly every object is a pod of a Job, which the
+ * shared cache finds by its owner; only what remains, which is little, is indexed by the uid
+ * of its owner. Pods are not even queued unless they appear without their Job, or their Job
+ * goes: queueing each of a million would be most of the work of this loop.
+ *
+ * An owner counts as gone only if the API says so for its uid: a kind that is not served here
+ * may live in another API server. And a deletion in the foreground waits for nobody but the
+ * user's own objects, or a stranger's reference could keep it from ever being over.
+ */
 #include "controller/lifecycle/gc/garbage_collector.h"
 
 #include <stdbool.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* When there are too many finished Jobs, the oldest of the user with the most go first, so
+ * that somebody who runs a hundred thousand short jobs does not push out the results of all
+ * others. Each deletion has the version of the Job that was judged as its precondition: a Job
+ * that was updated since may have to stay. Until the call is answered, the Job is in no heap,
+ * or it would be chosen again in the next second.
+ */
 #include "controller/lifecycle/gc/retention.h"
 
 #include <stdbool.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A pod for each element, one request each, would be a million requests for one array. Pods
+ * are therefore created up to 256 in a request, which the server copies from the first after
+ * that has passed every rule (decision 250), and ends are recorded as many at a time. Every
+ * request names the uid of the Job: the name may be another job's by then.
+ */
 #include "controller/lifecycle/job/array_calls.h"
 
 #include <errno.h>

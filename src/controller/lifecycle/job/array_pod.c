@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The agent knows nothing of arrays: what differs between elements is written into the pod, so
+ * a pod of an array is like any other. Two numbers must not be mixed (decision 220): the
+ * index, from 0, is the API's, and the task's id is what its user wrote.
+ */
 #include "controller/lifecycle/job/array_pod.h"
 
 #include <inttypes.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The window is how many pods wait for nodes ahead of need. Too small, and nodes idle for the
+ * time of a round trip; too large, and the queue fills with pods that differ in nothing. Twice
+ * what started in the last second follows the cluster without a setting (decision 216); half
+ * of an old second's count is carried over a pause, so that a short stall does not begin again
+ * at 64.
+ *
+ * The list of waiting tasks in the status is for people, so it has a bound of pieces and of
+ * work. It is written once more at the end of the array, longer, because then it is the record
+ * of what never ran.
+ */
 #include "controller/lifecycle/job/array_state.h"
 
 #include <inttypes.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The record of elements in the store is the truth about what has ended; the counts in memory
+ * follow it. It is read before anything is decided about an array, and counted anew when ends
+ * were refused as outdated. Ends are sent a second after they happened, or when there are
+ * many: a pod that is removed too early makes the store keep its row of history until that has
+ * been written.
+ */
 #include "controller/lifecycle/job/array_sync.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The first rule that matches decides, as upstream's. A process that a signal has killed
+ * counts with the shell's 128 + N, which is what users write in their rules.
+ */
 #include "controller/lifecycle/job/failure_policy.h"
 
 #include <inttypes.h>

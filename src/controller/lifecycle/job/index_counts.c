@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A million indexes that end in order must not cost a million entries, so done and failed ones
+ * are sets of ranges, and only what is under way or has failed before has a slot. Slots of
+ * settled indexes are removed when half of all are such: removing each at once would move the
+ * others each time.
+ */
 #include "controller/lifecycle/job/index_counts.h"
 
 #include <stdlib.h>

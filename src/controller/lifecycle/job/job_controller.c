@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A sync asks job_plan.c, which is pure, what the Job needs now, and carries it out; it never
+ * acts on an event itself. So events may be lost, doubled or out of order, and a restart is a
+ * sync of every Job. The cache lags behind the calls, which is why created pods are expected
+ * by number until they are seen: without that, a second sync would create them again. One that
+ * is never seen, because it came and went while the watch was down, stops being expected after
+ * a minute.
+ *
+ * A Job of which the store cannot read a pod gets no new ones: the program of that pod may be
+ * running.
+ */
 #include "controller/lifecycle/job/job_controller.h"
 
 #include <stdbool.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The PodGroup is made from the Job and not by the user, so that nobody can join the group of
+ * another, and its name is the Job's. For a gang each attempt has a group of its own, created
+ * in one transaction with all pods of the attempt (decision 616): a group that survived its
+ * attempt would have its old members counted, and pods that were created one by one could
+ * leave half a gang behind a controller that died.
+ */
 #include "controller/lifecycle/job/job_group.h"
 
 #include <errno.h>

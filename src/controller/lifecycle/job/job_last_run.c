@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which run "is" the job has to be the same whatever order events come in, and after a
+ * restart, when only the status is left: so runs are ordered completely, by rank and end and
+ * number, with whole seconds as the status has them. Pods that were ended because another had
+ * failed are not how the job ended, although they end last.
+ */
 #include "controller/lifecycle/job/job_last_run.h"
 
 #include <stdlib.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that a Job needs is computed here from the Job and the counts, and nowhere else.
+ * No clock, client or memory is used, so a test is a Job, counts and a time, and a restart
+ * cannot change a decision. The order of the questions is the order of their importance: has
+ * it ended, is it to be interrupted, is it held, does it wait, and only then how many pods it
+ * lacks.
+ *
+ * Two rules keep every path safe against a kill. The status says why before a pod is deleted,
+ * or its end would count as a failure. And another attempt begins only when all of the one
+ * before is gone, since two runs of a program would write the same files.
+ */
 #include "controller/lifecycle/job/job_plan.h"
 
 #include "controller/lifecycle/dependencies/dependencies.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The name of a pod is computed from the Job, the index and the attempt, so that creating it
+ * twice is refused by the API and not prevented by a memory (decision 8). The agent sees pods
+ * only, so whatever it needs of the Job is copied into the pod (decision 5); a template that
+ * claims to have such a copy loses it first.
+ */
 #include "controller/lifecycle/job/job_pod.h"
 
 #include <inttypes.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A Job may have a million pods, so a change of one costs the same whatever their number: each
+ * pod remembers as what it was counted, is taken out of that count, and put into another.
+ * Starting is the hard part. Pods that are gone are known only by what the status and the list
+ * of removed pods say, and either may be a write behind; removed_counts.c reconciles them, and
+ * whether a pod was counted already follows from how many are gone and never from how those
+ * that are left have ended (decision 612).
+ *
+ * Creates count as pods from the moment when they are sent, so that a burst of events does not
+ * create more.
+ */
 #include "controller/lifecycle/job/job_pod_counts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A sync has many calls under way and ends when the last is answered; the key is worked on by
+ * nobody else until then. Pods are marked before they are deleted, in two calls and in this
+ * order, because the agent must see why it ends a pod before it is told to. A conflict is not
+ * an error: the watch shows what was changed, and the next sync decides with it.
+ */
 #include "controller/lifecycle/job/job_sync.h"
 
 #include <errno.h>

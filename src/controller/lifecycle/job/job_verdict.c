@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A verdict is written into the status as soon as it is certain (FailureTarget,
+ * SuccessCriteriaMet), long before the pods are gone, and is never changed afterwards; so a
+ * controller that starts in between does not judge again from pods that were ended by the
+ * verdict itself.
+ *
+ * An order to end is not yet an end. A pod may have come to its own end before the order
+ * reached it, and then that is how its Job has ended (decisions 440 and 512). Therefore a
+ * cancel or a deadline is recorded first, and judged when the pods are over. The order of the
+ * checks below is upstream's where upstream has them, and a cancel goes before a deadline.
+ */
 #include "controller/lifecycle/job/job_verdict.h"
 
 #include <inttypes.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Retrying each refused Job on a timer would be thousands of refused creates a second, and
+ * would give room to whoever happens to ask. So a refused Job waits without any call, with the
+ * amounts that the refusal named, and room wakes the first in order that fit (decisions 292
+ * and 560).
+ *
+ * The room is an estimate: the quota's status is a second old at times, and others create
+ * pods, too. That costs a refused call and never a pod too many, because admission decides.
+ * Room that was promised to a woken Job is subtracted until it has its pod or is refused
+ * again, or one free CPU would wake everybody.
+ */
 #include "controller/lifecycle/job/quota_waiters.h"
 
 #include <stdint.h>

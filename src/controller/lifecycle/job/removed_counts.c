@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pods that were removed while nobody counted are the one thing that events cannot tell. The
+ * transaction that removes a pod therefore writes how it ended into its Job (decision 510).
+ * The list there has a bound, and the status may be older than the last pods, so this file
+ * decides what a full list and an old status can mean together: it assumes what counts no pod
+ * twice, and leaves the rest as "gone", which the Job's policy treats as a failure.
+ */
 #include "controller/lifecycle/job/removed_counts.h"
 
 #include <stddef.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sending mail and remembering that it was sent are two steps, and a kill may come between
+ * them. The mark is written after the mail, so that a mail may come twice, with the same
+ * Message-ID, and is never lost. A mail program may hang or be slow, so a few run at a time,
+ * each with a limit; and a user who submits ten thousand jobs with --mail-type=ALL gets a
+ * bounded number an hour instead of using up everybody's turns.
+ */
 #include "controller/lifecycle/mail/mail_sender.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Only the site knows how to switch a machine off, and only success means that it is off: a
+ * program that fails, hangs or is killed proves nothing, so the node stays silent and its jobs
+ * stay where they are. A few programs run at a time, because a failed switch silences hundreds
+ * of nodes at once and the site's power controller is often one machine.
+ */
 #include "controller/lifecycle/node/node_fencing.h"
 
 #include <stdarg.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A silent node is not a dead one: its jobs may be running, and starting them a second time is
+ * worse than waiting. So silence alone frees nothing. It takes proof: an administrator's word,
+ * a program that has switched the node off, or the wish of the pods themselves that their
+ * agent ends them when it is cut off (decisions 53 and 561).
+ *
+ * When most nodes are silent, the likely cause is here. Then nobody is given up, and no node
+ * is switched off; users' own nodes do not count, since they could trigger or hide this.
+ * Silence is measured on the own monotonic clock and from the own start, as clocks of two
+ * machines differ and a renewal from before this controller proves nothing.
+ */
 #include "controller/lifecycle/node/node_health.h"
 
 #include <stdarg.h>

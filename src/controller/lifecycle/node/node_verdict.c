@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pure functions, so that every combination of silent, back, fenced and unhealthy is a line of
+ * a test. They return nothing when an object is as it should be already, so the loop may ask
+ * about a node after every event.
+ */
 #include "controller/lifecycle/node/node_verdict.h"
 
 #include <string.h>

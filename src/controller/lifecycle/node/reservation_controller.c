@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A Reservation begins and ends by the real clock, which may be set; no wait is longer than
+ * some seconds, and nothing is deleted while the clock seems to have jumped. A node that a
+ * maintenance has cordoned carries the name of that maintenance, so that it is uncordoned when
+ * that is over or was deleted while no controller ran, and a node that somebody else had
+ * cordoned is left as it was.
+ */
 #include "controller/lifecycle/node/reservation_controller.h"
 
 #include <inttypes.h>

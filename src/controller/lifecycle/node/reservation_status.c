@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A Reservation of a number of nodes keeps the nodes that it has as long as they are ready:
+ * plans have been made around them, and users may have been told. Only what is missing is
+ * chosen anew, those first that will be free in time.
+ */
 #include "controller/lifecycle/node/reservation_status.h"
 
 #include <inttypes.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Admission charges a quota in the transaction of each create, so it is never exceeded; this
+ * loop gives back what has ended. It counts from the existing objects, once, and then by their
+ * changes, and what it writes is the sum and not a difference: a lost event or a kill is
+ * corrected by the next count. Informers of rarely limited kinds are started when a quota
+ * names such a kind.
+ */
 #include "controller/lifecycle/quota/quota_controller.h"
 
 #include <stdint.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An index has one entry for most of its keys, as most Jobs have one pod and most nodes few. A
+ * map of maps would cost more than the pods, so a value is the object itself until there are
+ * two. Listeners are called when cache and indexes already have the change, so that what they
+ * look up agrees with what they were told.
+ */
 #include "controller/lifecycle/reconcile/object_cache.h"
 
 #include <stdio.h>

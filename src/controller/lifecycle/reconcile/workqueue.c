@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each key is worked on by one worker at a time and queued once, however many events come: a
+ * burst for one object costs one pass, which sees the last state. A key that changes during
+ * its pass is passed again. Failures wait, doubling, for each key by itself, so that one
+ * object which always fails delays no other.
+ *
+ * Delays run on the monotonic clock. Loops whose times are of the real clock ask to follow it;
+ * when it jumps, they look at all of their waiting keys again.
+ */
 #include "controller/lifecycle/reconcile/workqueue.h"
 
 #include <stdbool.h>

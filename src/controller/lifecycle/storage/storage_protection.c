@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A claim in use must not vanish under a running job, but anybody may write the name of a
+ * claim into a pod, and would keep it for ever. So a claim that belongs to a user waits for
+ * pods of that user only.
+ */
 #include "controller/lifecycle/storage/storage_protection.h"
 
 #include <stdint.h>
