@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/fd.h"
@@ -15,7 +16,7 @@
 
 #define ENVIRONMENT_MOST (4u << 20)
 
-/* Names, and beginnings of names that end in an underscore. */
+/* Names, and beginnings of names that end in an underscore; the lists of GPUs, too. */
 static const char *const of_node[] = {
     "KILN_POD_NAME",
     "KILN_POD_UID",
@@ -29,9 +30,6 @@ static const char *const of_node[] = {
     "KILN_HOSTFILE",
     "OMPI_MCA_orte_default_hostfile",
     "HYDRA_HOST_FILE",
-    "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK",
     "SLURM_JOB_GPUS",
     "SLURM_GPUS_ON_NODE",
 };
@@ -46,7 +44,7 @@ is_of_node(const char *name)
             && (name[length] == '\0' || of_node[i][length - 1] == '_'))
             return true;
     }
-    return false;
+    return gpu_vendor_of_list(name) != NULL;
 }
 
 /* A directory that the user has chosen is on all nodes; the job's own is on one. */

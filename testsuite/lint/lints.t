@@ -135,6 +135,14 @@ ok "check-kinds --lower lowers the numbers" "$lint/check-kinds" "$tree"
 write src/controller/apiserver/kinds/tower.c 'if (kind == &stone_kind)'
 ok "the hooks of kinds may name them" "$lint/check-kinds" "$tree"
 
+fresh
+write src/lib/api/node/gpu_vendor.c '    .variable = "CUDA_VISIBLE_DEVICES",'
+write src/lib/high/tower.c '/* Sets CUDA_VISIBLE_DEVICES. */'
+ok "a comment may name a vendor" "$lint/check-vendors" "$tree"
+write src/lib/high/tower.c '    set("ROCR_VISIBLE_DEVICES", list);'
+finds "a variable of a vendor outside the table is found" check-vendors \
+    'tower.c:1:.*ROCR_VISIBLE_DEVICES.*gpu_vendor.c'
+
 # A tower whose struct is declared in tower.h and defined in tower_inside.h, and as
 # many files that include the latter as the argument says.
 tower_of() {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"
@@ -64,91 +65,69 @@ model_of(hwloc_obj_t object)
     return model;
 }
 
-/* The value of a key in a driver's text, for example "Model: \t\t NVIDIA X". */
-static char *
-fact(const char *text, const char *key)
-{
-    const char *line = strstr(text, key);
-
-    if (line == NULL)
-        return NULL;
-    line += strlen(key);
-    line += strspn(line, " \t");
-    return xstrndup(line, strcspn(line, "\n"));
-}
-
 struct gpu {
     char *path;
     char *model;
     bool computes;
 };
 
-static int
-read_about(const struct hwloc_pcidev_attr_s *pci, const char *format, struct strbuf *out)
-{
-    CLEANUP_FREE char *address =
-        xasprintf("%04x:%02x:%02x.%01x", pci->domain, pci->bus, pci->dev, pci->func);
-    const char *at = strchr(format, '@');
-    CLEANUP_FREE char *path = xasprintf("%.*s%s%s", (int)(at - format), format, address, at + 1);
-
-    return file_read(path, 65536, out, NULL);
-}
-
-/* NVIDIA's driver has its own order for the numbers of its device files, so the
- * number is read from the driver.
- */
+/* The vendor's driver knows better than hwloc. */
 static void
-read_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
+read_driver(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
+    const struct gpu_vendor *v = gpu_vendor_of(pci->vendor_id, NULL, NULL);
+    const char *at = v != NULL && v->driver_text != NULL ? strchr(v->driver_text, '@') : NULL;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    CLEANUP_FREE char *minor = NULL;
+    CLEANUP_FREE char *model = NULL;
+    CLEANUP_FREE char *file = NULL;
+    char *path;
 
-    if (pci->vendor_id != TOPOLOGY_VENDOR_NVIDIA
-        || read_about(pci, "/proc/driver/nvidia/gpus/@/information", &text) < 0)
+    if (at == NULL)
         return;
-    minor = fact(text.text, "Device Minor:");
-    if (minor == NULL)
+    file = xasprintf("%.*s%04x:%02x:%02x.%01x%s", (int)(at - v->driver_text), v->driver_text,
+                     pci->domain, pci->bus, pci->dev, pci->func, at + 1);
+    if (file_read(file, 65536, &text, NULL) < 0)
         return;
-    free(g->path);
-    g->path = xasprintf("/dev/nvidia%s", minor);
-    g->computes = true;
-    if (g->model == NULL)
-        g->model = fact(text.text, "Model:");
+    gpu_vendor_parse(v, text.text, &path, &model);
+    if (path != NULL) {
+        free(g->path);
+        g->path = path;
+        g->computes = true;
+    }
+    if (g->model == NULL) {
+        g->model = model;
+        model = NULL;
+    }
 }
 
 /* A given topology has no driver, so the name is guessed that the driver would
  * use.
  */
 static void
-guess_nvidia(const struct topology *t, const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
+guess_device_file(const struct topology *t, const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
+    const struct gpu_vendor *v = gpu_vendor_of(pci->vendor_id, NULL, NULL);
     unsigned before = 0;
 
-    if (pci->vendor_id != TOPOLOGY_VENDOR_NVIDIA || !g->computes)
+    if (v == NULL || v->device_file == NULL || !g->computes)
         return;
     for (unsigned i = 0; i < t->n_devices; i++)
-        if (t->devices[i].path != NULL && strncmp(t->devices[i].path, "/dev/nvidia", 11) == 0)
-            before++;
+        before += gpu_vendor_number(v, t->devices[i].path) >= 0;
     free(g->path);
-    g->path = xasprintf("/dev/nvidia%u", before);
-}
-
-/* AMD's driver shows the board's name in sysfs. */
-static void
-read_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    if (g->model == NULL && read_about(pci, "/sys/bus/pci/devices/@/product_name", &text) == 0
-        && text.length > 1)
-        g->model = fact(text.text, "");
+    g->path = xasprintf("%s%u", v->device_file, before);
 }
 
 static bool
 is_of_a_runtime(hwloc_obj_t os)
 {
-    return os->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC || strncmp(os->name, "nvml", 4) == 0
-           || strncmp(os->name, "rsmi", 4) == 0 || strncmp(os->name, "ze", 2) == 0;
+    bool is_known = os->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC;
+
+    for (unsigned i = 0; i < GPU_VENDOR_COUNT && !is_known; i++) {
+        const char *begin = gpu_vendors[i].runtime_device;
+
+        is_known = strncmp(os->name, begin, strlen(begin)) == 0;
+    }
+    return is_known;
 }
 
 /* Looks through the OS devices below a PCI display controller. */
@@ -188,12 +167,10 @@ add_gpu(hwloc_topology_t machine, struct topology *t, hwloc_obj_t pci, unsigned 
     if (attr->class_id >> 8 != PCI_CLASS_DISPLAY)
         return;
     read_hwloc(pci, &g);
-    if (t->is_virtual) {
-        guess_nvidia(t, attr, &g);
-    } else {
-        read_nvidia(attr, &g);
-        read_sysfs(attr, &g);
-    }
+    if (t->is_virtual)
+        guess_device_file(t, attr, &g);
+    else
+        read_driver(attr, &g);
     if (g.model == NULL)
         g.model = xasprintf("%04x:%04x", attr->vendor_id, attr->device_id);
     if (g.computes && is_there(t, g.path)) {

@@ -17,6 +17,7 @@
 #include "agent/pods/pods.h"
 #include "lib/api/cluster/metrics.h"
 #include "lib/api/node/allocation.h"
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -301,21 +302,13 @@ on_measured(void *arg)
     measurement_free(t);
 }
 
-/* The number in "/dev/nvidia3"; -1: another device. */
+/* The number of the device's file; -1: its use cannot be measured. */
 static int
-nvidia_minor(const struct topology *t, const char *device)
+metered_number(const struct topology *t, const char *device)
 {
-    for (unsigned i = 0; i < t->n_devices; i++) {
-        const char *path = t->devices[i].path;
-        const char *base = path != NULL ? strrchr(path, '/') : NULL;
-        unsigned minor;
-        int used = 0;
-
-        if (base != NULL && strcmp(t->devices[i].name, device) == 0)
-            return sscanf(base, "/nvidia%3u%n", &minor, &used) == 1 && base[used] == '\0'
-                       ? (int)minor
-                       : -1;
-    }
+    for (unsigned i = 0; i < t->n_devices; i++)
+        if (strcmp(t->devices[i].name, device) == 0)
+            return gpu_vendor_number(&gpu_vendors[GPU_VENDOR_NVIDIA], t->devices[i].path);
     return -1;
 }
 
@@ -329,7 +322,7 @@ read_gpus(struct usage_reporter *m, struct pod_measurement *p)
     if (allocation == NULL || m->agent->topology == NULL || m->gpu_library == NULL)
         return;
     for (size_t i = 0; i < allocation->devices.count; i++) {
-        const int minor = nvidia_minor(m->agent->topology, allocation->devices.items[i]);
+        const int minor = metered_number(m->agent->topology, allocation->devices.items[i]);
         struct gpu_reading reading;
 
         if (minor < 0)

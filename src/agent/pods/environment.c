@@ -19,6 +19,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/node/allocation.h"
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -156,37 +157,6 @@ has_device(const struct allocation *a, const char *name)
     return false;
 }
 
-static bool
-has_prefix(const char *text, const char *prefix)
-{
-    return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-enum gpu_runtime { CUDA, ROCM, LEVEL_ZERO, NO_RUNTIME };
-
-static enum gpu_runtime
-runtime_of(const struct topology_device *d)
-{
-    switch (d->pci_vendor) {
-    case TOPOLOGY_VENDOR_NVIDIA:
-        return CUDA;
-    case TOPOLOGY_VENDOR_AMD:
-        return ROCM;
-    case TOPOLOGY_VENDOR_INTEL:
-        return LEVEL_ZERO;
-    case 0:
-        break;
-    default:
-        return NO_RUNTIME;
-    }
-    if (has_prefix(d->model, "Intel"))
-        return LEVEL_ZERO;
-    return has_prefix(d->path, "/dev/dri/") || has_prefix(d->model, "AMD")
-                   || has_prefix(d->model, "Radeon")
-               ? ROCM
-               : CUDA;
-}
-
 /* The GPUs of one vendor, as its runtime counts them for this job. */
 struct counted_gpus {
     struct strbuf own; /* "0,2" */
@@ -195,13 +165,14 @@ struct counted_gpus {
     bool has_others;     /* whether the job could open those of others */
 };
 
-/* Each of the three runtimes numbers, from 0 and in the order of PCI addresses
+/* Each runtime numbers, from 0 and in the order of PCI addresses
  * (CUDA with CUDA_DEVICE_ORDER), the GPUs whose device file the process can
  * open. So where other GPUs are hidden, the numbers of the job's own have no
  * gaps.
  */
 static void
-count_gpus(const struct pod_order_input *in, enum gpu_runtime runtime, struct counted_gpus *c)
+count_gpus(const struct pod_order_input *in, const struct gpu_vendor *vendor,
+           struct counted_gpus *c)
 {
     const struct topology *t = in->topology;
     const struct allocation *a = pod_of(in->pod)->status.allocation;
@@ -210,7 +181,8 @@ count_gpus(const struct pod_order_input *in, enum gpu_runtime runtime, struct co
         const struct topology_device *d = &t->devices[i];
         bool is_own = has_device(a, d->name);
 
-        if (strcmp(d->type, "gpu") != 0 || runtime_of(d) != runtime)
+        if (strcmp(d->type, "gpu") != 0
+            || gpu_vendor_of(d->pci_vendor, d->path, d->model) != vendor)
             continue;
         c->is_vendor_here = true;
         if (!is_own && in->hides_devices && d->path != NULL)
@@ -222,38 +194,20 @@ count_gpus(const struct pod_order_input *in, enum gpu_runtime runtime, struct co
     }
 }
 
-/* Level Zero takes an empty mask for none, but ignores a number that no device
- * has. A number may mean a part of a GPU, unless the hierarchy is COMPOSITE;
- * so where only the job's own GPUs are visible there is no mask.
- */
-static void
-set_affinity_mask(struct variables *v, const struct counted_gpus *c)
-{
-    if (!c->has_others)
-        return;
-    if (c->own.length > 0)
-        variables_set(v, "ZE_AFFINITY_MASK", c->own.text);
-    else
-        variables_set_number(v, "ZE_AFFINITY_MASK", c->n_visible);
-    variables_set(v, "ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE");
-}
-
 /* The variable is also set if the job has none of the vendor's GPUs, so that it
  * sees none. On a node without such GPUs it is not set.
  */
 static void
-add_gpus(struct variables *v, const struct pod_order_input *in, enum gpu_runtime runtime)
+add_gpus(struct variables *v, const struct pod_order_input *in, const struct gpu_vendor *vendor)
 {
     struct counted_gpus c = {.own = STRBUF_INIT};
 
-    count_gpus(in, runtime, &c);
-    if (c.is_vendor_here && runtime == LEVEL_ZERO)
-        set_affinity_mask(v, &c);
-    else if (c.is_vendor_here)
-        variables_set(v, runtime == ROCM ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
-                      c.own.length > 0 ? c.own.text : "");
-    if (c.is_vendor_here && runtime == CUDA)
-        variables_set(v, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    count_gpus(in, vendor, &c);
+    if (c.is_vendor_here && (c.has_others || !vendor->counts_parts)) {
+        variables_set(v, vendor->variable, c.own.length > 0 ? c.own.text : vendor->none);
+        if (vendor->order_variable != NULL)
+            variables_set(v, vendor->order_variable, vendor->order);
+    }
     strbuf_fini(&c.own);
 }
 
@@ -263,8 +217,8 @@ add_devices(struct variables *v, const struct pod_order_input *in)
     const struct allocation *a = pod_of(in->pod)->status.allocation;
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
 
-    for (enum gpu_runtime runtime = 0; runtime < NO_RUNTIME; runtime++)
-        add_gpus(v, in, runtime);
+    for (unsigned i = 0; i < GPU_VENDOR_COUNT; i++)
+        add_gpus(v, in, &gpu_vendors[i]);
     for (unsigned i = 0; a != NULL && i < a->devices.count; i++)
         strbuf_printf(&names, "%s%s", i > 0 ? "," : "", a->devices.items[i]);
     if (names.length > 0)

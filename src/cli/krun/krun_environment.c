@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/krun/krun_settings.h"
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -113,12 +114,12 @@ add_item(struct exported_list *c, const char *item, struct error *err)
 static void
 hide_gpus(struct exported_list *c)
 {
-    static const char *const names[] = {"CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES="};
+    for (unsigned j = 0; j < c->count; j++) {
+        const struct gpu_vendor *v = gpu_vendor_of_list(c->items[j]);
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        for (unsigned j = 0; j < c->count; j++)
-            if (strncmp(c->items[j], names[i], strlen(names[i])) == 0)
-                c->items[j] = names[i];
+        if (v != NULL)
+            c->items[j] = arena_printf(c->arena, "%s=%s", v->variable, v->none);
+    }
 }
 
 /* The terminal's kind, also if no other variable is passed on; and, as with srun,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/ksub/submission.h"
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -55,15 +56,11 @@ is_made_for_another_job(const char *entry, char *const *environment)
 {
     static const char *const count[] = {"OMP_NUM_THREADS", NULL};
     static const char *const places[] = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", NULL};
-    static const char *const devices[] = {
-        "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",        "ROCR_VISIBLE_DEVICES",
-        "ZE_AFFINITY_MASK",     "ZE_FLAT_DEVICE_HIERARCHY", NULL,
-    };
 
     return (is_one_of(entry, count)
             && has_value(environment, "OMP_NUM_THREADS", "KILN_CPUS_PER_TASK"))
            || (is_one_of(entry, places) && has_value(environment, "GOMP_CPU_AFFINITY", "KILN_CPUS"))
-           || (is_one_of(entry, devices)
+           || (gpu_vendor_is_variable(entry)
                && find_entry(environment, "KILN_JOB_ID", strlen("KILN_JOB_ID")) != NULL);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -275,25 +276,30 @@ choose_items(const char *list, const struct bitset *places, struct strbuf *out)
 }
 
 /* The agent has set a variable of GPUs to the job's, in the order of their places. If
- * the user has changed it, so that it does not have them, it stays.
+ * the user has changed it, so that it does not have them, it stays. `own` is the
+ * variable with those of the task.
  */
 static void
-choose_gpus(struct step_environment *e, struct variable_list *v, const struct bitset *gpus)
+choose_listed(struct step_environment *e, struct variable_list *v, const struct bitset *gpus,
+              const char *name, const char *own)
 {
-    static const char *const names[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-                                        "ZE_AFFINITY_MASK", "SLURM_JOB_GPUS"};
+    CLEANUP_STRBUF struct strbuf chosen = STRBUF_INIT;
+    const char *list = find_value(v, name);
     unsigned needed = 0;
 
     bitset_foreach(gpu, gpus) needed = gpu + 1;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        CLEANUP_STRBUF struct strbuf own = STRBUF_INIT;
-        const char *list = find_value(v, names[i]);
+    if (list == NULL || count_items(list) < needed)
+        return;
+    choose_items(list, gpus, &chosen);
+    put(e, v, own, chosen.text);
+}
 
-        if (list == NULL || count_items(list) < needed)
-            continue;
-        choose_items(list, gpus, &own);
-        put(e, v, strcmp(names[i], "SLURM_JOB_GPUS") == 0 ? "SLURM_STEP_GPUS" : names[i], own.text);
-    }
+static void
+choose_gpus(struct step_environment *e, struct variable_list *v, const struct bitset *gpus)
+{
+    for (unsigned i = 0; i < GPU_VENDOR_COUNT; i++)
+        choose_listed(e, v, gpus, gpu_vendors[i].variable, gpu_vendors[i].variable);
+    choose_listed(e, v, gpus, "SLURM_JOB_GPUS", "SLURM_STEP_GPUS");
     if (e->has_slurm_names)
         put_number(e, v, "SLURM_GPUS_ON_NODE", bitset_count(gpus));
 }

@@ -12,6 +12,7 @@
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/cluster/metrics.h"
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -206,13 +207,14 @@ verb_report_usage(struct request *q)
 static void
 add_usage(struct arena *a, struct json *parent, const struct usage_figures *f)
 {
+    const struct gpu_vendor *metered = &gpu_vendors[GPU_VENDOR_NVIDIA];
     struct json *usage = json_make_object(a, parent, "usage");
 
     json_set(a, usage, "cpu", json_stringf(a, "%" PRId64 "n", f->cpu_nanocores));
     json_set(a, usage, "memory", json_stringf(a, "%" PRId64 "Ki", f->memory_bytes / 1024));
     if (f->has_gpus) {
-        json_set(a, usage, "nvidia.com/gpu", json_stringf(a, "%" PRId64 "m", f->gpu_milli));
-        json_set(a, usage, "nvidia.com/gpu-memory",
+        json_set(a, usage, metered->usage, json_stringf(a, "%" PRId64 "m", f->gpu_milli));
+        json_set(a, usage, metered->memory_usage,
                  json_stringf(a, "%" PRId64 "Ki", f->gpu_memory_bytes / 1024));
     }
 }

@@ -59,10 +59,6 @@ struct topology_group { /* a package, die, cluster, cache or core */
     struct bitset pus;
 };
 
-#define TOPOLOGY_VENDOR_AMD    0x1002
-#define TOPOLOGY_VENDOR_NVIDIA 0x10de
-#define TOPOLOGY_VENDOR_INTEL  0x8086
-
 struct topology_device {
     char *name;    /* "gpu0" */
     char *type;    /* "gpu", "nic", "nvme", ... */

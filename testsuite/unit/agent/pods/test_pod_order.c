@@ -124,10 +124,10 @@ static struct topology_device gpus[] = {
     {.name = names[1], .type = gpu, .path = dri},
     {.name = names[2], .type = nic},
     {.name = names[3], .type = gpu, .model = a100},
-    {.name = names[4], .type = gpu, .path = dri, .pci_vendor = TOPOLOGY_VENDOR_AMD},
-    {.name = names[5], .type = gpu, .path = dri, .pci_vendor = TOPOLOGY_VENDOR_INTEL},
+    {.name = names[4], .type = gpu, .path = dri, .pci_vendor = 0x1002},
+    {.name = names[5], .type = gpu, .path = dri, .pci_vendor = 0x8086},
     {.name = names[6], .type = gpu, .path = dri, .pci_vendor = 0x1af4},
-    {.name = names[7], .type = gpu, .path = dri, .pci_vendor = TOPOLOGY_VENDOR_INTEL},
+    {.name = names[7], .type = gpu, .path = dri, .pci_vendor = 0x8086},
 };
 static struct topology gpu_topology = {
     .devices = gpus,
@@ -205,18 +205,18 @@ START_TEST(a_pod_sees_its_own_gpus_as_the_runtime_counts_them)
         bool hides;
         const char *cuda, *rocr, *mask, *all;
     } rows[] = {
-        {PLACED_POD("\"gpu2\"", "pack", ""), false, "1", "", "2", "gpu2"},
+        {PLACED_POD("\"gpu2\"", "pack", ""), false, "1", "", "65535", "gpu2"},
         {PLACED_POD("\"gpu2\"", "pack", ""), true, "0", "", NULL, "gpu2"},
-        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack", ""), false, "0,1", "0", "2",
+        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack", ""), false, "0,1", "0", "65535",
          "gpu0,gpu1,gpu2"},
         {PLACED_POD("\"gpu0\"", "pack", ""), true, "0", "", NULL, "gpu0"},
-        {PLACED_POD("\"gpu3\"", "pack", ""), false, "", "1", "2", "gpu3"},
+        {PLACED_POD("\"gpu3\"", "pack", ""), false, "", "1", "65535", "gpu3"},
         {PLACED_POD("\"gpu3\"", "pack", ""), true, "", "0", NULL, "gpu3"},
         {PLACED_POD("\"gpu6\"", "pack", ""), false, "", "", "1", "gpu6"},
         {PLACED_POD("\"gpu6\"", "pack", ""), true, "", "", NULL, "gpu6"},
         {PLACED_POD("\"gpu4\",\"gpu6\"", "pack", ""), false, "", "", NULL, "gpu4,gpu6"},
-        {PLACED_POD("\"nic0\"", "pack", ""), false, "", "", "2", "nic0"},
-        {PLACED_POD("", "pack", ""), false, "", "", "2", NULL},
+        {PLACED_POD("\"nic0\"", "pack", ""), false, "", "", "65535", "nic0"},
+        {PLACED_POD("", "pack", ""), false, "", "", "65535", NULL},
     };
     static const char environment[] = "CUDA_VISIBLE_DEVICES=0,1,2,3";
 

@@ -88,9 +88,11 @@ START_TEST(a_step_without_gpus_sees_none)
     arena = arena_new(0);
     clearenv();
     setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+    setenv("ZE_AFFINITY_MASK", "0,1", 1);
     ck_assert_int_eq(krun_environment_set(arena, &s, NULL), 0);
-    ck_assert_uint_eq(s.request.environment.count, 1);
+    ck_assert_uint_eq(s.request.environment.count, 2);
     ck_assert_str_eq(s.request.environment.items[0], "CUDA_VISIBLE_DEVICES=");
+    ck_assert_str_eq(s.request.environment.items[1], "ZE_AFFINITY_MASK=65535");
     arena_free(arena);
 }
 END_TEST

@@ -11,6 +11,7 @@
 #include "cli/kctl/verbs/nodes/top.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
+#include "lib/api/node/gpu_vendor.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/value/cpuset.h"
@@ -103,12 +104,13 @@ add_usage(struct top_pods_line *line, const struct json *metrics)
 
         line->used_mcpu += quantity_text_milli(json_get_text(usage, "cpu"));
         line->memory_bytes += quantity_text_value(json_get_text(usage, "memory"));
-        if (json_get(usage, "nvidia.com/gpu") == NULL)
-            continue;
-        line->has_gpus = true;
-        line->gpu_milli += quantity_text_milli(json_get_text(usage, "nvidia.com/gpu"));
-        line->gpu_memory_bytes +=
-            quantity_text_value(json_get_text(usage, "nvidia.com/gpu-memory"));
+        for (const struct gpu_vendor *v = gpu_vendors; v < gpu_vendors + GPU_VENDOR_COUNT; v++) {
+            if (v->usage == NULL || json_get(usage, v->usage) == NULL)
+                continue;
+            line->has_gpus = true;
+            line->gpu_milli += quantity_text_milli(json_get_text(usage, v->usage));
+            line->gpu_memory_bytes += quantity_text_value(json_get_text(usage, v->memory_usage));
+        }
     }
     line->cpu_us += json_get_int(total, "userCpuMicroseconds", 0)
                     + json_get_int(total, "systemCpuMicroseconds", 0);
