@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The order is the point of this file: identity, route, size, rights, and only then the
+ * meaning of the body. Apart from health and discovery, a client that has not proved who it is
+ * gets no other answer than that, costs no parsing, and leaves at most one line in ten seconds
+ * in the log. Every answer is sealed where the client can check a seal, refusals too, because
+ * a client that believes a forged "404" acts on it.
+ *
+ * Streams leave here once they are authorized like any request. They take over the request and
+ * its grant, since they live for hours and the exchange does not.
+ */
 #include "controller/apiserver/http_handler.h"
 
 #include <errno.h>

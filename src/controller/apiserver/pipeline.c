@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stages refer to each other by name, while dependencies are stored as numbers, which exist
+ * only once the Jobs do. So the Jobs are created in the order of the list within one
+ * transaction, and each name is replaced by a number that was issued a moment ago; a stage can
+ * only name one before it, hence no cycle. Jobs that are gone are looked up in history first,
+ * because a transaction cannot wait.
+ *
+ * The numbers of a pipeline are consecutive, as nothing comes between them in a transaction. A
+ * repeated request is therefore answered from the keys alone, even when some of the Jobs are
+ * gone by then.
+ */
 #include "controller/apiserver/pipeline.h"
 #include "controller/apiserver/access/account_names.h"
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kubernetes needs a DNS label where sites have used names such as "six@v100" for years.
+ * Renaming accounts would break scripts and accounting, so the site's spelling is a second
+ * name of the namespace. It is found by an index, for every request and every row of a listing
+ * may ask.
+ */
 #include "controller/apiserver/access/account_names.h"
 
 #include <ctype.h>

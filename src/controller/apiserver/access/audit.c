@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A line is written for what changes something or is refused. Reads would be most of the
+ * traffic and hide the rest, and agents report about themselves all day. Somebody without a
+ * proof can cause refusals at will, so these have a rate and the rest is counted: otherwise a
+ * stranger could rotate the evidence away.
+ */
 #include "controller/apiserver/access/audit.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The loop must never wait for a disk, and a log must never stop the cluster. So lines go to a
+ * thread, which is woken seldom and writes many at once; when it cannot write, lines are
+ * dropped and counted, and the number is written later, so that a gap is visible. A line is
+ * whole or not there: what a full disk has cut off is truncated again.
+ *
+ * The store reserves space for the case of a full disk, which is what lets an administrator
+ * delete something. A log beside it may use only a little of that.
+ */
 #include "controller/apiserver/access/audit_log.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rights are a table for each kind, not code, so that "who may do what" can be read in one
+ * place and no path can forget it. A scope such as "own objects" can only be decided once the
+ * object is known; until then the request goes on with the scope, and every verb asks again
+ * for the object that it has found. Nothing that the table does not give is allowed.
+ */
 #include "controller/apiserver/access/authorization.h"
 
 #include <stdlib.h>

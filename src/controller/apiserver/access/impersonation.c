@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The header makes an administrator somebody else, so it counts only where nobody in between
+ * can have added it. The groups are those of the user and not those that were sent: acting as
+ * a user must not give more than the user has. The look-up may hang in a directory service and
+ * is done by a worker.
+ */
 #include "controller/apiserver/access/impersonation.h"
 
 #include <stdarg.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each request asks whether its user belongs to a namespace, and the answer depends on names
+ * that a directory service resolves. So names become ids when an annotation changes, on a
+ * worker, and a request compares numbers. While new names are being resolved the old members
+ * remain, or a slow directory would lock out everybody who stays.
+ *
+ * The scheduler's thread asks, too (start_rights.c), hence the lock; only the loop changes
+ * anything.
+ */
 #include "controller/apiserver/access/membership.h"
 
 #include <pthread.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An unknown user in a list is nearly always a typing mistake, but the directory may know the
+ * name tomorrow or be down just now. So nothing is refused: the request succeeds, and its
+ * answer waits two seconds at most for a warning.
+ */
 #include "controller/apiserver/access/name_check.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Root is administrator on the controller's own socket only. Root of any other machine that
+ * has MUNGE's key could claim any uid, so being root there proves no more than being that
+ * machine; and a machine proves itself by the secret that it was enrolled with.
+ */
 #include "controller/apiserver/access/principal.h"
 
 #include <stdio.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A job may wait for weeks, and rights are taken away meanwhile. Names are worthless by then:
+ * a user, partition or reservation that was deleted and made again under its old name is
+ * another one. So uids that were noted at admission are compared, and the user database is
+ * asked again before a pod starts (decision 556).
+ *
+ * Two callers ask. The scheduler asks often and must not wait, so it gets what was found last;
+ * the binding, which decides, waits for an answer that is younger than a minute. When the
+ * directory does not answer, its last word holds: an outage must not hold all jobs of a site.
+ */
 #include "controller/apiserver/access/start_rights.h"
 
 #include <pthread.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Limits for each user are only worth having if asking them costs nothing, so the sums are
+ * kept with every change of the pending head, from which a failed commit goes back, and are
+ * never computed by a scan. A limit of requests is one number and a time: what a user has
+ * spent shrinks as time passes, which allows a burst and needs no timer.
+ */
 #include "controller/apiserver/access/user_counts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bounds are of users and not of connections or addresses: a user with a thousand processes on
+ * a login node is one user, and a login node is not. Questions to the scheduler have a bound
+ * of their own, in rate and in number, because they take its time and not the server's.
+ */
 #include "controller/apiserver/access/user_limits.h"
 
 #include <inttypes.h>

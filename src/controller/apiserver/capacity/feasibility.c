@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A job that no node could ever run should be told so when it is submitted and not after a
+ * week. The judge is the allocator that also places pods, so it cannot disagree with the
+ * scheduler; and only what lasts counts, as a node that is full or down today is no reason.
+ * Whenever something is not known the answer is yes, since a wrong warning is worse than none.
+ *
+ * The cost must not grow with the cluster, hence classes of equal nodes, and the class that
+ * could run the pod before is compared first: most submissions are like the one before.
+ */
 #include "controller/apiserver/capacity/feasibility.h"
 
 #include <stdint.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ten thousand nodes of a site are of some ten kinds. Two things hide that: labels whose value
+ * is the node's own name, and firmware that keeps a different amount of memory on each. Both
+ * are left out of what makes a class, and feasibility.c allows for the second. With too many
+ * classes the list is incomplete, and says so, rather than slow.
+ */
 #include "controller/apiserver/capacity/node_classes.h"
 
 #include <inttypes.h>

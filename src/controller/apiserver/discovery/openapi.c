@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The schemas are large, and the same for everybody until the program is replaced. It is made
+ * at the first request, and its URL contains its digest, so clients keep it and ask once for
+ * each release.
+ */
 #include "controller/apiserver/discovery/openapi.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A client that does not read must cost a bounded amount of memory and nobody else's time. So
+ * only a part of the queue is handed to HTTP, which copies; the rest waits as frames, whose
+ * bytes are shared by all clients. The owner of the channel decides about a client that falls
+ * behind, because only the owner knows what would be lost.
+ */
 #include "controller/apiserver/http/channel.h"
 
 #include <stdint.h>

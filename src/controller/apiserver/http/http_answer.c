@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A list of everything takes a second to write, and every other client would wait for it. So
+ * it is written in slices at one revision, as frames that are given away when they are full;
+ * the digest grows with the frames, so the whole text never exists. An answer that cannot be
+ * sealed is not sent at all: the client could not tell it from a forged one.
+ */
 #include "controller/apiserver/http/http_answer.h"
 
 #include <stdio.h>

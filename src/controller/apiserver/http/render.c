@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Objects are stored as the text in which they are sent, so an answer refers to slices of
+ * these texts and prints nothing (decision 3). Whatever breaks this, a redacted object, YAML
+ * or an indented text, is made from the tree of the plain answer: one way to make it, and
+ * others only change its form.
+ */
 #include "controller/apiserver/http/render.h"
 
 #include <inttypes.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A thread is woken for all messages of a turn together, for a wake-up costs more than a
+ * message. The client may close while messages are on their way; they are then dropped on the
+ * client's side, after it closed, so that no callback ever reaches something that was freed.
+ */
 #include "controller/apiserver/local/mailbox.h"
 
 #include <pthread.h>

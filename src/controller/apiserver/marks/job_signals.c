@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A signal is for what runs now. A mark in the Job would also reach a pod that starts later,
+ * so the mark is put into the pods, in the transaction of the request: its order among starts
+ * and ends is that of the store. Marks are numbered, and agents and shepherds keep the last
+ * number, so none is delivered twice.
+ */
 #include "controller/apiserver/marks/job_signals.h"
 
 #include <errno.h>

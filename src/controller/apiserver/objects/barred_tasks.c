@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each binding of a task asks whether just this task is held or cancelled, and the lists of an
+ * array may have thousands of ranges. Tasks of one array are bound in turn, so the parsed
+ * lists of the last few arrays are kept as long as the Job is the same object.
+ */
 #include "controller/apiserver/objects/barred_tasks.h"
 
 #include <stdbool.h>

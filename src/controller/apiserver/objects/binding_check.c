@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler decides by what it knew some milliseconds ago, and users act meanwhile. This
+ * is where both are put in order: in the transaction of the binding, against the pending
+ * state. A job that was held, cancelled, postponed or updated, an owner who has lost a right,
+ * and cores that somebody else has got are refused here, and the pod is scheduled again.
+ * Therefore the scheduler needs no locks and may be fast and a little late.
+ *
+ * Only sets of cores are compared, not how well they fit: the choice is the scheduler's, and
+ * must not be made twice.
+ */
 #include "controller/apiserver/objects/binding_check.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scripts and environments are large and the same for thousands of jobs, while a Job is copied
+ * into each list and watch. So they are taken out by admission and stored once by digest
+ * (decision 6). The right to read them is a right to the Job, never to the digest: knowing a
+ * digest proves nothing.
+ */
 #include "controller/apiserver/objects/content.h"
 
 #include <string.h>

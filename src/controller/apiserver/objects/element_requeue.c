@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A requeue and the end of the old run may come in any order, also across a kill. The record
+ * of the element decides: as soon as it names the next attempt, results of earlier ones no
+ * longer count, whoever reports them.
+ */
 #include "controller/apiserver/objects/element_requeue.h"
 
 #include <errno.h>

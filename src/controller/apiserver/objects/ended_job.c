@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* History is written by a thread, a moment after the transaction that ended a job. A question
+ * in that moment would be answered "never existed", so it waits until the rows that were
+ * waiting are on the disk, for some seconds at most.
+ */
 #include "controller/apiserver/objects/ended_job.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ownership of fields costs memory and time with each write, and Kiln's own programs do not
+ * use it. So it is kept only for objects of clients that do (decision 66). From the first
+ * apply on, the result has to be upstream's to the letter, because kubectl computes with it;
+ * the recordings compare that.
+ */
 #include "controller/apiserver/objects/managed_fields.h"
 
 #include <string.h>

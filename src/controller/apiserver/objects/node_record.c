@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A node that is reinstalled or renamed back registers anew, and would come back uncordoned,
+ * unlabelled and with taints that an administrator had removed: it would take jobs again
+ * because of a deletion. So whatever administrators have set stays under the node's name.
+ * Taints that components set are left out, as they follow from causes that may be gone.
+ */
 #include "controller/apiserver/objects/node_record.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever is put is checked against its kind's table, also what the server itself has made:
+ * an object that is stored and cannot be read again would be found at the next start, and by
+ * then nobody can refuse it.
+ */
 #include "controller/apiserver/objects/put.h"
 
 #include <errno.h>

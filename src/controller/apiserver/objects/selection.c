@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A list costs what it returns and not what there is: by name, by an index, or, as the last
+ * way, by a visit to all in slices. Which index is cheapest depends on the query, so the ways
+ * are tried from the narrowest. An index has no order in which a later turn could go on;
+ * therefore it is used only for as many objects as can be sorted in one turn.
+ */
 #include "controller/apiserver/objects/selection.h"
 
 #include <stdlib.h>

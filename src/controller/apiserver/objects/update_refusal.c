@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A running program has received its command line, files and cores, so changing them
+ * afterwards would only change what people read. A time limit may be lowered, since the node
+ * can enforce a shorter one; and an agent that does not understand a change must not be sent
+ * one.
+ */
 #include "controller/apiserver/objects/update_refusal.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Between reading the pending head and handing the transaction to the store nothing else runs:
+ * no callback, no slice, no thread. That is the whole concurrency control of the server, and
+ * it is why a write must never wait in the middle; whatever needs an answer from elsewhere
+ * (history, a directory, the scheduler) is asked for before.
+ */
 #include "controller/apiserver/objects/write.h"
 
 #include "controller/apiserver/access/principal.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every bound is checked before the thing that it bounds is interpreted (decision 89): bytes
+ * before parsing, values before binding. A Job's script and environment have limits of their
+ * own, so they are left out of the size of the rest. Messages are upstream's, because tools
+ * and tests read them.
+ */
 #include "controller/apiserver/request/body.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A thousand watchers get the same change. Its text is made once and each sends it by
+ * reference, with a seal of its own beside it; so memory grows with changes and not with
+ * watchers. A frame refers to objects by a reference that it holds until the last byte has
+ * left.
+ */
 #include "controller/apiserver/request/frame.h"
 
 #include <stdarg.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Only the scheduler knows why a pod waits, and its time is the cluster's. So one question is
+ * passed on at a time, all together get a tenth of its thread (decision 170), and the rest
+ * waits here with a limit. Either side may end first: a question is handed over as a whole,
+ * and the request gives up on it without waiting for the other thread.
+ */
 #include "controller/apiserver/request/responder.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One loop serves everybody, so long work is cut by time and not by count: a list of large
+ * objects and one of small ones then hold the loop equally long. Work goes round in turn, so
+ * that a second long list does not wait for the first.
+ */
 #include "controller/apiserver/request/time_slice.h"
 
 #include <stdint.h>

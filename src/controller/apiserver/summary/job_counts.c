@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `kctl status` is asked by every login and by monitors, so its numbers are kept and not
+ * counted. The oldest waiting job is the exception: it is searched from the last known one
+ * upwards, a bounded number of steps at a time, since ids only rise and the search never goes
+ * back unless a job begins to wait again.
+ */
 #include "controller/apiserver/summary/job_counts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Nobody connects to a node, so an agent asks for work: it holds a stream open, receives on it
+ * what somebody wants to read, and sends the output piece by piece as requests of its own. A
+ * piece is acknowledged when the reader has taken it. So a slow reader slows the agent down
+ * instead of filling the controller, which has at most one piece of each.
+ */
 #include "controller/apiserver/verbs/agent_relay.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `kctl cancel` of ten thousand jobs must be one request, but no job may be changed by other
+ * rules than a single one would be. So it is a list of ordinary patches, with all steps each,
+ * started a few at a time and in slices; one that is refused is a line of the answer. Which
+ * jobs are meant is decided once, at the beginning, and whether each is still in the wanted
+ * state again at its turn.
+ */
 #include "controller/apiserver/verbs/job_action.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The words "hold" and "requeue" stand for patches that users could write themselves; they are
+ * made here, once, for kctl, Slurm's commands and clients of the API. Where a change depends
+ * on what the job does at the moment, it is read from the pods, because the status is written
+ * a little later.
+ */
 #include "controller/apiserver/verbs/job_change.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Users think of tasks, CPUs per task and memory per CPU, a Job has the sums. So a changed
+ * number is computed back together with those that were not given, as the submission did, and
+ * both the sums and the numbers are written. The patch names the version of the Job that it
+ * was made from: numbers from one version must not be applied to another.
+ */
 #include "controller/apiserver/verbs/job_update_patch.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every change of an existing object ends here, whatever way it came, so its rules have one
+ * form. A field that the request may not set keeps its value, and the request is not refused
+ * for it, as upstream does: fields that only the server sets, parts that the verb does not
+ * cover, and Kiln's own fields that a typed client of upstream has dropped without knowing
+ * them (decision 260).
+ */
 #include "controller/apiserver/verbs/update.h"
 #include "controller/apiserver/access/account_names.h"
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The present use of a pod changes all the time and is worth nothing a minute later, so it is
+ * kept in memory without a revision, and no transaction or watch ever sees it. NodeMetrics and
+ * PodMetrics are made when somebody reads them, since mostly nobody does.
+ */
 #include "controller/apiserver/verbs/usage.h"
 
 #include <inttypes.h>

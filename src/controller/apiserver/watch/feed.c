@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The initial state and the changes must fit together without a gap: the objects are collected
+ * and the watch is opened at one revision, in one turn of the loop, and changes are kept
+ * behind the state until that has been sent, in slices. From then on an event is sent in the
+ * turn in which it is published. A revision that this store has not reached is of another
+ * store, a copy that was replaced, so the client has to list again.
+ */
 #include "controller/apiserver/watch/feed.h"
 
 #include <errno.h>

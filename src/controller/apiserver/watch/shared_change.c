@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* All watchers of a change come in the same turn of the loop, so it is enough to remember the
+ * last change: what the first watcher needs is made for all, and forgotten when the next
+ * change comes. Views differ (redaction, tables, time zones), but there are few of them.
+ */
 #include "controller/apiserver/watch/shared_change.h"
 
 #include <inttypes.h>

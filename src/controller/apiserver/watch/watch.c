@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A watch that falls behind is ended, and its client lists again: this costs the client one
+ * list and the server nothing, while an endless queue would cost everybody. Watches end at
+ * random times, so that the clients of a cluster do not all come back in the same second.
+ */
 #include "controller/apiserver/watch/watch.h"
 
 #include <inttypes.h>
