@@ -321,6 +321,8 @@ start_store(struct controller *c, struct error *err)
             .reserve_bytes = s->reserve_bytes,
             .log_bytes = (size_t)s->watch_log_bytes,
             .log_age_s = s->watch_log_age_us / SECOND_US,
+            .event_age_s = s->event_max_age_us / SECOND_US,
+            .event_limit = (size_t)s->event_max_count,
             .metrics = c->metrics,
             .moved = tallies_moved,
             .moved_context = &c->tallies,

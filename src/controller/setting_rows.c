@@ -285,6 +285,11 @@ static const struct setting settings[] = {
      .max = 1LL << 40, .help = "Maximum memory of the change log that watches follow."},
     {"watchLog.age", SETTING_TIMESPAN, AT(watch_log_age_us), .initial = "5m", .min = SECOND_US,
      .max = 86400 * SECOND_US, .help = "How far back the change log reaches."},
+    {"events.maxAge", SETTING_TIMESPAN, AT(event_max_age_us), .initial = "1h", .min = SECOND_US,
+     .max = 30 * INT64_C(86400) * SECOND_US, .help = "How long events are kept."},
+    {"events.maxCount", SETTING_INT, AT(event_max_count), .initial = "50000", .min = 100,
+     .max = 10000000,
+     .help = "How many events are kept; beyond it whoever has the most loses the oldest ones."},
     {"scheduler.config", SETTING_TEXT, AT(scheduler_config), .check = check_readable,
      .option = "scheduler-config", .argument = "FILE",
      .help = "The scheduler's profiles and plugins: a "

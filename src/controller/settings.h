@@ -63,6 +63,8 @@ struct controller_settings {
     int64_t history_max_bytes;
     int64_t watch_log_bytes;
     int64_t watch_log_age_us;
+    int64_t event_max_age_us;
+    int64_t event_max_count;
     const char *scheduler_config;          /* path, or NULL */
     struct kube_configuration *scheduling; /* the content of that file */
     struct setting_texts topology_levels;  /* labels of nodes, the widest part first */

@@ -20,7 +20,7 @@ root() { kctl --server "http+unix://$cluster/socket" "$@"; }
 pods=/api/v1/namespaces/default/pods
 
 configure() { # LIMITS
-    printf 'limits: {%s}\nlogLevel: info\n' "$1" \
+    printf 'limits: {%s}\nevents: {maxCount: 100}\nlogLevel: info\n' "$1" \
         >"$cluster/etc/controller.yaml"
 }
 reloads=0
@@ -115,6 +115,26 @@ first=$(root get jobs -o name -l kiln.hpc/user=kilntest1 | head -n 1)
 as kilntest1 kctl delete "$first" >/dev/null
 can_submit() { as kilntest1 ksub -H --wrap true; }
 ok "a user who deletes an object can submit another one" wait_for 10 can_submit
+
+# --- events -------------------------------------------------------------------
+event='{"metadata":{"generateName":"%s-"},"involvedObject":{"kind":"Pod",
+"name":"x","namespace":"default","uid":"u"},"reason":"Loud","message":"m"}'
+write_events() { # USER NUMBER NAME
+    # shellcheck disable=SC2016,SC2059 # expanded by the inner shell
+    as "$1" sh -c 'curl -s -o /dev/null -H "Content-Type: application/json" -d "$2" \
+        --unix-socket "$0" "http://kiln/api/v1/namespaces/default/events?[1-$1]"' \
+        "$cluster/socket" "$2" "$(printf "$event" "$3")"
+}
+events_of() { root get events -o name | grep -c "$1"; }
+has_room_again() { [ "$(root get events -o name | wc -l)" -le 100 ]; }
+reconfigure 'perUser: {objects: 1000}, maximumTime: 1h, maximumGrace: 1m'
+write_events kilntest2 5 quiet
+printf '{"apiVersion":"v1","kind":"Event","reason":"Broken","metadata":{"name":"n1.1"},
+"involvedObject":{"kind":"Node","name":"n1"}}' | root create -f - >/dev/null
+write_events kilntest1 200 loud
+ok "a user who writes many events is stopped by the bound" wait_for 30 has_room_again
+is "the events of another user are not pushed out by them" "$(events_of quiet)" 5
+is "nor is what happened to a node" "$(events_of n1.1)" 1
 
 job='{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"big-",
 "annotations":{"x":"%s"}},"spec":{"suspend":true,"template":{"spec":{

@@ -35,7 +35,7 @@ publish_head(struct store *s, const struct change *c)
     if (now != NULL)
         section->count++;
     if (section->expiry != NULL && now != NULL)
-        expiry_touch(section->expiry, c->entry);
+        expiry_touch(section->expiry, c->entry, now);
     else if (section->expiry != NULL)
         expiry_forget(section->expiry, c->entry);
     store_set_head(s, c->entry, kind, STORE_PUBLISHED, now != NULL ? object_ref(now) : NULL);

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Events are bounded by age and by number. If the oldest one went when there are too
+ * many, one user who makes tens of thousands would take from all others what happened
+ * to their jobs. So the owner who has the most loses the oldest one, and whoever has
+ * few keeps all of them, as with shares of anything else. The events of the system
+ * (about nodes, for instance) and those of the users are two halves of the room: what one
+ * half does not use the other may, but neither can push the other out of its half.
+ *
+ * The owner with the most is on top of a heap, so each event costs O(log owners).
+ */
 #include "controller/store/expiry.h"
 
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdlib.h>
 
 #include "controller/store/memory/object_index.h"
-#include "controller/store/store_state.h"
-#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/heap.h"
 #include "lib/base/list.h"
-#include "lib/json/json.h"
+#include "lib/base/map.h"
 #include "lib/loop/timer.h"
 
 /* Removed at a time, so that many old events do not block the loop. */
@@ -20,62 +25,120 @@
 #define LOOK_EVERY_MS 10000
 #define MORE_AFTER_MS 10
 
+struct half {
+    struct heap *owners; /* the one with the most on top */
+    size_t count;        /* of their objects */
+};
+
+struct owner {
+    struct half *half;
+    char *name;
+    size_t count;
+    size_t place; /* in the heap */
+    struct list oldest_first;
+};
+
 struct aging {
     struct list link;
+    struct list owner_link;
+    struct owner *owner;
     struct entry *entry;
     int64_t written_at_us;
 };
 
 struct expiry {
-    struct store *store;
+    struct expiry_settings settings;
     struct timer *timer;
     struct list oldest_first;
-    size_t count;
+    struct map *owners; /* by name */
+    struct half users, system;
+    bool is_soon; /* the timer runs because there are too many */
 };
 
-static bool
-has_expired(const struct expiry *x, const struct aging *a)
-{
-    const struct store_settings *settings = &x->store->settings;
-    int64_t now = clock_monotonic_us(settings->clock);
+/* --- owners -------------------------------------------------------------------------- */
 
-    return x->count > settings->event_limit
-           || a->written_at_us < now - settings->event_age_s * 1000000;
+static bool
+has_more(const void *a, const void *b, void *context)
+{
+    const struct owner *one = a, *other = b;
+
+    (void)context;
+    return one->count > other->count;
 }
 
-/* The object's last state, at the revision of the removal. */
-static const struct object *
-last_state(struct store *s, const struct object *object, int64_t revision)
+static struct owner *
+owner_of(struct expiry *x, const struct object *object)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(8 * object->length);
-    struct json *tree = object_tree(object, arena);
+    struct expiry_owner is = {0};
+    struct owner *owner;
 
-    json_set(arena, json_make_object(arena, tree, "metadata"), "resourceVersion",
-             json_stringf(arena, "%" PRId64, revision));
-    return object_new_packed(object->kind, tree, s->dictionaries);
+    x->settings.find_owner(object, &is, x->settings.context);
+    owner = map_find(x->owners, is.name);
+    if (owner != NULL)
+        return owner;
+    owner = xnew(struct owner);
+    owner->half = is.is_user ? &x->users : &x->system;
+    owner->name = xstrdup(is.name);
+    list_init(&owner->oldest_first);
+    map_put(x->owners, owner->name, owner);
+    heap_push(owner->half->owners, owner);
+    return owner;
 }
 
 static void
-remove_one(struct store *s, struct entry *entry)
+count(struct expiry *x, struct owner *owner, bool is_more)
 {
-    const struct object *object = entry->heads[STORE_PENDING];
-    struct store_txn *txn;
-
-    if (object == NULL) /* another transaction removes it already */
+    owner->count = is_more ? owner->count + 1 : owner->count - 1;
+    owner->half->count = is_more ? owner->half->count + 1 : owner->half->count - 1;
+    heap_moved(owner->half->owners, owner);
+    if (owner->count > 0)
         return;
-    txn = store_begin(s);
-    store_txn_remove(txn, last_state(s, object, store_txn_revision(txn)));
-    store_commit(txn, NULL, NULL);
+    heap_remove(owner->half->owners, owner);
+    map_remove(x->owners, owner->name);
+    free(owner->name);
+    free(owner);
 }
 
-/* The entry is taken out of the list at once, since the removal is published
+static bool
+has_too_many(const struct expiry *x)
+{
+    return x->users.count + x->system.count > x->settings.limit;
+}
+
+/* If there are too many, the larger half has more than its share. */
+static struct aging *
+one_too_many(const struct expiry *x)
+{
+    const struct half *half = x->system.count > x->users.count ? &x->system : &x->users;
+    const struct owner *most;
+
+    if (!has_too_many(x))
+        return NULL;
+    most = heap_top(half->owners);
+    return container_of(most->oldest_first.next, struct aging, owner_link);
+}
+
+static struct aging *
+one_too_old(const struct expiry *x)
+{
+    int64_t now = clock_monotonic_us(x->settings.clock);
+    struct aging *a;
+
+    if (x->users.count + x->system.count == 0)
+        return NULL;
+    a = container_of(x->oldest_first.next, struct aging, link);
+    return a->written_at_us < now - x->settings.age_s * 1000000 ? a : NULL;
+}
+
+/* The entry is taken out of the lists at once, since the removal is published
  * only later.
  */
 static void
 take_out(struct expiry *x, struct aging *a)
 {
     list_remove(&a->link);
-    x->count--;
+    list_remove(&a->owner_link);
+    count(x, a->owner, false);
     a->entry->aging = NULL;
     free(a);
 }
@@ -83,20 +146,20 @@ take_out(struct expiry *x, struct aging *a)
 void
 expiry_remove_expired(struct expiry *x)
 {
+    struct aging *a;
     unsigned n = 0;
 
-    while (!list_is_empty(&x->oldest_first)) {
-        struct aging *a = container_of(x->oldest_first.next, struct aging, link);
+    x->is_soon = false;
+    while (!x->settings.is_off(x->settings.context)
+           && ((a = one_too_many(x)) != NULL || (a = one_too_old(x)) != NULL)) {
         struct entry *entry = a->entry;
 
-        if (x->store->has_failed || !has_expired(x, a))
-            break;
         if (n++ == AT_ONCE) {
             timer_start(x->timer, MORE_AFTER_MS);
             return;
         }
         take_out(x, a);
-        remove_one(x->store, entry);
+        x->settings.remove(entry, x->settings.context);
     }
     timer_start(x->timer, LOOK_EVERY_MS);
 }
@@ -108,13 +171,16 @@ on_time(void *arg)
 }
 
 struct expiry *
-expiry_new(struct store *store)
+expiry_new(const struct expiry_settings *settings)
 {
     struct expiry *x = xnew(struct expiry);
 
-    x->store = store;
+    x->settings = *settings;
     list_init(&x->oldest_first);
-    x->timer = timer_new(store->settings.loop, on_time, x);
+    x->owners = map_new();
+    x->users.owners = heap_new(has_more, NULL, offsetof(struct owner, place));
+    x->system.owners = heap_new(has_more, NULL, offsetof(struct owner, place));
+    x->timer = timer_new(settings->loop, on_time, x);
     timer_start(x->timer, LOOK_EVERY_MS);
     return x;
 }
@@ -124,26 +190,54 @@ expiry_free(struct expiry *x)
 {
     if (x == NULL)
         return;
-    while (!list_is_empty(&x->oldest_first))
+    while (x->users.count + x->system.count > 0)
         take_out(x, container_of(x->oldest_first.next, struct aging, link));
+    heap_free(x->users.owners);
+    heap_free(x->system.owners);
+    map_free(x->owners);
     timer_free(x->timer);
     free(x);
 }
 
-void
-expiry_touch(struct expiry *x, struct entry *entry)
+static void
+look_soon(struct expiry *x)
+{
+    if (x->is_soon || !has_too_many(x))
+        return;
+    x->is_soon = true;
+    timer_start(x->timer, MORE_AFTER_MS);
+}
+
+/* An object stays with its first owner: what it is about may be gone when it is written
+ * again.
+ */
+static struct aging *
+hold(struct expiry *x, struct entry *entry, const struct object *object)
 {
     struct aging *a = entry->aging;
 
     if (a == NULL) {
         a = entry->aging = xnew(struct aging);
         a->entry = entry;
+        a->owner = owner_of(x, object);
         list_init(&a->link);
-        x->count++;
+        list_init(&a->owner_link);
+        count(x, a->owner, true);
+        look_soon(x);
     }
-    a->written_at_us = clock_monotonic_us(x->store->settings.clock);
+    a->written_at_us = clock_monotonic_us(x->settings.clock);
     list_remove(&a->link);
+    list_remove(&a->owner_link);
+    return a;
+}
+
+void
+expiry_touch(struct expiry *x, struct entry *entry, const struct object *object)
+{
+    struct aging *a = hold(x, entry, object);
+
     list_add_last(&x->oldest_first, &a->link);
+    list_add_last(&a->owner->oldest_first, &a->owner_link);
 }
 
 void

@@ -165,7 +165,7 @@ put(struct follower *f, struct section *section, const struct engine_row *row,
     store_set_head(s, entry, kind, STORE_PENDING, object_ref(object));
     store_set_head(s, entry, kind, STORE_PUBLISHED, object_ref(object));
     if (section->expiry != NULL)
-        expiry_touch(section->expiry, entry);
+        expiry_touch(section->expiry, entry, object);
     return 0;
 }
 

@@ -267,7 +267,7 @@ place(struct loader *l, struct loaded *loaded)
     store_set_head(s, entry, kind, STORE_PUBLISHED, object_ref(object));
     loaded->section->count++;
     if (loaded->section->expiry != NULL)
-        expiry_touch(loaded->section->expiry, entry);
+        expiry_touch(loaded->section->expiry, entry, object);
 }
 
 /* Places all objects that were handed in so far. */

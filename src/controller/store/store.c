@@ -23,6 +23,7 @@
 #include "controller/store/scrub.h"
 #include "controller/store/store_metrics.h"
 #include "controller/store/store_state.h"
+#include "controller/store/transient.h"
 #include "controller/store/write/batch.h"
 #include "controller/store/write/serial_worker.h"
 #include "controller/store/write/writer.h"
@@ -72,7 +73,7 @@ make_sections(struct store *s)
         s->sections[i].name = kind->group[0] != '\0' ? xasprintf("%s.%s", kind->plural, kind->group)
                                                      : xstrdup(kind->plural);
         if (store_kind_is(kind, KIND_TRANSIENT))
-            s->sections[i].expiry = expiry_new(s);
+            s->sections[i].expiry = transient_new_expiry(s);
     }
 }
 

@@ -16,7 +16,7 @@ expire_again(struct store *s, struct object_index *objects, struct entry *entry)
     struct section *section = store_section(s, object_index_kind(objects));
 
     if (section->expiry != NULL && entry->aging == NULL && entry->heads[STORE_PUBLISHED] != NULL)
-        expiry_touch(section->expiry, entry);
+        expiry_touch(section->expiry, entry, entry->heads[STORE_PUBLISHED]);
 }
 
 static void

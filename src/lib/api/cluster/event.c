@@ -351,6 +351,12 @@ const struct kind_index event_regarding_indexes[N_EVENT_INDEXES] = {
     [EVENT_BY_OBJECT] = {"regarding.name", select_name},
 };
 
+static const struct object_reference *
+about(const struct object *object)
+{
+    return &event_of(object)->involved;
+}
+
 /* clang-format off */
 static const struct right rights[] = {
     {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
@@ -374,6 +380,7 @@ const struct kind event_kind = {
     .record = &event_record,
     .prepare = prepare,
     .validate = validate,
+    .about = about,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &table,

@@ -16,6 +16,7 @@
 struct arena;
 struct json;
 struct object;
+struct object_reference;
 struct causes;
 struct kind_subresource;
 struct right;
@@ -116,6 +117,9 @@ struct kind {
      * NULL: every reader sees the whole object.
      */
     void (*redact)(struct arena *arena, struct json *object);
+
+    /* For KIND_TRANSIENT: the object that this one is about. */
+    const struct object_reference *(*about)(const struct object *object);
 
     const struct selectable_field *selectable;
     unsigned n_selectable; /* besides metadata.name and .namespace */

@@ -8,13 +8,64 @@
 #include "testsuite/unit/controller/store/place.h"
 
 static void
-put_event(struct place *p, const char *name)
+put(struct place *p, const struct kind *kind, const char *name, const char *more)
 {
     struct store_txn *txn = store_begin(p->store);
 
-    store_txn_put(txn, place_object(&event_kind, store_txn_revision(txn), "a", name, ""), NULL);
+    store_txn_put(txn, place_object(kind, store_txn_revision(txn), "a", name, more), NULL);
     store_commit(txn, NULL, NULL);
     place_settle(p);
+}
+
+static void
+put_event(struct place *p, const char *name)
+{
+    put(p, &event_kind, name, "");
+}
+
+static void
+put_event_about(struct place *p, const char *name, const char *kind, const char *about)
+{
+    CLEANUP_FREE char *more = xasprintf(
+        ",\"involvedObject\":{\"kind\":\"%s\",\"namespace\":\"a\",\"name\":\"%s\"}", kind, about);
+
+    put(p, &event_kind, name, more);
+}
+
+static void
+put_pod_of(struct place *p, const char *name, unsigned uid)
+{
+    CLEANUP_FREE char *more = xasprintf(",\"spec\":{\"securityContext\":{\"runAsUser\":%u},"
+                                        "\"containers\":[{\"name\":\"main\",\"image\":\"none\"}]}",
+                                        uid);
+
+    put(p, &pod_kind, name, more);
+}
+
+static void
+put_event_signed_by_1002(struct place *p, unsigned n)
+{
+    struct store_txn *txn = store_begin(p->store);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"l%u\","
+                  "\"namespace\":\"a\",\"annotations\":{\"" ANNOTATION_UID "\":\"1002\"},"
+                  "\"resourceVersion\":\"%" PRId64 "\"},"
+                  "\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"gone%u\"}}",
+                  n, store_txn_revision(txn), n);
+    const struct object *object = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(object_parse(&event_kind, text, strlen(text), &object, &err) == 0, "%s",
+                  err.text);
+    store_txn_put(txn, object, NULL);
+    store_commit(txn, NULL, NULL);
+    place_settle(p);
+}
+
+static bool
+is_there(const struct place *p, const char *name)
+{
+    return store_find(p->store, STORE_PUBLISHED, &event_kind, "a", name) != NULL;
 }
 
 static void
@@ -83,5 +134,91 @@ START_TEST(of_too_many_events_the_oldest_go_and_stay_gone)
 }
 END_TEST
 
+START_TEST(a_user_who_makes_too_many_events_loses_only_his_own)
+{
+    struct place p;
+    char name[16];
+
+    place_init(&p);
+    open_with(&p, 0, 20);
+    put_pod_of(&p, "quiet", 1001);
+    put_pod_of(&p, "loud", 1002);
+    put_event_about(&p, "q1", "Pod", "quiet");
+    put_event_about(&p, "q2", "Pod", "quiet");
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "l%u", i);
+        put_event_about(&p, name, "Pod", i % 2 == 0 ? "loud" : "louder");
+        if (i == 0)
+            put_pod_of(&p, "louder", 1002);
+    }
+    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    place_settle(&p);
+
+    ck_assert_uint_eq(store_count(p.store, &event_kind), 20);
+    ck_assert(is_there(&p, "q1"));
+    ck_assert(is_there(&p, "q2"));
+    ck_assert(!is_there(&p, "l21"));
+    ck_assert(is_there(&p, "l39"));
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(an_event_that_a_user_wrote_counts_for_him_whatever_it_is_about)
+{
+    struct place p;
+
+    place_init(&p);
+    open_with(&p, 0, 3);
+    put_pod_of(&p, "quiet", 1001);
+    put_event_about(&p, "q1", "Pod", "quiet");
+    for (unsigned i = 0; i < 4; i++)
+        put_event_signed_by_1002(&p, i);
+    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    place_settle(&p);
+
+    ck_assert_uint_eq(store_count(p.store, &event_kind), 3);
+    ck_assert(is_there(&p, "q1"));
+    ck_assert(!is_there(&p, "l1"));
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(users_and_the_system_have_half_of_the_room_each)
+{
+    struct place p;
+    char name[16];
+
+    place_init(&p);
+    open_with(&p, 0, 10);
+    for (unsigned i = 0; i < 12; i++) {
+        snprintf(name, sizeof(name), "n%u", i);
+        put_event_about(&p, name, "Node", i == 0 ? "first" : "broken");
+    }
+    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    place_settle(&p);
+    ck_assert_uint_eq(store_count(p.store, &event_kind), 10);
+    ck_assert(is_there(&p, "n0"));
+    ck_assert(!is_there(&p, "n2"));
+
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "u%u", i);
+        put_event_about(&p, name, "Pod", "gone");
+    }
+    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    place_settle(&p);
+
+    ck_assert_uint_eq(store_count(p.store, &event_kind), 10);
+    ck_assert(is_there(&p, "n0"));
+    ck_assert(is_there(&p, "n8"));
+    ck_assert(!is_there(&p, "n7"));
+    ck_assert(is_there(&p, "u15"));
+    ck_assert(!is_there(&p, "u14"));
+    place_fini(&p);
+}
+END_TEST
+
 SUITE("expiry", an_event_that_nobody_repeats_goes_and_watches_hear_of_it,
-      of_too_many_events_the_oldest_go_and_stay_gone)
+      of_too_many_events_the_oldest_go_and_stay_gone,
+      a_user_who_makes_too_many_events_loses_only_his_own,
+      an_event_that_a_user_wrote_counts_for_him_whatever_it_is_about,
+      users_and_the_system_have_half_of_the_room_each)
