@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The search goes from narrow sets of NUMA nodes to wide ones and stops at the first width
+ * that holds the demand, because a pod that spans more memory nodes than it must is slower for
+ * as long as it runs. Among equals the fullest fit wins, so that the largest hole of a node
+ * survives for a large pod.
+ *
+ * An answer also says whether it lasts. "Not now" is asked again when the node changes; "never
+ * on this node" is not, which spares preemption on nodes where nothing would help. Therefore
+ * the empty machine is judged by the same rules as the present one, and "restricted" is
+ * measured against it, all resources together (decision 52).
+ */
 #include "lib/allocator/allocator.h"
 
 #include "lib/allocator/capacity.h"

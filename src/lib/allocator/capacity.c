@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* These questions are asked for each node that refuses a pod, so they are sums and no search.
+ * They may only err to one side: a machine that passes here may still be unable to align the
+ * pod, but one that fails can never run it.
+ */
 #include "lib/allocator/capacity.h"
 
 #include "lib/allocator/demand.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A demand is computed once for a pod and asked of thousands of nodes, so everything that the
+ * text of the pod leaves open is decided here. Counts are cut off just above what any node can
+ * have: they fit nowhere either way, and sums further on cannot overflow, whatever a user
+ * wrote.
+ */
 #include "lib/allocator/demand.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A cluster keeps a holding for each running pod, a hundred thousand at a time, so it is one
+ * allocation with indexes and amounts and without a pointer to anything. It is in terms of one
+ * topology: after the node's hardware has changed, holdings are translated, and CPUs that are
+ * gone simply belong to no core.
+ */
 #include "lib/allocator/holding.h"
 
 #include <errno.h>

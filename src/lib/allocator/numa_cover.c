@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Trying all sets of k of n NUMA nodes grows too fast beyond some sixteen of them. Whether any
+ * set holds the demand is a smaller question: sums of amounts are built node by node, and a
+ * sum that another one equals or exceeds in everything can be dropped. It answers yes or no
+ * and gives one set, which need not be the closest; the search in numa_search.c comes first
+ * and is preferred wherever it ends in time.
+ */
 #include "lib/allocator/numa_cover.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Most questions are about one NUMA node, so that case has a loop of its own, and a cheap
+ * bound (the largest amounts of any k nodes) rejects most widths that are too small. Otherwise
+ * sets are extended one by one, the closest first, with a limit of steps: the scheduler asks
+ * this for thousands of nodes in one decision. Beyond the limit, neighbourhoods around each
+ * node are tried, and at last any set that holds; whatever is returned holds the demand, and
+ * only its quality may suffer.
+ */
 #include "lib/allocator/numa_search.h"
 
 #include "lib/allocator/demand.h"

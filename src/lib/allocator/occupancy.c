@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Taking and releasing undo each other exactly, because what-if questions do both on the real
+ * occupancy (decision 115). The groups of NUMA nodes that hold one pod's memory are the
+ * exception: which group existed first matters, so the ledger saves them.
+ *
+ * Memory may be negative, when a node came back with less than its pods hold. Such a NUMA node
+ * counts as full and not as a debt of the others.
+ */
 #include "lib/allocator/occupancy.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ten thousand nodes have a few kinds of hardware. The topology is found by its text and
+ * derived once, so that all nodes of a kind share it, comparing two topologies is comparing
+ * pointers, and a node costs only its occupancy.
+ */
 #include "lib/allocator/topology_index.h"
 
 #include <ctype.h>

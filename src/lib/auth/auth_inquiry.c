@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that block (munged, the directory service) are made by a worker on copies; decisions
+ * (the nonce, the cluster, the lead) are made on the loop, in one order for all requests. So
+ * no lock is needed, and a credential that two requests carry at once is accepted once.
+ */
 #include "lib/auth/auth_inquiry.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Three ways of proof lead to the same thing, a grant: the kernel's word on a Unix socket, a
+ * session, and a single credential. A session is what makes requests cheap: one MUNGE exchange
+ * takes 130 us and blocks, a MAC about one.
+ */
 #include "lib/auth/auth_server.h"
 
 #include <errno.h>

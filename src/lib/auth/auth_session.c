@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sequence numbers only rise, so nothing about a session has to be stored but the last one,
+ * and a request that is repeated by somebody else is refused. The number counts only after the
+ * MAC was right: otherwise anybody could use up the numbers of a session.
+ */
 #include "lib/auth/auth_session.h"
 
 #include <errno.h>

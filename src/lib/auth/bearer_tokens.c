@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A token is not stored: its MAC proves it, and it expires soon. To revoke tokens there is the
+ * key, which is read again when its file has changed; a file that has vanished means that all
+ * tokens are to be invalid, so a random key takes its place. Groups and rank are not in the
+ * token, but looked up at each use, so a right that was taken away is gone at once (decision
+ * 57).
+ */
 #include "lib/auth/bearer_tokens.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The caller cannot prove who he is to the node, but the controller can prove it for him.
+ * Nobody who reads the grant on its way must be able to use it, so it names the caller's
+ * public key, and the keys of the connection come from an exchange; and nobody must be able to
+ * play the node, so the exchange includes a key that only the node and the controller can
+ * compute. Nothing in a grant is interpreted before its MAC was checked.
+ */
 #include "lib/auth/exec_grant.h"
 
 #include <errno.h>

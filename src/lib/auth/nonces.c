@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two generations instead of a time for each nonce: the old one is dropped as a whole, so
+ * forgetting costs nothing, and each nonce is kept for at least one whole generation.
+ */
 #include "lib/auth/nonces.h"
 
 #include "lib/auth/protocol.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every text that is signed begins with its kind and version and has each member on a line of
+ * its own, so that no two different requests give the same text, and no statement can be taken
+ * for one of another kind. Parsing accepts exactly what formatting makes, in the same order.
+ */
 #include "lib/auth/protocol.h"
 
 #include <errno.h>

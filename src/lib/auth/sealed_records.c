@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A record that is changed, left out, repeated or moved must not open, and streams must not
+ * have a record number on the wire that somebody could change: the number is counted on both
+ * sides and is the nonce. After many records the key is replaced by one derived from it, from
+ * which the old one cannot be computed.
+ */
 #include "lib/auth/sealed_records.h"
 
 #include <errno.h>

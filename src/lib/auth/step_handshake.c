@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* People type passwords into steps, so the keys must not be MUNGE's: whoever gets munged's key
+ * later could read what was recorded. MUNGE only authenticates an X25519 exchange. The
+ * credential names the node and the pod, because the munged of each machine knows only the
+ * replays that it has seen itself (decision 690).
+ */
 #include "lib/auth/step_handshake.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* "There is no such user" and "the directory did not answer" are different answers: the first
+ * takes a user's rights away, and the second must not. getpwuid returns several errors that
+ * mean the first.
+ */
 #include "lib/auth/user.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* No caller could do anything sensible without memory, and error paths that never run are
+ * wrong. So the program ends, with a message; sizes that come from outside have bounds before
+ * they come here.
+ */
 #include "lib/base/alloc.h"
 
 #include <stdint.h>

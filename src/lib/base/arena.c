@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A request allocates a hundred small things and frees all of them at one moment. Blocks that
+ * were freed last are used first: they are in the processor's cache, while malloc would give
+ * out memory that is cold (decision 79). The kept blocks have a bound, and under a sanitizer
+ * there are none, since it would not see a use after free.
+ */
 #include "lib/base/arena.h"
 
 #include <pthread.h>

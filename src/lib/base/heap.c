@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each element stores its own index, so any of them can be removed or moved in O(log n); a
+ * queue whose entries change their keys needs that more often than the top. Removal moves the
+ * hole down without comparing the element that fills it, because that one usually belongs near
+ * the bottom.
+ */
 #include "lib/base/heap.h"
 
 #include "lib/base/alloc.h"

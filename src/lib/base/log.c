@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A record is one line whatever a name contains, or a user could write lines of his own into
+ * an administrator's log. The room of a message is taken from the path of its source file, so
+ * that nobody has to name it and a moved file keeps the log right.
+ */
 #include "lib/base/log.h"
 
 #include <errno.h>

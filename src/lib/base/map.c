@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keys come from users, and a user who can choose keys that collide can make each look-up a
+ * search. So keys are hashed with SipHash and a seed of the process, with the fewest rounds
+ * that are considered safe for this. The order of iteration follows from the seed, hence
+ * nothing may depend on it.
+ */
 #include "lib/base/map.h"
 
 #include <string.h>

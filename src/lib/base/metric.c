@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics are updated where time matters and read once in half a minute, so an update is a few
+ * atomic operations without the lock, and formatting does the work. A reader may see one half
+ * of two updates that belong together; only within a histogram must sum and count agree, which
+ * is why the count is the sum of the buckets.
+ */
 #include "lib/base/metric.h"
 
 #include <math.h>

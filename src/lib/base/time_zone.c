@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The C library has one zone for a process, and changing it is not safe beside other threads.
+ * CronJobs and tables need the zone of a user or a schedule, so the system's files are read
+ * here (decision 232). Names come from users: no path may lead out of the database.
+ */
 #include "lib/base/time_zone.h"
 
 #include <ctype.h>

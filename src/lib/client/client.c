@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A reply without an answer (no socket, no route) must never look like "there is no such
+ * object": callers delete or create because of that. So errors of the connection have codes of
+ * their own.
+ */
 #include "lib/client/client.h"
 
 #include <errno.h>

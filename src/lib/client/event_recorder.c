@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Nobody waits for an Event, and none may cost a decision. So the rate has a bound, small
+ * steps give way to what people need to know first, and a repetition raises the count of one
+ * Event, which is written at 2, 4, 8 and so on.
+ */
 #include "lib/client/event_recorder.h"
 
 #include <stdbool.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever happens to a connection, a new list is right: it is compared with what is known,
+ * and the differences are told as changes. So the informer needs no memory of deletions, and
+ * an interrupted watch, a restored store and a server that went back are one case (decision
+ * 339). A watch that delivers older changes after newer ones has missed others, too.
+ *
+ * A name with another uid is another object, so its deletion is told before its creation: a
+ * handler that kept the old one's state would give it to the new one. Delays grow and have a
+ * random part, as ten thousand agents lose the same server in one moment.
+ */
 #include "lib/client/informer.h"
 
 #include <inttypes.h>

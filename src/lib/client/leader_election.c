@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* No clock of another machine is believed: a holder is thought dead when its record has not
+ * changed for the lease's duration, by the own clock. A holder gives up earlier than that, so
+ * that two never work at a time, if clocks run at about the same rate.
+ */
 #include "lib/client/leader_election.h"
 
 #include <stdbool.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One request is under way at a time, and what comes meanwhile goes together in the next. So
+ * batches need no timer and no setting: a quiet agent sends each report at once, and the
+ * busier the controller is, the more reports share a request (decision 282). If a request as a
+ * whole is refused, each report is sent alone, because one bad report must not keep back the
+ * others.
+ */
 #include "lib/client/remote_reports.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A request is sent a second time only where that cannot do harm: on a connection that had
+ * been kept, before a byte of the answer came, and if its method is safe or its caller said so
+ * (decision 492). A server closes idle connections whenever it likes, so without this each
+ * pause would cost an error.
+ */
 #include "lib/http/http_client.h"
 
 #include <strings.h>

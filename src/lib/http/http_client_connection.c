@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One link is one small state machine, and callbacks may do anything in the middle of it:
+ * cancel their call, start another, free the client. Therefore a link is first brought into
+ * its next state, and the caller is told last; after each callback it is checked whether the
+ * call is still the same.
+ *
+ * A call that is cancelled costs its connection, as the bytes of its answer could not be told
+ * from those of the next.
+ */
 #include "lib/http/http_client_connection.h"
 
 #include <errno.h>

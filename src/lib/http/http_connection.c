@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Everybody may open connections, so who has to go when there are too many decides who can be
+ * shut out. It is the oldest of those that have proved nothing and are doing nothing, never
+ * the new one (decision 94): otherwise a few thousand silent connections would close the door.
+ *
+ * Connections are in a list for each phase, the longest in it first, so that each limit of
+ * time costs a look at the front. Evhttp may not be told to free a connection inside one of
+ * its callbacks, hence the marks and the deferred work.
+ */
 #include "lib/http/http_connection.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* After a restart of the controller all nodes connect in the same second; the default backlog
+ * of 128 would make most of them wait for seconds. When descriptors run out, a listener that
+ * stays in the loop would spin, so accepting stops until a connection was closed.
+ */
 #include "lib/http/http_listener.h"
 
 #include <arpa/inet.h>

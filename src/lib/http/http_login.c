@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The answer matters as much as the request: a 404 or 409 makes an agent or a command act, so
+ * it is believed only with a proof. The few statuses that may come without one (a proxy's, or
+ * a server's that does not know the client yet) say nothing about any object.
+ */
 #include "lib/http/http_login.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A relay's header stands below TLS, so it must be taken before anything else sees the
+ * connection; and a client without a relay must not lose a byte by that. So bytes are looked
+ * at without being read until they cannot be a header any more.
+ */
 #include "lib/http/http_preface.h"
 
 #include <errno.h>

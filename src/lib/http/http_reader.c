@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Where an answer ends decides what the next one is. So two lengths, an unknown coding or a
+ * malformed chunk are errors and not guesses; a lenient client behind a proxy can be made to
+ * take one answer for another.
+ */
 #include "lib/http/http_reader.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evhttp answers what it cannot read with a page of HTML, which no client of the API can
+ * parse. It cannot be told another text, so the page is replaced in the buffer before the loop
+ * writes it.
+ */
 #include "lib/http/http_refusal.h"
 
 #include <stdio.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Handler and client end a request independently: the client may go away while the handler
+ * works, and evhttp then frees what it has. So a request of ours lives until it is answered,
+ * whatever happens to its connection. Where evhttp finds the end of a body in one of several
+ * ways, RFC 9112 is checked first: two readers that disagree about it are an attack.
+ *
+ * An answer is written to the socket when it is made, if the socket takes it; waiting for the
+ * loop to say so would cost an event and a system call for each.
+ */
 #include "lib/http/http_request.h"
 
 #include <errno.h>

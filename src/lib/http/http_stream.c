@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A watch is many small chunks, for which evhttp would copy, arm the descriptor and take a
+ * turn of the loop. While nothing waits, a chunk goes to the socket with one system call; what
+ * the socket does not take goes the ordinary way, and everything after it, so that the order
+ * stays (decision 86).
+ */
 #include "lib/http/http_stream.h"
 
 #include <errno.h>

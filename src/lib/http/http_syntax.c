@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A proxy and the server must agree where each request ends, or a client can hide a request
+ * inside another's. Evhttp accepts much and does not remember what it has tolerated, so the
+ * bytes themselves are checked before it sees them, after TLS (decision 91). It is a machine
+ * that reads one byte at a time and skips bodies, so it keeps no text and costs little.
+ */
 #include "lib/http/http_syntax.h"
 
 #include <ctype.h>

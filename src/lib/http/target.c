@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A path is decoded once and then compared, so what it means must not depend on how often it
+ * is decoded: an escaped NUL or a broken escape is refused and not passed on. Dots are left
+ * alone because routes are compared literally, and no file is ever opened by a target.
+ */
 #include "lib/http/target.h"
 
 #include <errno.h>

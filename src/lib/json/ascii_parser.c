@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Most texts are printed by Kiln or by Go and have neither duplicates nor characters beyond
+ * ASCII. For these a parser without messages and without a lexer is three to four times as
+ * fast. It must accept nothing that yajl refuses, so it gives up at anything unusual, and yajl
+ * then decides and explains; a fuzzer compares the two.
+ */
 #include "lib/json/ascii_parser.h"
 
 #include <stdbool.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An object with few members is searched in order: names mostly are the field table's own
+ * pointers, and a comparison of two pointers beats a hash. Objects of many members have an
+ * index with a secret key, because a client chooses the names and their number. Removing and
+ * appending keep the order, for upstream's text has one.
+ */
 #include "lib/json/json.h"
 
 #include <stdarg.h>

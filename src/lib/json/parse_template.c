@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A start reads a hundred thousand objects of one form, printed by ourselves. The first is
+ * parsed, and for the others only the places that differ are read: a fifth of the time
+ * (decision 77). A text that does not follow the form is parsed in the ordinary way, so
+ * nothing depends on the guess.
+ */
 #include "lib/json/parse_template.h"
 
 #include <stdbool.h>

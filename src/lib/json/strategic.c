@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rules are what upstream's code does, which is more than its documentation says: it edits
+ * lists in place, and the order of the result follows from that. So positions are tracked as
+ * if elements moved, and a patch that contradicts itself is refused in upstream's words
+ * (decision 69).
+ */
 #include "lib/json/strategic.h"
 
 #include <errno.h>

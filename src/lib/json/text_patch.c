@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A status patch replaces some hundred bytes of an object of several kilobytes. Text and patch
+ * are walked in parallel, in the field table's order, so the result is the text that parsing,
+ * merging and printing would have made, and everything else is copied. Whatever does not fit
+ * this picture returns failure, and the caller takes the long way.
+ */
 #include "lib/json/text_patch.h"
 
 #include <stddef.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A pidfd names the process and not its number, so a signal can never reach another process
+ * that got the number. The descriptor is reserved before the process exists: a child that
+ * nobody can watch would have to be waited for.
+ */
 #include "lib/loop/child.h"
 
 #include <errno.h>

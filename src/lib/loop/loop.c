@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Threads share nothing but messages. The mailbox is a stack that any thread pushes onto with
+ * one atomic operation, and only the thread that finds it empty wakes the loop; the loop takes
+ * all at once and reverses them. Posted calls have a bound of time in each turn, so that a
+ * thread which posts without an end cannot keep timers and sockets waiting.
+ */
 #include "lib/loop/loop.h"
 
 #include <errno.h>

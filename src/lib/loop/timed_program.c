@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A site's program may hang, print without an end, or leave children behind that hold its
+ * output open. So it has a session that is killed as a whole, only its last line is kept, and
+ * its output is given up when its time is over, whoever holds it.
+ */
 #include "lib/loop/timed_program.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Only work that blocks belongs here, and few threads suffice, because such work waits for
+ * others. Threads are started when there is work for them: most programs never need the second
+ * one.
+ */
 #include "lib/loop/workers.h"
 
 #include <pthread.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A file with several mistakes is reported with all of them, each with its line and key, since
+ * an administrator mends them in one go. The command line wins over the file, and the log says
+ * where it does: whoever edits the file does not see the options of the unit.
+ */
 #include "lib/program/configuration.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One table makes the parser, --help and the check of the manual, so they cannot differ.
+ * getopt does the reading, with its abbreviations and its order; the messages are ours,
+ * because it does not say which option was meant.
+ */
 #include "lib/program/option.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A file name or an argument may have any bytes, while JSON and the log need UTF-8, and
+ * replacing what is not would start another program. So bytes are carried in private
+ * characters, and a text that has these itself is carried in the same way: everything comes
+ * back as it was.
+ */
 #include "lib/step/byte_text.h"
 
 #include <stdbool.h>

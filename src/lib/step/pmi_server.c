@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A rank that ends without having finalized leaves the others waiting in a barrier for ever,
+ * and no timeout could tell this from a slow program. So the state of each client is kept, and
+ * an end at the wrong moment ends the step.
+ */
 #include "lib/step/pmi_server.h"
 
 #include <errno.h>

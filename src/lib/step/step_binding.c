@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The CPUs of a step are divided in the order in which tasks take them, so tasks that are
+ * neighbours by rank are neighbours on the machine, which is what MPI programs assume. srun's
+ * words change the order or widen the sets; none of them leaves the CPUs of the step, because
+ * others run on the rest.
+ */
 #include "lib/step/step_binding.h"
 
 #include <ctype.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* On the own node the kernel says who is there and nobody can listen, so bytes go as they are;
+ * to another node they are sealed. Users of a channel see only bytes: that some have been
+ * accepted and not sent, or received and not opened, is kept here, and is why they must flush,
+ * and receive until there is nothing more.
+ */
 #include "lib/step/step_channel.h"
 
 #include <errno.h>

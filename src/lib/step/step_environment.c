@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Programs look at SLURM_* and at variables of MPI, OpenMP and GPUs that the agent has set for
+ * the job. A step has other numbers than its job, so these are set anew for the step, but only
+ * as far as they still have the value of the agent: what a user has changed is left alone.
+ */
 #include "lib/step/step_environment.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The same request on the same nodes has to give the same answer to everybody who asks, krun
+ * and agents, so this is a pure function of both. When a step does not fit, what matters is
+ * whether it can ever fit: then it waits, and otherwise it is refused, in Slurm's words and
+ * with the numbers.
+ */
 #include "lib/step/step_layout.h"
 
 #include <errno.h>

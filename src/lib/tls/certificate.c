@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The certificate is its own authority, because a cluster without a CA should be safe too: a
+ * client that got the file by a trusted way needs nobody else. The key is written first, so
+ * that a certificate which exists has its key, whenever the process was killed.
+ */
 #include "lib/tls/certificate.h"
 
 #include <arpa/inet.h>

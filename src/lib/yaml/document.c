@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The meaning of YAML is go-yaml's, since manifests are written for kubectl. Aliases may copy
+ * a bounded number of bytes: a few lines of them can stand for gigabytes. Lines are kept
+ * beside the tree, for a mistake in a configuration without its line is of little use.
+ */
 #include "lib/yaml/document.h"
 
 #include <errno.h>
