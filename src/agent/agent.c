@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The agent may die at any moment and must then be found to have changed nothing: jobs run
+ * below shepherds, and everything that matters is in files or in the API. So it starts in the
+ * order in which its parts need each other, is ready with or without a controller, because
+ * running jobs have to be looked after in both cases, and obeys the API only after the
+ * controller has answered that it is of this node's cluster: an empty or foreign store would
+ * otherwise end every job here.
+ */
 #include "agent/agent.h"
 
 #include <signal.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two libraries read the hardware from different files, and jobs are placed by one and their
+ * memory by the other. Where they disagree the node would be wrong in one of them; it says so
+ * and goes on with hwloc's view. Former topologies are kept until the end, since workers may
+ * be reading one.
+ */
 #include "agent/inventory.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The lock comes first, because two agents with one state directory would start each pod
+ * twice. A node without cgroups or without a fork server still runs jobs, with fewer limits or
+ * slower, and says so; refusing to start would leave the running jobs without anybody.
+ */
 #include "agent/node_resources.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A GPU must have the same name after each boot, or a job would be given another one than the
+ * scheduler meant; so names follow the order of PCI addresses and not that of drivers. A
+ * display controller counts as a GPU only if it can compute, which no single sign tells: a
+ * render node, a vendor's device file, or a runtime that found it.
+ */
 #include "agent/hardware/devices.h"
 
 #include <stdbool.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The library of the vendor may block for minutes when a GPU is in trouble, which is when the
+ * agent is needed most. So a thread that nobody waits for calls it (decision 502), and a
+ * reading that is too old counts as unknown rather than as zero.
+ */
 #include "agent/hardware/gpu_meter.h"
 
 #include <dlfcn.h>

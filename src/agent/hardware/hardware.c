@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The topology is the promise that the scheduler gives out, so only what a job may really use
+ * is in it: CPUs that the agent's own affinity, an administrator or a cgroup forbids are left
+ * out, with all threads of a reserved core, and memory that is kept for the system is taken
+ * from each NUMA node in proportion, so that equal nodes stay equal.
+ */
 #include "agent/hardware/hardware.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Firmware describes machines in ways that no job needs: dies that are packages, groups that
+ * repeat a NUMA node, memory without CPUs, memory of a GPU that looks like a NUMA node. The
+ * rules here bring them to one form, so that two machines of one kind give one text: the
+ * scheduler shares everything between nodes with equal texts.
+ */
 #include "agent/hardware/layout.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A restored store or the wrong controller shows an agent a world without its pods, and ending
+ * them would be obedience. So the agent keeps which cluster it belongs to and how far that had
+ * come (its mark), and acts on the absence of a pod only when the controller has shown that it
+ * had issued everything that is here (decisions 99, 545 and 548). Whatever cannot be shown is
+ * kept running.
+ */
 #include "agent/node/cluster_identity.h"
 
 #include <inttypes.h>

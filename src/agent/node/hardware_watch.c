@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Discovery costs milliseconds of a worker and may wait for drivers, so it is not repeated in
+ * vain: a fingerprint of some small files is compared first. Uevents come in bursts, and may
+ * be lost or missing in a container, hence the timer as well.
+ */
 #include "agent/node/hardware_watch.h"
 
 #include <errno.h>

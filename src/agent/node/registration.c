@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The secret is what a node proves itself by, so it is given up only when it surely is of no
+ * use: after several refusals, and even then the new one replaces it only once it is here, for
+ * a refusal may be the controller's error. Every step is repeated without an end, since a node
+ * that gives up has to be visited by a person.
+ */
 #include "agent/node/registration.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A node that cannot start pods takes them all: each fails at once, so the node is always
+ * free. It must find that out itself and stop being Ready before the queue has run through it.
+ * A check that hangs is a failed check, and several failed starts in a row count even if no
+ * check finds a fault; after a while the node tries again, because what was wrong may be over.
+ */
 #include "agent/node/self_check.h"
 
 #include <errno.h>

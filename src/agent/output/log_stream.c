@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The job's user chooses the file that is read here, so a child with that user's rights reads
+ * it: opening it as root would show any file of the node. The child may hang in a file server
+ * of the user's own, and is then left alone, neither waited for nor trusted. A piece is read
+ * only after the last one was accepted, so a slow reader delays only itself.
+ */
 #include "agent/output/log_stream.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* After a store was put back, only the nodes know of the ends since. A line for each end in
+ * two files of bounded size is enough for some thousands; nothing is synced, since this is for
+ * a restored store and not for a machine that crashed at the same time.
+ */
 #include "agent/records/end_record.h"
 
 #include <errno.h>

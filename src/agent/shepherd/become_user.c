@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the steps is the security of the node. Steps that need root come first, a
+ * user's path is opened with that user's rights, limits that could break a later step come
+ * last, and from the step that sets the uid on nothing is done that the user could use.
+ * Between fork and exec there are only system calls: the memory may be shared with the
+ * shepherd, and another thread may have held any lock.
+ *
+ * All programs of Kiln that become a user use the same functions (user_account.c), because
+ * each second way would have its own mistake (decision 552).
+ */
 #include "agent/shepherd/become_user.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Time limit, deletion, warning and checkpoint can meet in any order, be repeated, extended or
+ * frozen. As a pure function of limits and time every combination is a line of a test; a
+ * supervisor that kept timers for each would have to cancel the right ones.
+ */
 #include "agent/shepherd/deadline.h"
 
 #define LAST_GRACE_US INT64_C(5000000)

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starting a shepherd by exec and dynamic linking costs three times a fork, and a fork of the
+ * agent copies a large process. So a small process forks shepherds (decision 63), and one that
+ * has finished its pod takes the next (decision 396), the last one first, whose memory is
+ * still in the caches. Whatever hangs there may be stopped by an administrator's debugger:
+ * each exchange has a timeout, and the agent can always start the program itself.
+ */
 #include "agent/shepherd/fork_server.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A shepherd is told what to do by one queued signal through a pidfd: it needs no connection
+ * that could break with the agent, cannot reach another process, and may be sent again by each
+ * new agent without doing anything twice (decision 24). The order itself is a memory file,
+ * since a command line would show a user's environment to everybody.
+ */
 #include "agent/shepherd/launch.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Users expect times of output lines, as Kubernetes has them, but a pipe through the agent
+ * would cost CPU for each byte and end with its reader. So output is a plain file, and beside
+ * it stands how long it was at which time (decision 65), with fewer entries the longer a job
+ * runs. The file may be on a server that the user runs, and whoever asks that server may wait
+ * for ever; only what this machine knows is asked.
+ */
 #include "agent/shepherd/output_index.h"
 
 #include <errno.h>

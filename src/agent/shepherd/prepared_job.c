@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Between fork and exec nothing may allocate, look up or read files, so all of that happens
+ * here, before the fork, and the steps of become_user.c find their arguments ready. A limit
+ * that the machine cannot grant (it may come from a login node) is lowered here, because a job
+ * should not be refused for a limit that it may never reach.
+ */
 #include "agent/shepherd/prepared_job.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* "Permission denied" about a path of ten directories helps nobody, so the directory that
+ * denies access is looked for, as the user. The user's file systems may not answer: another
+ * process does that, and is left alone after two seconds.
+ */
 #include "agent/shepherd/start_error.h"
 
 #include <errno.h>

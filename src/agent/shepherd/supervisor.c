@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Exactly one thing has ended a job: it itself, an order, its time limit or the shutdown of
+ * the node, and they may come in the same millisecond. The first one is noted when it happens,
+ * since afterwards a handled SIGTERM cannot be told from a program that was done (decisions
+ * 440 and 512). An order may come again from each new agent; the first one counts.
+ *
+ * The shepherd is finished when no process of the job is left, which is harder than it sounds:
+ * processes hide from a kill by being traced, sit in a device, or are left behind by their
+ * parents. Frozen ones are thawed before they are told anything, as they could not react.
+ */
 #include "agent/shepherd/supervisor.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looking up a user may load libraries and ask a network, and has no end of its own; so a
+ * process that may hang alone does it, once a minute for each user. Becoming the user is by
+ * direct system calls, because the C library's functions would change all threads that it
+ * knows of, and is verified afterwards: the kernel or a security module may have made a call
+ * that succeeded mean something else.
+ */
 #include "agent/shepherd/user_account.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A claim's name proves nothing: another user may have made a claim of that name, so it must
+ * be the controller that made it for this pod and this user. An API that does not answer must
+ * not fail a job, so the request is repeated until there is an answer of any kind.
+ */
 #include "agent/volumes/pod_mounts.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A user's tree may be deeper than the number of descriptors, contain links that lead
+ * anywhere, have file systems mounted into it by a server that never answers, and grow while
+ * it is removed. So directories are moved up into one place instead of descending (two
+ * descriptors for any depth), links are never followed, mounts are detached and not asked, and
+ * a directory is taken over from its owner before it is emptied (decision 76).
+ */
 #include "agent/volumes/removal.h"
 
 #include <dirent.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A volume appears and disappears by a rename, so a name of the API is either a whole volume
+ * or none, whenever the agent is killed; whatever begins with a dot is finished or removed at
+ * the next start. Names come from the API and must not lead out of the directory. The quota is
+ * set before the owner, who may write from that moment on.
+ */
 #include "agent/volumes/scratch.h"
 
 #include <dirent.h>

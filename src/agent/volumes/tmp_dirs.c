@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Anybody may write to /tmp, so a directory of a name that can be guessed can be made by
+ * somebody else first. Names are random, and only the job gets the path. To end a job must not
+ * wait for the removal of a million files: the directory is renamed away and emptied later,
+ * and ever more seldom while a process is still writing to it.
+ */
 #include "agent/volumes/tmp_dirs.h"
 
 #include <dirent.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The API says which volumes there should be, and the directory says which there are; every
+ * action follows from the two, so an agent that was killed in the middle does the rest.
+ * Reports are repeated until the API has them, and its answer may be newer than the watch,
+ * which would otherwise ask for the same action once more.
+ */
 #include "agent/volumes/volumes.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Without this record a finished job would run again, so it is synced before the shepherd
+ * ends, and a disk that refuses it does not stop it: it then goes to /run, which survives
+ * everything but a reboot. It is written in place with a length and an end, since a torn
+ * record can be recognized and a rename would cost another sync.
+ */
 #include "agent/shepherd/files/exit_record.h"
 
 #include <errno.h>

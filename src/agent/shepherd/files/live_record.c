@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A new agent must find the processes of an old one without ever taking another process for
+ * them. A pid is used again and a boot starts from anew, so a process is its boot, pid and
+ * start time together; and the pidfd is opened before they are compared.
+ */
 #include "agent/shepherd/files/live_record.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An order is refused if anything in it is not understood: an unknown entry may be a limit or
+ * a uid, and a job without it would run with more than it was given. That works because agent
+ * and shepherd are installed together; records, which outlive an update, ignore unknown
+ * entries instead.
+ */
 #include "agent/shepherd/files/order.h"
 
 #include <errno.h>
