@@ -61,6 +61,12 @@ like "the id is the first line, also of both outputs in one" "$(says sbatch job.
     '^Submitted batch job [0-9]+\+sbatch: warning: this cluster sends no mail \(mailProgram of .*--mail-type has no effect\+\|\|0$'
 like "with --parsable nothing else is in the same output" "$(says sbatch --parsable job.sh '2>&1')" \
     '^[0-9]+\+\|\|0$'
+like "a directory that this machine does not have is told, and the job is submitted" \
+    "$(says sbatch -H -o /nope/%j -e /nope/too/x --wrap true)" \
+    "^Submitted batch job [0-9]+\\+\\|sbatch: --output /nope/%j: there is no directory '/nope' on this machine; [^+]*\\+sbatch: --error /nope/too/x: [^+]*\\+\\|0\$"
+like "a directory that is closed to the user, too" "$(says sbatch -H -D /root --wrap true)" \
+    "sbatch: --chdir /root: you may not use '/root' on this machine"
+is "with -Q nothing is told" "$(says sbatch -Q -H -o /nope/x --wrap true)" "||0"
 is "a script without an interpreter is refused" "$(says sbatch plain.sh)" \
     "|sbatch: error: This does not look like a batch script.  The first+sbatch: error: line must start with #! followed by the path to an interpreter.+sbatch: error: For instance: #!/bin/sh+|1"
 is "an empty one" "$(says sbatch empty.sh)" "|sbatch: error: Batch script is empty!+|1"

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "cli/ksub/job_script.h"
+#include "cli/ksub/path_hints.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/submission_input.h"
 #include "cli/shell/shell_reader.h"
@@ -336,6 +337,7 @@ script_hints_print(const struct submission_input *input)
     const struct submission *s = &input->submission;
     const char *name = submission_script(s);
     const char *plural = input->n_foreign == 1 ? "" : "s";
+    CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
 
     if (s->quiet)
         return;
@@ -350,6 +352,8 @@ script_hints_print(const struct submission_input *input)
                 "ignores them\n",
                 input->program, name, input->n_foreign, plural);
     print_lines(input->program, &input->hints);
+    path_hints_add(s, &missing);
+    print_lines(input->program, &missing);
     if (s->slurm.n_notes > 0)
         fprintf(stderr, "%s: options without effect here: ", input->program);
     for (unsigned i = 0; i < s->slurm.n_notes; i++)

@@ -108,13 +108,10 @@ add_identity(struct job_record *r)
 static const char *
 exit_of(const struct job_record *r)
 {
-    const int64_t signal =
-        json_get_int(json_get_path(r->row->object, "status.lastRun"), "signal", 0);
-
     if (!queue_row_is_ended(r->row))
         return "0:0";
-    if (signal > 0)
-        return arena_printf(r->control->client->arena, "0:%" PRId64, signal);
+    if (r->row->signal > 0)
+        return arena_printf(r->control->client->arena, "0:%" PRId64, r->row->signal);
     return arena_printf(r->control->client->arena, "%" PRId64 ":0", r->row->exit_code & 0xff);
 }
 

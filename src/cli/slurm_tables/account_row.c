@@ -88,6 +88,7 @@ account_row_of_history(const struct json *row, struct arena *arena)
         a.cpus = 1;
     if (a.signal != 0)
         a.exit_code = 0;
+    slurm_words_take_exit(a.reason, &a.exit_code, &a.signal);
     return a;
 }
 

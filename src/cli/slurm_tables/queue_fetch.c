@@ -259,6 +259,7 @@ read_row(struct fetching *f, const struct json *cells, const struct json *object
         row.exit_code = 0;
     else if (row.task < 0)
         row.signal = json_get_int(json_get_path(object, "status.lastRun"), "signal", 0);
+    slurm_words_take_exit(row.reason, &row.exit_code, &row.signal);
     if (row.nodes < 1)
         row.nodes = 1;
     if (is_cut(row.node)) {
@@ -330,6 +331,7 @@ add_element(struct fetching *f, const struct queue_row *like, const struct json 
     row.reason = row.state == JOB_STATE_FROZEN
                      ? "None"
                      : slurm_words_reason(json_get_text(element, "reason"));
+    slurm_words_take_exit(row.reason, &row.exit_code, &row.signal);
     add_row(f, &row);
 }
 

@@ -11,6 +11,9 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
+#define LAUNCH_EXIT_CODE 125 /* of Kiln */
+#define LAUNCH_SIGNAL    53  /* of Slurm */
+
 /* A job that was requeued waits like any other; Slurm's REQUEUED is only shown
  * while the former run ends.
  */
@@ -52,6 +55,15 @@ slurm_words_reason(const char *code)
         if (strcmp(others[i].kiln, code) == 0)
             return others[i].slurm;
     return code;
+}
+
+void
+slurm_words_take_exit(const char *reason, int64_t *exit_code, int64_t *signal)
+{
+    if (*signal != 0 || *exit_code != LAUNCH_EXIT_CODE || strcmp(reason, "JobLaunchFailure") != 0)
+        return;
+    *exit_code = 0;
+    *signal = LAUNCH_SIGNAL;
 }
 
 const char slurm_words_valid_states[] =

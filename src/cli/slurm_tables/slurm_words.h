@@ -22,6 +22,11 @@ const char *slurm_words_state(enum job_state state, bool is_compact);
  */
 const char *slurm_words_reason(const char *code);
 
+/* Of a job that has ended: one that could not be started has the signal 53 in Slurm, and no exit
+ * code. `reason` is Slurm's code.
+ */
+void slurm_words_take_exit(const char *reason, int64_t *exit_code, int64_t *signal);
+
 /* The states that a list such as "PD,running" of -t or -s selects: bits of
  * JOB_STATE_BIT; "all" selects all. Returns false for a word that is no state of Slurm's, which
  * is then at *ret_bad, up to the next comma.

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/path_hints.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/ksub/submission.h"
+#include "cli/print/sanitize_text.h"
+#include "lib/base/alloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define ADVICE "; the job fails at its start if that is so on its node"
+
+static void
+add_line(const char *option, const char *path, const char *what, const char *where,
+         struct strbuf *out)
+{
+    CLEANUP_FREE char *shown = sanitize_text_dup(path);
+    CLEANUP_FREE char *place = where != NULL ? sanitize_text_dup(where) : NULL;
+
+    strbuf_printf(out, "%s %s: %s", option, shown, what);
+    if (place != NULL)
+        strbuf_printf(out, " '%s'", place);
+    strbuf_add_text(out, " on this machine" ADVICE "\n");
+}
+
+/* Whether the directory is there and can be used so; other mistakes than these are no hint. */
+static bool
+is_usable(const char *directory, int mode, const char **ret_what)
+{
+    struct stat st;
+
+    *ret_what = NULL;
+    if (stat(directory, &st) < 0)
+        *ret_what = errno == ENOENT || errno == ENOTDIR ? "there is no directory"
+                    : errno == EACCES                   ? "you may not use"
+                                                        : NULL;
+    else if (!S_ISDIR(st.st_mode))
+        *ret_what = "there is no directory";
+    else if (access(directory, mode) < 0 && (errno == EACCES || errno == EROFS))
+        *ret_what = (mode & W_OK) != 0 ? "you may not write in" : "you may not use";
+    return *ret_what == NULL;
+}
+
+/* The part of the path that no pattern changes has the whole directory of the file. */
+static bool
+find_directory(const char *path, char directory[static PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    const char *pattern = strchr(path, '%');
+    int n;
+
+    if (slash == NULL || (pattern != NULL && pattern < slash))
+        return false;
+    n = snprintf(directory, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    return n > 0 && n < PATH_MAX;
+}
+
+/* A file below a directory: of -o, -e, -i. `base` is the job's directory. */
+static void
+add_file(const char *option, const char *path, const char *base, int mode, struct strbuf *out)
+{
+    char whole[PATH_MAX], directory[PATH_MAX];
+    const char *what;
+    struct stat st;
+    int n;
+
+    if (path == NULL || path[0] == '\0')
+        return;
+    n = path[0] == '/' ? snprintf(whole, sizeof(whole), "%s", path)
+                       : snprintf(whole, sizeof(whole), "%s/%s", base, path);
+    if (n < 0 || n >= (int)sizeof(whole) || !find_directory(whole, directory))
+        return;
+    if (strchr(path, '%') == NULL && stat(whole, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            add_line(option, path, "it is a directory", NULL, out);
+        else if (access(whole, mode) < 0 && (errno == EACCES || errno == EROFS))
+            add_line(option, path, mode == R_OK ? "you may not read it" : "you may not write it",
+                     NULL, out);
+        return;
+    }
+    if (!is_usable(directory, mode == R_OK ? X_OK : W_OK | X_OK, &what))
+        add_line(option, path, what, directory, out);
+    else if (mode == R_OK && strchr(path, '%') == NULL)
+        add_line(option, path, "there is no such file", NULL, out);
+}
+
+void
+path_hints_add(const struct submission *s, struct strbuf *out)
+{
+    const char *base = s->directory != NULL ? s->directory : ".";
+    const char *what;
+    const bool has_base = is_usable(base, X_OK, &what);
+
+    if (!has_base)
+        add_line("--chdir", base, what, base, out);
+    else if (s->output == NULL && !is_usable(base, W_OK | X_OK, &what))
+        add_line("--output", "was not given", what, base, out);
+    if (has_base || (s->input != NULL && s->input[0] == '/'))
+        add_file("--input", s->input, base, R_OK, out);
+    if (has_base || (s->output != NULL && s->output[0] == '/'))
+        add_file("--output", s->output, base, W_OK, out);
+    if (has_base || (s->error != NULL && s->error[0] == '/'))
+        add_file("--error", s->error, base, W_OK, out);
+}
