@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A restart of the controller takes seconds, and a script should not notice it. But a call
+ * that may have been carried out must not be repeated: a second submission is a second job. So
+ * what is repeated is a call that was refused before anybody could act on it, or that changes
+ * nothing (decision 492).
+ */
 #include "cli/connect/call_retry.h"
 
 #include <errno.h>

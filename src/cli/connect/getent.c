@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ksub is linked statically where that is possible, because a command that starts for each job
+ * pays more for loading libraries than for its work. The C library's look-ups would load them
+ * all the same, of another version perhaps. So the files are read here, and getent(1) is asked
+ * about what they do not have.
+ */
 #include "cli/connect/getent.h"
 
 #include <errno.h>

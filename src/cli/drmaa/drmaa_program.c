@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A library in somebody else's program must not bring a loop, threads, signal handlers or open
+ * descriptors with it, so it runs Kiln's commands instead of linking the client. The host may
+ * ignore SIGCHLD or reap children of others, and then the exit code is gone; what the command
+ * has printed decides.
+ */
 #include "cli/drmaa/drmaa_program.h"
 #include "cli/drmaa/drmaa.h"
 #include "cli/drmaa/drmaa_session.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command of a template may be anything that is found on the node, and what is in a file
+ * of that name here does not matter; so the script is one line that becomes the command, and
+ * no directives are read from a file that the user has not named as a script.
+ */
 #include "cli/drmaa/drmaa.h"
 #include "cli/drmaa/drmaa_program.h"
 #include "cli/drmaa/drmaa_session.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* "The first end of many jobs" is a question that the API does not have, so it is asked again
+ * and again, ever more seldom. Which exit code a job had is known for certain only when
+ * history has its last attempt; right after the end, the signal may still be missing, and so
+ * the answer is awaited for a moment.
+ */
 #include "cli/drmaa/drmaa.h"
 #include "cli/drmaa/drmaa_program.h"
 #include "cli/drmaa/drmaa_session.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An allocation lives exactly as long as its command. Both may end first, and each end is
+ * followed by the other's: the command's end completes the job, and the job's end (a limit, a
+ * preemption, a cancel) sends the command a signal. The controller is asked which of them was
+ * first, because the end of a step and that of its job arrive in any order.
+ */
 #include "cli/kalloc/kalloc.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* kalloc may be killed with SIGKILL, and its nodes would be held until the time limit. So
+ * another process, in a session of its own, learns by a pipe that kalloc is gone and ends the
+ * job. It closes everything else that it has inherited: a pipe of the shell would stay open as
+ * long as the guard lives.
+ */
 #include "cli/kalloc/kalloc_guard.h"
 
 #include <errno.h>

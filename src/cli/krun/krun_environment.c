@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Slurm's --export has a syntax in which a comma in quotes belongs to a value. Whatever the
+ * list says, a task gets what it needs to know what it is and to find its program; without
+ * PATH nothing that a user types would start.
+ */
 #include "cli/krun/krun_environment.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Several programs use one set of grants: kctl, the krun that it starts, and threads of both.
+ * Each grant is good for one connection, so the file itself, and not anybody's memory, says
+ * which are used. It has no name, because it contains a secret key.
+ */
 #include "cli/krun/krun_grants.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An agent may be restarted at any time, which must not fail a step that has not begun:
+ * connecting is repeated for a minute. Once the step runs, there is no reconnection; a
+ * connection that is lost is a step that is lost, because nobody could tell which bytes of its
+ * streams have arrived.
+ */
 #include "cli/krun/krun_link.h"
 
 #include <errno.h>

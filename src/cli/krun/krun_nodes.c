@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each connection costs a credential of MUNGE on both machines, which block, so for hundreds
+ * of nodes they are opened by threads. A job's pods start at about the same time, not at once:
+ * a node whose agent does not know the pod yet is asked again.
+ */
 #include "cli/krun/krun_nodes.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of a thousand tasks must not mix within a line, so a part of a line waits for its end.
+ * A program that never ends its lines would be silent for ever, so the waiting parts have a
+ * bound, of one line and of all.
+ */
 #include "cli/krun/krun_output.h"
 
 #include <stdlib.h>

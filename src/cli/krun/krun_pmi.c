@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A barrier opens when the last node has reported that all its ranks are in it. A rank that
+ * ends in between would leave all others waiting without an end, so its end is the end of the
+ * step.
+ */
 #include "cli/krun/krun_pmi.h"
 
 #include <errno.h>

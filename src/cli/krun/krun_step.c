@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that krun does at a certain time is a deadline in one table, so that one place
+ * computes when to wake up, and a signal, an end or a limit only arms or clears one. Ends that
+ * come together share a line, as they do with srun: a thousand tasks that are killed would
+ * otherwise be a thousand lines.
+ */
 #include "cli/krun/krun_step.h"
 
 #include <errno.h>

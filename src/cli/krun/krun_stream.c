@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Nothing is read faster than it can be written: output is credited to its sender only once
+ * the descriptor has taken it, so a reader that stops costs one window for each stream, and
+ * the tasks wait as they would on a pipe. The standard descriptors are shared with a shell and
+ * may not be made non-blocking; so each write is as long as what cannot block.
+ *
+ * The tasks of a step begin when all nodes have accepted it, for a step that one node refuses
+ * must not have begun anywhere.
+ */
 #include "cli/krun/krun_stream.h"
 
 #include <errno.h>

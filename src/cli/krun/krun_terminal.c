@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The terminal is the user's, so it must be set back on every way out, also by a signal that
+ * ends krun and while krun is stopped. That has to work in a signal handler, so it is system
+ * calls on a state that is kept for the process.
+ */
 #include "cli/krun/krun_terminal.h"
 
 #include <errno.h>

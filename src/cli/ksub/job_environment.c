@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ksub often runs inside a job, and the variables that the agent set for that one would lie in
+ * the next. They are left out, unless the user has changed them: a value that differs from the
+ * one that was given is the user's own.
+ */
 #include "cli/ksub/job_environment.h"
 
 #include <ctype.h>

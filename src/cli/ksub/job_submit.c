@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A lost answer leaves the question whether the job exists. Each submission has a random key,
+ * so it may be asked again with the same one, and the controller makes one job of all of them
+ * (decision 101). How long that goes on is the user's choice; when it ends without an answer,
+ * the user is told that the job may exist.
+ */
 #include "cli/ksub/job_submit.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* All that is about a submission and not about the cluster is decided here, on the login node,
+ * and written into the Job: what the job is to run with must not depend on what an
+ * administrator changes before it starts. Mistakes that the API would find later or not at all
+ * (a path that is not UTF-8, a signal that can never be sent) are refused now, with the
+ * option's name.
+ */
 #include "cli/ksub/manifest.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* -n without -N means "as few nodes as these tasks need", which depends on the cluster. Where
+ * one node is too small, the controller is asked (as a dry run) for the number of tasks that
+ * one node could run, and then for the next numbers of nodes, a few times; so ksub has no
+ * model of nodes of its own that could be wrong.
+ */
 #include "cli/ksub/node_request.h"
 
 #include <errno.h>

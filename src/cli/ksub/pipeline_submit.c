@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ten jobs of which the seventh has a mistake must not become six jobs. So all stages are
+ * read, all problems are printed at once, and one request with one key creates all or none.
+ */
 #include "cli/ksub/pipeline_submit.h"
 
 #include <errno.h>

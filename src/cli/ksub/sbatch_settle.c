@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Slurm's options say the same in several ways (tasks, tasks per node, per socket, per GPU),
+ * and what they mean together depends on all of them. So nothing is computed while options are
+ * read; here it is done once, in an order that was compared with Debian's sbatch (decision
+ * 812).
+ */
 #include "cli/ksub/sbatch_settle.h"
 
 #include <errno.h>

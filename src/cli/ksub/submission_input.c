@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command line wins over the script and the script over the environment, but the script is
+ * named by the command line: so that is read twice, once to find the script and once over its
+ * directives. Mistakes of a script are collected, for a person mends all of them in one go.
+ */
 #include "cli/ksub/submission_input.h"
 
 #include <ctype.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A terminal has a width, and what is lost last must be what people act on. So columns give
+ * way in an order: empty ones, then widths, the widest first, then whole columns by their
+ * weight, and at last lines are cut. Width is counted in columns of the terminal, since names
+ * have accents and Chinese characters; control characters are replaced, since names come from
+ * others.
+ */
 #include "cli/print/grid.h"
 
 #include <ctype.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Everybody's job names are on everybody's terminal, and a terminal obeys some of the bytes
+ * that it is sent. Invisible characters and those that turn a line around are replaced as
+ * well, because they make one name look like another.
+ */
 #include "cli/print/sanitize_text.h"
 
 #include <stdbool.h>

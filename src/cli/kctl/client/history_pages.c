@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A listing of years has more rows than fit into memory, so rows are visited page by page, and
+ * the next page is on its way while this one is printed. The next is requested only after the
+ * first rows were visited, for a caller who wants a few. A job that has just ended has its row
+ * a moment later; asking for it is repeated a few times, and given up soon for one that may
+ * never have existed.
+ */
 #include "cli/kctl/client/history_pages.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A wait may last for days, longer than any connection, so it is an informer and not a
+ * request. A Job that is not in the first list may have ended and been deleted meanwhile; then
+ * history knows how.
+ */
 #include "cli/kctl/client/job_end_wait.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A step that is started from outside needs what the job's own processes have: the place of
+ * the agent, and the variables of the job. This process may itself be in another job, so all
+ * that is of that job is taken out first. Names of variables are the other user's choice, and
+ * one that looks like an option of krun must not become one.
+ */
 #include "cli/kctl/client/job_steps.h"
 
 #include <errno.h>

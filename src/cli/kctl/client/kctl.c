@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Verbs work on trees, since they handle objects of any kind, and block, since they do one
+ * thing after the other. A mistake is answered with the nearest name that exists; the names
+ * are asked for only then, and if that fails, the message is just shorter.
+ */
 #include "cli/kctl/client/kctl.h"
 
 #include <errno.h>

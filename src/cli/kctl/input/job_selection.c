@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The server selects by indexes, and what a selector cannot say (several accounts, patterns)
+ * is checked here for each job. A name that nobody has would give an empty table, which reads
+ * like "no jobs", so names are looked up and refused before.
+ */
 #include "cli/kctl/input/job_selection.h"
 
 #include <ctype.h>

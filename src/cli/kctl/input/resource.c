@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* People say "1042", "1042_7", "job/7", "n[1-4]" or "pods a b" and mean objects. A number
+ * where a job is expected is always its id, whatever the Job's name, because it is the only
+ * thing that ksub prints. A name that does not exist is passed on, so that the verb reports it
+ * in its own words.
+ */
 #include "cli/kctl/input/resource.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* kctl apply must undo what the last file set and this one does not, without touching what
+ * others have set. The object alone cannot tell the two apart, so the last file is kept in an
+ * annotation, as kubectl keeps it, and both can be used in turn.
+ */
 #include "cli/kctl/input/three_way.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The cells are the server's, so kctl and a browser show the same words; what is done here is
+ * what needs all rows or the terminal: order, cutting to the last jobs, widths. Ends have
+ * whole seconds, so equal ones are ordered by what is known beside them.
+ */
 #include "cli/kctl/output/job_list.h"
 
 #include <stdlib.h>

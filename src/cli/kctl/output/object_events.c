@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An event names its object, and a job that was submitted again has the name of the one
+ * before. So events are chosen by uid, and by time where the uid is not known. A job of a
+ * thousand pods says the same thing a thousand times; events that differ only in the pod are
+ * one line.
+ */
 #include "cli/kctl/output/object_events.h"
 
 #include <ctype.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A watch that ends is continued from the version that was shown last. If the server does not
+ * have that any more, the watch begins anew, and what was shown already is left out by its
+ * revision, since revisions rise, also over a change of controllers.
+ */
 #include "cli/kctl/output/watch_output.h"
 
 #include <errno.h>
