@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "controller/history/history_fields.h"
 #include "controller/history/history_schema.h"
 #include "controller/history/history_steps.h"
 #include "controller/history/history_sums.h"
 #include "controller/history/history_timeline.h"
-#include "controller/history/history_values.h"
 #include "controller/history/rows/attempt_sum.h"
 #include "controller/history/rows/history_applied.h"
 #include "controller/store/engine/sql.h"
@@ -79,23 +79,11 @@ history_file_close(struct history_file *f)
 static int
 prepare(struct history_file *f, struct error *err)
 {
+    CLEANUP_STRBUF struct strbuf insert = STRBUF_INIT;
     const struct {
         sqlite3_stmt **statement;
         const char *text;
     } all[] = {
-        {&f->insert,
-         "INSERT INTO attempts (end_at, uid, user, account, partition, job,"
-         " job_uid, idx, attempt, object, name, pod, key, submit_at,"
-         " eligible_at, start_at, node, cpu_milli, memory, devices,"
-         " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
-         " reason, message, script, revision, lost, task,"
-         " frozen_us, tasks, read_bytes, written_bytes, rss, cache,"
-         " gpus, gpu_milli, gpu_peak, gpu_memory, nodes, member, allocation) VALUES (?1, ?2, ?3,"
-         " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-         " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
-         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
-         " ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45)"
-         " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm, "UPDATE attempts SET lost = 0, revision = ?2"
                       " WHERE key = ?1 AND lost = 1"},
         {&f->add_word, "INSERT INTO words (word) VALUES (?1)"},
@@ -110,8 +98,10 @@ prepare(struct history_file *f, struct error *err)
                        " ON CONFLICT DO UPDATE SET ended = ?2, row = ?3"},
         {&f->drop_open, "DELETE FROM open_attempts WHERE key = ?1"},
     };
-    int r = 0;
+    int r;
 
+    history_fields_insert(&insert);
+    r = sql_prepare(f->db, insert.text, &f->insert, err);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
         r = sql_prepare(f->db, all[i].text, all[i].statement, err);
     return r;
@@ -271,90 +261,16 @@ find_word(struct history_file *f, const char *word, int64_t *ret_id, struct erro
     return r;
 }
 
-enum row_word {
-    WORD_USER,
-    WORD_ACCOUNT,
-    WORD_PARTITION,
-    WORD_NODE,
-    WORD_DEVICES,
-    WORD_STATE,
-    WORD_ENDED_BY,
-    WORD_REASON,
-    WORD_COUNT
-};
-
+/* The numbers of the row's words, by place. */
 static int
-find_words(struct history_file *f, const struct history_row *row, int64_t ids[WORD_COUNT],
+find_words(struct history_file *f, const struct history_row *row, int64_t ids[RECORD_MAX_FIELDS],
            struct error *err)
 {
-    const char *const words[WORD_COUNT] = {
-        [WORD_USER] = row->user,           [WORD_ACCOUNT] = row->account,
-        [WORD_PARTITION] = row->partition, [WORD_NODE] = row->node,
-        [WORD_DEVICES] = row->devices,     [WORD_STATE] = row->state,
-        [WORD_ENDED_BY] = row->ended_by,   [WORD_REASON] = row->reason,
-    };
     int r = 0;
 
-    for (int i = 0; r == 0 && i < WORD_COUNT; i++)
-        r = find_word(f, words[i], &ids[i], err);
+    for (unsigned i = 0; r == 0 && i < history_row_record.n_fields; i++)
+        r = find_word(f, history_fields_word(row, i), &ids[i], err);
     return r;
-}
-
-static void
-bind_row(sqlite3_stmt *s, const struct history_row *row, const int64_t ids[WORD_COUNT])
-{
-    const size_t n = strlen(row->object);
-    const bool is_plain = row->name == NULL || strcmp(row->name, row->object) == 0;
-
-    history_bind_time(s, 1, row->end_at_us);
-    (void)sqlite3_bind_int64(s, 2, row->uid);
-    (void)sqlite3_bind_int64(s, 3, ids[WORD_USER]);
-    (void)sqlite3_bind_int64(s, 4, ids[WORD_ACCOUNT]);
-    (void)sqlite3_bind_int64(s, 5, ids[WORD_PARTITION]);
-    (void)sqlite3_bind_int64(s, 6, row->job_id);
-    history_bind_uid(s, 7, row->job_uid);
-    history_bind_number(s, 8, row->index);
-    (void)sqlite3_bind_int64(s, 9, row->attempt);
-    history_bind_text(s, 10, row->object);
-    history_bind_text(s, 11, is_plain ? NULL : row->name);
-    if (row->pod != NULL && row->pod_uid != NULL && strncmp(row->pod, row->object, n) == 0
-        && row->pod[n] == '-')
-        history_bind_text(s, 12, row->pod + n);
-    else
-        history_bind_text(s, 12, row->pod);
-    history_bind_uid(s, 13, row->pod_uid != NULL ? row->pod_uid : row->job_uid);
-    history_bind_time(s, 14, row->submit_at_us);
-    history_bind_time(s, 15, row->eligible_at_us);
-    history_bind_time(s, 16, row->start_at_us);
-    (void)sqlite3_bind_int64(s, 17, ids[WORD_NODE]);
-    (void)sqlite3_bind_int64(s, 18, row->cpu_milli);
-    (void)sqlite3_bind_int64(s, 19, row->memory_bytes);
-    (void)sqlite3_bind_int64(s, 20, ids[WORD_DEVICES]);
-    (void)sqlite3_bind_int64(s, 21, row->time_limit_s);
-    history_bind_number(s, 22, row->cpu_time_us);
-    history_bind_number(s, 23, row->peak_memory_bytes);
-    (void)sqlite3_bind_int64(s, 24, ids[WORD_STATE]);
-    history_bind_number(s, 25, row->exit_code);
-    (void)sqlite3_bind_int64(s, 26, row->signal);
-    (void)sqlite3_bind_int64(s, 27, ids[WORD_ENDED_BY]);
-    (void)sqlite3_bind_int64(s, 28, ids[WORD_REASON]);
-    history_bind_text(s, 29, row->message);
-    history_bind_digest(s, 30, row->script);
-    (void)sqlite3_bind_int64(s, 31, row->revision);
-    history_bind_number(s, 32, row->task);
-    history_bind_number(s, 33, row->frozen_us > 0 ? &row->frozen_us : NULL);
-    history_bind_text(s, 34, row->tasks);
-    history_bind_number(s, 35, row->read_bytes);
-    history_bind_number(s, 36, row->written_bytes);
-    history_bind_number(s, 37, row->rss_bytes);
-    history_bind_number(s, 38, row->cache_bytes);
-    history_bind_number(s, 39, row->gpus);
-    history_bind_number(s, 40, row->gpu_milli);
-    history_bind_number(s, 41, row->gpu_peak_bytes);
-    history_bind_number(s, 42, row->gpu_memory_bytes);
-    history_bind_number(s, 43, row->nodes > 0 ? &row->nodes : NULL);
-    history_bind_number(s, 44, row->member > 0 ? &row->member : NULL);
-    (void)(row->is_allocation ? sqlite3_bind_int64(s, 45, 1) : sqlite3_bind_null(s, 45));
 }
 
 /* The attempt ended in a timeline that the store has lost, and has ended again
@@ -363,7 +279,7 @@ bind_row(sqlite3_stmt *s, const struct history_row *row, const int64_t ids[WORD_
 static int
 confirm(struct history_file *f, const struct history_row *row, struct error *err)
 {
-    history_bind_uid(f->confirm, 1, row->pod_uid != NULL ? row->pod_uid : row->job_uid);
+    history_fields_bind_uid(f->confirm, 1, row->pod_uid != NULL ? row->pod_uid : row->job_uid);
     (void)sqlite3_bind_int64(f->confirm, 2, row->revision);
     return sql_run(f->confirm, err);
 }
@@ -397,21 +313,22 @@ history_file_begin(struct history_file *f, struct error *err)
 static int
 add_row(struct history_file *f, const struct history_row *row, struct error *err)
 {
-    int64_t ids[WORD_COUNT];
+    int64_t ids[RECORD_MAX_FIELDS];
     int r = find_words(f, row, ids, err);
 
     if (r < 0)
         return r;
-    bind_row(f->insert, row, ids);
+    history_fields_bind(f->insert, row, ids);
     r = sql_run(f->insert, err);
     if (r < 0)
         return r;
     if (sqlite3_changes(f->db) == 0)
         return confirm(f, row, err);
-    r = add_user(f, ids[WORD_USER], row->uid, err);
+    r = add_user(f, ids[HISTORY_AT_USER], row->uid, err);
     if (r < 0)
         return r;
-    history_sums_add(f->sums, row, ids[WORD_ACCOUNT], ids[WORD_USER], ids[WORD_PARTITION]);
+    history_sums_add(f->sums, row, ids[HISTORY_AT_ACCOUNT], ids[HISTORY_AT_USER],
+                     ids[HISTORY_AT_PARTITION]);
     return 1;
 }
 
@@ -424,7 +341,7 @@ read_open(struct history_file *f, const char *key, struct arena *arena, struct h
     struct json *tree = NULL;
     int64_t ended = 0;
 
-    history_bind_text(f->find_open, 1, key);
+    (void)sqlite3_bind_text(f->find_open, 1, key, -1, SQLITE_STATIC);
     if (sqlite3_step(f->find_open) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(f->find_open, 1);
 
@@ -446,9 +363,9 @@ write_open(struct history_file *f, const char *key, int64_t ended, struct arena 
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     json_print(record_encode(&history_row_record, arena, sum), &text);
-    history_bind_text(f->put_open, 1, key);
+    (void)sqlite3_bind_text(f->put_open, 1, key, -1, SQLITE_STATIC);
     (void)sqlite3_bind_int64(f->put_open, 2, ended);
-    history_bind_text(f->put_open, 3, text.text);
+    (void)sqlite3_bind_text(f->put_open, 3, text.text, -1, SQLITE_STATIC);
     return sql_run(f->put_open, err);
 }
 
@@ -468,7 +385,7 @@ add_to_attempt(struct history_file *f, const struct history_row *row, struct err
     attempt_sum_add(&sum, arena, row);
     if (ended < row->nodes)
         return write_open(f, key, ended, arena, &sum, err);
-    history_bind_text(f->drop_open, 1, key);
+    (void)sqlite3_bind_text(f->drop_open, 1, key, -1, SQLITE_STATIC);
     r = sql_run(f->drop_open, err);
     if (r < 0)
         return r;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/history/history_print.h"
+#include "controller/history/history_fields.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader_state.h"
 #include "lib/api/value/hostlist.h"
@@ -92,24 +92,25 @@ find_columns(struct history_filter *f)
 {
     const struct history_question *q = f->question;
 
-    f->columns = COLUMN_BIT(COLUMN_ID) | COLUMN_BIT(COLUMN_END) | COLUMN_BIT(COLUMN_UID)
-                 | COLUMN_BIT(COLUMN_ACCOUNT);
+    f->columns = HISTORY_BIT(HISTORY_AT_ID) | HISTORY_BIT(HISTORY_AT_END)
+                 | HISTORY_BIT(HISTORY_AT_UID) | HISTORY_BIT(HISTORY_AT_ACCOUNT);
     if (f->has_members)
-        f->columns |= COLUMN_BIT(COLUMN_NODES) | COLUMN_BIT(COLUMN_MEMBER);
+        f->columns |= HISTORY_BIT(HISTORY_AT_NODES) | HISTORY_BIT(HISTORY_AT_MEMBER);
     if (f->user != 0)
-        f->columns |= COLUMN_BIT(COLUMN_USER);
+        f->columns |= HISTORY_BIT(HISTORY_AT_USER);
     if (f->partition != 0)
-        f->columns |= COLUMN_BIT(COLUMN_PARTITION);
+        f->columns |= HISTORY_BIT(HISTORY_AT_PARTITION);
     if (f->n_nodes > 0)
-        f->columns |= COLUMN_BIT(COLUMN_NODE);
+        f->columns |= HISTORY_BIT(HISTORY_AT_NODE);
     if (f->n_states > 0)
-        f->columns |= COLUMN_BIT(COLUMN_STATE);
+        f->columns |= HISTORY_BIT(HISTORY_AT_STATE);
     if (q->job_id != 0)
-        f->columns |= COLUMN_BIT(COLUMN_JOB);
+        f->columns |= HISTORY_BIT(HISTORY_AT_JOB);
     if (q->name != NULL)
-        f->columns |= COLUMN_BIT(COLUMN_NAME) | COLUMN_BIT(COLUMN_OBJECT);
+        f->columns |= HISTORY_BIT(HISTORY_AT_NAME) | HISTORY_BIT(HISTORY_AT_OBJECT);
     if (q->has_index || q->tasks != NULL)
-        f->columns |= COLUMN_BIT(COLUMN_INDEX) | COLUMN_BIT(COLUMN_TASK) | COLUMN_BIT(COLUMN_TASKS);
+        f->columns |= HISTORY_BIT(HISTORY_AT_INDEX) | HISTORY_BIT(HISTORY_AT_TASK)
+                      | HISTORY_BIT(HISTORY_AT_TASKS);
 }
 
 void
@@ -145,14 +146,14 @@ history_filter_is_own(const struct history_filter *f, sqlite3_stmt *s)
 {
     const struct history_rights *rights = &f->question->rights;
 
-    return rights->is_all || sqlite3_column_int64(s, COLUMN_UID) == rights->uid;
+    return rights->is_all || sqlite3_column_int64(s, HISTORY_AT_UID) == rights->uid;
 }
 
 static bool
 is_readable(const struct history_filter *f, sqlite3_stmt *s)
 {
     return history_filter_is_own(f, s)
-           || is_among(sqlite3_column_int64(s, COLUMN_ACCOUNT), f->accounts,
+           || is_among(sqlite3_column_int64(s, HISTORY_AT_ACCOUNT), f->accounts,
                        f->question->rights.n_accounts);
 }
 
@@ -164,9 +165,9 @@ has_name(const struct history_filter *f, sqlite3_stmt *s)
 
     if (pattern == NULL)
         return true;
-    name = sqlite3_column_text(s, COLUMN_NAME);
+    name = sqlite3_column_text(s, HISTORY_AT_NAME);
     if (name == NULL)
-        name = sqlite3_column_text(s, COLUMN_OBJECT);
+        name = sqlite3_column_text(s, HISTORY_AT_OBJECT);
     return name != NULL && text_matches(pattern, (const char *)name);
 }
 
@@ -179,7 +180,7 @@ is_or_any(int64_t wanted, sqlite3_stmt *s, int column)
 static bool
 is_on_node(const struct history_filter *f, sqlite3_stmt *s)
 {
-    const int64_t node = f->n_nodes > 0 ? sqlite3_column_int64(s, COLUMN_NODE) : 0;
+    const int64_t node = f->n_nodes > 0 ? sqlite3_column_int64(s, HISTORY_AT_NODE) : 0;
 
     return f->n_nodes == 0
            || bsearch(&node, f->nodes, f->n_nodes, sizeof(*f->nodes), compare_words) != NULL;
@@ -190,7 +191,7 @@ static bool
 is_task(sqlite3_stmt *s, const struct task_list *tasks)
 {
     const int column =
-        sqlite3_column_type(s, COLUMN_TASK) != SQLITE_NULL ? COLUMN_TASK : COLUMN_INDEX;
+        sqlite3_column_type(s, HISTORY_AT_TASK) != SQLITE_NULL ? HISTORY_AT_TASK : HISTORY_AT_INDEX;
 
     return sqlite3_column_type(s, column) != SQLITE_NULL
            && task_list_index(tasks, sqlite3_column_int64(s, column)) >= 0;
@@ -202,7 +203,7 @@ is_task(sqlite3_stmt *s, const struct task_list *tasks)
 static bool
 has_tasks(sqlite3_stmt *s, const struct task_list *tasks)
 {
-    const char *text = (const char *)sqlite3_column_text(s, COLUMN_TASKS);
+    const char *text = (const char *)sqlite3_column_text(s, HISTORY_AT_TASKS);
     CLEANUP(arena_freep) struct arena *arena = NULL;
     struct task_list list, both;
 
@@ -224,8 +225,8 @@ static bool
 is_of_index(const struct history_question *q, sqlite3_stmt *s)
 {
     return !q->has_index
-           || (sqlite3_column_type(s, COLUMN_INDEX) != SQLITE_NULL
-               && is_between(sqlite3_column_int64(s, COLUMN_INDEX), q->index, q->last_index));
+           || (sqlite3_column_type(s, HISTORY_AT_INDEX) != SQLITE_NULL
+               && is_between(sqlite3_column_int64(s, HISTORY_AT_INDEX), q->index, q->last_index));
 }
 
 /* An attempt of several nodes is shown as a whole, unless it is asked for nodes or
@@ -236,9 +237,9 @@ is_whole_enough(const struct history_filter *f, sqlite3_stmt *s)
 {
     const struct history_question *q = f->question;
 
-    if (!f->has_members || sqlite3_column_type(s, COLUMN_NODES) == SQLITE_NULL)
+    if (!f->has_members || sqlite3_column_type(s, HISTORY_AT_NODES) == SQLITE_NULL)
         return true;
-    return (sqlite3_column_int64(s, COLUMN_MEMBER) > 0)
+    return (sqlite3_column_int64(s, HISTORY_AT_MEMBER) > 0)
            == (q->with_members || q->node != NULL || q->has_index || q->tasks != NULL);
 }
 
@@ -247,12 +248,12 @@ history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
 {
     const struct history_question *q = f->question;
 
-    return (!q->has_uid || sqlite3_column_int64(s, COLUMN_UID) == q->uid)
-           && is_or_any(f->user, s, COLUMN_USER) && is_or_any(f->account, s, COLUMN_ACCOUNT)
-           && is_or_any(f->partition, s, COLUMN_PARTITION) && is_on_node(f, s)
-           && is_or_any(q->job_id, s, COLUMN_JOB) && is_of_index(q, s)
+    return (!q->has_uid || sqlite3_column_int64(s, HISTORY_AT_UID) == q->uid)
+           && is_or_any(f->user, s, HISTORY_AT_USER) && is_or_any(f->account, s, HISTORY_AT_ACCOUNT)
+           && is_or_any(f->partition, s, HISTORY_AT_PARTITION) && is_on_node(f, s)
+           && is_or_any(q->job_id, s, HISTORY_AT_JOB) && is_of_index(q, s)
            && (q->tasks == NULL || is_task(s, q->tasks) || has_tasks(s, q->tasks))
            && (f->n_states == 0
-               || is_among(sqlite3_column_int64(s, COLUMN_STATE), f->states, f->n_states))
+               || is_among(sqlite3_column_int64(s, HISTORY_AT_STATE), f->states, f->n_states))
            && is_readable(f, s) && has_name(f, s) && is_whole_enough(f, s);
 }

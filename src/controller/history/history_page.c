@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "controller/history/history_fields.h"
 #include "controller/history/history_filter.h"
 #include "controller/history/history_parts.h"
 #include "controller/history/history_print.h"
@@ -48,8 +49,8 @@ history_page_add(struct history_reader *r, struct history_scan *scan,
         result = history_scan_next(scan, &s, err);
         if (result < 1)
             return result;
-        end_s = sqlite3_column_int64(s, COLUMN_END);
-        id = sqlite3_column_int64(s, COLUMN_ID);
+        end_s = sqlite3_column_int64(s, HISTORY_AT_END);
+        id = sqlite3_column_int64(s, HISTORY_AT_ID);
         if (last_id > 0 && (end_s > last_end_s || (end_s == last_end_s && id > last_id)))
             return 0;
         if (++page->seen % ROWS_BETWEEN_LOOKS == 0 && is_over(r)) {

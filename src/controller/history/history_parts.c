@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "controller/history/history_fields.h"
 #include "controller/history/history_filter.h"
 #include "controller/history/history_page.h"
 #include "controller/history/history_print.h"
@@ -351,12 +352,12 @@ walk(struct history_parts *ps, struct history_reader *r, const struct history_fi
     q.after_end_s = page->end_s;
     q.after_id = page->id;
     f.question = &q;
-    f.columns = COLUMN_BIT(COLUMN_ID) | COLUMN_BIT(COLUMN_END);
-    if (left < PART_ROWS || history_scan_open(r, &f, HISTORY_MEMBER_ID, &scan, NULL) < 0)
+    f.columns = HISTORY_BIT(HISTORY_AT_ID) | HISTORY_BIT(HISTORY_AT_END);
+    if (left < PART_ROWS || history_scan_open(r, &f, HISTORY_BIT(HISTORY_AT_ID), &scan, NULL) < 0)
         return;
     for (; left > 0 && history_scan_next(scan, &s, NULL) == 1; left--) {
-        end_s = sqlite3_column_int64(s, COLUMN_END);
-        id = sqlite3_column_int64(s, COLUMN_ID);
+        end_s = sqlite3_column_int64(s, HISTORY_AT_END);
+        id = sqlite3_column_int64(s, HISTORY_AT_ID);
         if (++of_part == PART_ROWS) {
             publish(ps, page, end_s, id);
             of_part = 0;

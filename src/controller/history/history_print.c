@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/history/history_print.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "controller/history/history_fields.h"
 #include "controller/history/history_reader_state.h"
-#include "controller/history/history_values.h"
-#include "lib/api/job/history_row.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -14,163 +14,20 @@
 #define SECOND_US   INT64_C(1000000)
 #define DAY_S       86400
 #define NUMBER_SIZE 24
-/* a member's name and punctuation; AT_ONCE bytes are readable */
-#define HEAD_SIZE   40
 #define AT_ONCE     32
 #define WORD_MOST   128 /* longer words are copied with a check for room */
 
-static const char *const names[COLUMN_COUNT] = {
-    [COLUMN_ID] = "id",
-    [COLUMN_END] = "end_at",
-    [COLUMN_UID] = "uid",
-    [COLUMN_USER] = "user",
-    [COLUMN_ACCOUNT] = "account",
-    [COLUMN_PARTITION] = "partition",
-    [COLUMN_JOB] = "job",
-    [COLUMN_JOB_UID] = "job_uid",
-    [COLUMN_INDEX] = "idx",
-    [COLUMN_ATTEMPT] = "attempt",
-    [COLUMN_OBJECT] = "object",
-    [COLUMN_NAME] = "name",
-    [COLUMN_POD] = "pod",
-    [COLUMN_KEY] = "key",
-    [COLUMN_SUBMIT] = "submit_at",
-    [COLUMN_ELIGIBLE] = "eligible_at",
-    [COLUMN_START] = "start_at",
-    [COLUMN_NODE] = "node",
-    [COLUMN_CPU] = "cpu_milli",
-    [COLUMN_MEMORY] = "memory",
-    [COLUMN_DEVICES] = "devices",
-    [COLUMN_TIME_LIMIT] = "time_limit",
-    [COLUMN_CPU_USED] = "cpu_us",
-    [COLUMN_PEAK] = "peak",
-    [COLUMN_STATE] = "state",
-    [COLUMN_EXIT_CODE] = "exit_code",
-    [COLUMN_SIGNAL] = "signal",
-    [COLUMN_ENDED_BY] = "ended_by",
-    [COLUMN_REASON] = "reason",
-    [COLUMN_MESSAGE] = "message",
-    [COLUMN_SCRIPT] = "script",
-    [COLUMN_REVISION] = "revision",
-    [COLUMN_LOST] = "lost",
-    [COLUMN_TASK] = "task",
-    [COLUMN_FROZEN] = "frozen_us",
-    [COLUMN_TASKS] = "tasks",
-    [COLUMN_READ] = "read_bytes",
-    [COLUMN_WRITTEN] = "written_bytes",
-    [COLUMN_RSS] = "rss",
-    [COLUMN_CACHE] = "cache",
-    [COLUMN_GPUS] = "gpus",
-    [COLUMN_GPU_MILLI] = "gpu_milli",
-    [COLUMN_GPU_PEAK] = "gpu_peak",
-    [COLUMN_GPU_MEMORY] = "gpu_memory",
-    [COLUMN_NODES] = "nodes",
-    [COLUMN_MEMBER] = "member",
-    [COLUMN_ALLOCATION] = "allocation",
-};
-
-enum form {
-    FORM_NUMBER,  /* omitted if 0 */
-    FORM_MEASURE, /* omitted if NULL */
-    FORM_WORD,
-    FORM_TEXT,
-    FORM_SECRET, /* a text that only the owner may read */
-    FORM_TIME,
-    FORM_UID,
-    FORM_DIGEST, /* only the owner may read it */
-    FORM_NAME,   /* the object's name if NULL */
-    FORM_POD,    /* the name after that of the object, or all of it */
-    FORM_POD_UID,
-    FORM_FLAG,
-};
-
-/* The members in history_row_record's order, with the text before the value. */
-#define MEMBER(name, form, column)                              \
-    {                                                           \
-        ",\"" name "\":", sizeof(name) + 3, FORM_##form, column \
-    }
-static const struct member {
-    char head[HEAD_SIZE];
-    size_t length;
-    enum form form;
-    enum history_column column;
-} members[] = {
-    MEMBER("id", NUMBER, COLUMN_ID),
-    MEMBER("user", WORD, COLUMN_USER),
-    MEMBER("uid", NUMBER, COLUMN_UID),
-    MEMBER("account", WORD, COLUMN_ACCOUNT),
-    MEMBER("partition", WORD, COLUMN_PARTITION),
-    MEMBER("job", NUMBER, COLUMN_JOB),
-    MEMBER("jobUid", UID, COLUMN_JOB_UID),
-    MEMBER("object", TEXT, COLUMN_OBJECT),
-    MEMBER("name", NAME, COLUMN_NAME),
-    MEMBER("pod", POD, COLUMN_POD),
-    MEMBER("podUid", POD_UID, COLUMN_KEY),
-    MEMBER("index", MEASURE, COLUMN_INDEX),
-    MEMBER("task", MEASURE, COLUMN_TASK),
-    MEMBER("tasks", TEXT, COLUMN_TASKS),
-    MEMBER("attempt", NUMBER, COLUMN_ATTEMPT),
-    MEMBER("submitTime", TIME, COLUMN_SUBMIT),
-    MEMBER("eligibleTime", TIME, COLUMN_ELIGIBLE),
-    MEMBER("startTime", TIME, COLUMN_START),
-    MEMBER("endTime", TIME, COLUMN_END),
-    MEMBER("frozenMicroseconds", NUMBER, COLUMN_FROZEN),
-    MEMBER("node", WORD, COLUMN_NODE),
-    MEMBER("cpuMillis", NUMBER, COLUMN_CPU),
-    MEMBER("memoryBytes", NUMBER, COLUMN_MEMORY),
-    MEMBER("devices", WORD, COLUMN_DEVICES),
-    MEMBER("timeLimitSeconds", NUMBER, COLUMN_TIME_LIMIT),
-    MEMBER("cpuTimeMicros", MEASURE, COLUMN_CPU_USED),
-    MEMBER("peakMemoryBytes", MEASURE, COLUMN_PEAK),
-    MEMBER("rssBytes", MEASURE, COLUMN_RSS),
-    MEMBER("cacheBytes", MEASURE, COLUMN_CACHE),
-    MEMBER("gpus", MEASURE, COLUMN_GPUS),
-    MEMBER("gpuMillis", MEASURE, COLUMN_GPU_MILLI),
-    MEMBER("gpuPeakMemoryBytes", MEASURE, COLUMN_GPU_PEAK),
-    MEMBER("gpuMemoryBytes", MEASURE, COLUMN_GPU_MEMORY),
-    MEMBER("readBytes", MEASURE, COLUMN_READ),
-    MEMBER("writtenBytes", MEASURE, COLUMN_WRITTEN),
-    MEMBER("state", WORD, COLUMN_STATE),
-    MEMBER("exitCode", MEASURE, COLUMN_EXIT_CODE),
-    MEMBER("signal", NUMBER, COLUMN_SIGNAL),
-    MEMBER("endedBy", WORD, COLUMN_ENDED_BY),
-    MEMBER("reason", WORD, COLUMN_REASON),
-    MEMBER("message", SECRET, COLUMN_MESSAGE),
-    MEMBER("script", DIGEST, COLUMN_SCRIPT),
-    MEMBER("revision", NUMBER, COLUMN_REVISION),
-    MEMBER("lost", FLAG, COLUMN_LOST),
-    MEMBER("nodes", NUMBER, COLUMN_NODES),
-    MEMBER("member", NUMBER, COLUMN_MEMBER),
-    MEMBER("allocation", FLAG, COLUMN_ALLOCATION),
-};
-
-/* ---- The statement ---- */
-
-uint64_t
-history_print_columns(uint64_t wanted)
-{
-    uint64_t columns = 0;
-
-    for (unsigned i = 0; i < ARRAY_SIZE(members); i++) {
-        if (wanted != 0 && (wanted & UINT64_C(1) << i) == 0)
-            continue;
-        columns |= COLUMN_BIT(members[i].column);
-        if (members[i].form == FORM_NAME || members[i].form == FORM_POD)
-            columns |= COLUMN_BIT(COLUMN_OBJECT);
-        if (members[i].form == FORM_POD_UID)
-            columns |= COLUMN_BIT(COLUMN_POD);
-    }
-    return columns;
-}
-
 void
-history_print_select(uint64_t columns, struct strbuf *sql)
+history_print_init(struct history_reader *r)
 {
-    for (unsigned i = 0; i < COLUMN_COUNT; i++)
-        if ((columns & COLUMN_BIT(i)) != 0)
-            strbuf_printf(sql, "%sa.%s", i > 0 ? ", " : "", names[i]);
-        else
-            strbuf_add_text(sql, i > 0 ? ", NULL" : "NULL");
+    for (unsigned i = 0; i < history_row_record.n_fields; i++) {
+        const struct field *field = &history_row_record.fields[i];
+        struct history_member *m = &r->members[i];
+
+        m->length = (size_t)snprintf(m->head, sizeof(m->head), ",\"%s\":", field->name);
+        m->form = history_fields_form(i);
+        m->is_private = field->column->is_private;
+    }
 }
 
 /* ---- Values ---- */
@@ -318,13 +175,13 @@ add_pod(sqlite3_stmt *s, struct row_text *t)
 {
     char room[512];
     struct strbuf name;
-    const char *pod = text_of(s, COLUMN_POD);
+    const char *pod = text_of(s, HISTORY_AT_POD);
 
     if (pod == NULL)
         return false;
     strbuf_init_in(&name, room, sizeof(room));
     if (pod[0] == '-')
-        strbuf_add_text(&name, text_of(s, COLUMN_OBJECT));
+        strbuf_add_text(&name, text_of(s, HISTORY_AT_OBJECT));
     strbuf_add_text(&name, pod);
     add_text(name.text, name.length, t);
     strbuf_fini(&name);
@@ -377,49 +234,52 @@ add_uid(sqlite3_stmt *s, int column, struct row_text *t)
 
 /* Returns false if there is no value; then nothing was added. */
 static bool
-add_value(struct history_reader *r, sqlite3_stmt *s, const struct member *m, bool is_own,
+add_value(struct history_reader *r, sqlite3_stmt *s, unsigned place, enum history_column_form form,
           struct row_text *t)
 {
-    const int column = (int)m->column;
+    const int column = (int)place;
     int64_t n;
 
-    switch (m->form) {
-    case FORM_NUMBER:
+    switch (form) {
+    case HISTORY_FORM_VALUE:
+        break;
+    case HISTORY_FORM_ROW_ID:
+    case HISTORY_FORM_NUMBER:
         n = sqlite3_column_int64(s, column);
         if (n == 0)
             return false;
         add_number(n, t);
         return true;
-    case FORM_MEASURE:
+    case HISTORY_FORM_MEASURE:
         n = sqlite3_column_int64(s, column);
         if (n == 0 && sqlite3_column_type(s, column) == SQLITE_NULL)
             return false;
         add_number(n, t);
         return true;
-    case FORM_WORD:
+    case HISTORY_FORM_WORD:
         return add_word(r, sqlite3_column_int64(s, column), t);
-    case FORM_TEXT:
+    case HISTORY_FORM_TEXT:
+    case HISTORY_FORM_OBJECT:
         return add_text_of(s, column, t);
-    case FORM_SECRET:
-        return is_own && add_text_of(s, column, t);
-    case FORM_TIME:
+    case HISTORY_FORM_TIME:
         n = sqlite3_column_int64(s, column);
         if (n == 0)
             return false;
         add_time(r, n, t);
         return true;
-    case FORM_UID:
+    case HISTORY_FORM_UID:
         return add_uid(s, column, t);
-    case FORM_DIGEST:
-        return is_own && add_packed(s, column, HISTORY_DIGEST_BYTES, HISTORY_SHA256, t);
-    case FORM_NAME:
-        return add_text_of(s, COLUMN_NAME, t) || add_text_of(s, COLUMN_OBJECT, t);
-    case FORM_POD:
+    case HISTORY_FORM_DIGEST:
+        return add_packed(s, column, HISTORY_DIGEST_BYTES, HISTORY_SHA256, t);
+    case HISTORY_FORM_NAME:
+        return add_text_of(s, column, t) || add_text_of(s, HISTORY_AT_OBJECT, t);
+    case HISTORY_FORM_POD:
         return add_pod(s, t);
-    case FORM_POD_UID:
-        return sqlite3_column_type(s, COLUMN_POD) != SQLITE_NULL && !is_of_attempt(s, column)
+    case HISTORY_FORM_POD_UID:
+        return sqlite3_column_type(s, HISTORY_AT_POD) != SQLITE_NULL && !is_of_attempt(s, column)
                && add_uid(s, column, t);
-    case FORM_FLAG:
+    case HISTORY_FORM_FLAG:
+    case HISTORY_FORM_LOST:
         if (sqlite3_column_int64(s, column) == 0)
             return false;
         put(t, "true", strlen("true"));
@@ -437,13 +297,13 @@ history_print_row(struct history_reader *r, sqlite3_stmt *s, uint64_t wanted, bo
 
     open_room(&t);
     *t.at++ = '{';
-    for (unsigned i = 0; i < ARRAY_SIZE(members); i++) {
-        const struct member *m = &members[i];
+    for (unsigned i = 0; i < history_row_record.n_fields; i++) {
+        const struct history_member *m = &r->members[i];
 
-        if (wanted != 0 && (wanted & UINT64_C(1) << i) == 0)
+        if ((wanted != 0 && (wanted & HISTORY_BIT(i)) == 0) || (m->is_private && !is_own))
             continue;
         put_short(&t, m->head + first, m->length - first);
-        if (add_value(r, s, m, is_own, &t))
+        if (add_value(r, s, i, m->form, &t))
             first = 0;
         else
             t.at -= m->length - first;

@@ -9,6 +9,7 @@
 
 #include "controller/history/history_page.h"
 #include "controller/history/history_parts.h"
+#include "controller/history/history_print.h"
 #include "controller/history/history_reader_state.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/alloc.h"
@@ -58,6 +59,7 @@ history_reader_open(const char *path, unsigned helpers, struct history_reader **
     if (access(path, R_OK) < 0)
         return error_set(err, -errno, "there is no history yet");
     reader = xnew(struct history_reader);
+    history_print_init(reader);
     r = sql_open(path, &reader->db, err);
     if (r == 0)
         r = sql_exec(reader->db,

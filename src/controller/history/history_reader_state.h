@@ -11,6 +11,7 @@
 
 #include <sqlite3.h>
 
+#include "lib/api/job/history_row.h"
 #include "lib/json/record.h"
 
 struct error;
@@ -31,6 +32,15 @@ struct history_word {
     size_t length; /* of `printed` */
 };
 
+/* A member of a row, with the text before its value; put_short reads beyond that. */
+#define HISTORY_HEAD_SIZE 64
+struct history_member {
+    char head[HISTORY_HEAD_SIZE];
+    size_t length;
+    enum history_column_form form;
+    bool is_private;
+};
+
 struct history_reader {
     sqlite3 *db;
     struct history_parts *parts; /* helper threads for long pages; NULL: none */
@@ -45,6 +55,7 @@ struct history_reader {
     int64_t ends_us;                    /* when the question's time is over; monotonic */
     char time_text[TIME_TEXT_SIZE + 2]; /* the time printed last */
     int64_t time_day;                   /* its day */
+    struct history_member members[RECORD_MAX_FIELDS];
 };
 
 /* Find: the number of a word, -1 if the file does not have it. Word: the text

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/history/history_fields.h"
 #include "controller/history/history_filter.h"
 #include "controller/history/history_index.h"
-#include "controller/history/history_print.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader_state.h"
 #include "controller/store/engine/sql.h"
@@ -59,7 +59,7 @@ write_statement(const struct history_scan *scan, const struct place *place, stru
     const struct history_question *q = scan->filter->question;
 
     strbuf_add_text(sql, "SELECT ");
-    history_print_select(scan->columns, sql);
+    history_fields_select(scan->columns, sql);
     strbuf_printf(sql, " FROM attempts AS a INDEXED BY %s WHERE a.end_at >= ?2", place->index);
     if (place->column != NULL)
         strbuf_printf(sql, " AND %s = ?1", place->column);
@@ -352,7 +352,7 @@ history_scan_open(struct history_reader *reader, const struct history_filter *fi
 
     scan->reader = reader;
     scan->filter = filter;
-    scan->columns = history_print_columns(members) | filter->columns;
+    scan->columns = history_fields_needed(members) | filter->columns;
     if (!filter->is_nothing)
         r = add_cursors(scan, err);
     if (r == 0 && scan->is_too_many) {
@@ -392,8 +392,8 @@ advance(struct history_scan *scan, size_t i, struct error *err)
     const int step = sqlite3_step(c->s);
 
     if (step == SQLITE_ROW) {
-        c->end = sqlite3_column_int64(c->s, COLUMN_END);
-        c->id = sqlite3_column_int64(c->s, COLUMN_ID);
+        c->end = sqlite3_column_int64(c->s, HISTORY_AT_END);
+        c->id = sqlite3_column_int64(c->s, HISTORY_AT_ID);
         return 0;
     }
     if (step != SQLITE_DONE)

@@ -8,7 +8,6 @@
 #include "controller/history/history_reader.h"
 #include "controller/history/history_reader_state.h"
 #include "controller/history/history_steps.h"
-#include "controller/history/history_values.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/history/history_values.h"
+#include "controller/history/history_fields.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/cluster/step_record.h"
 #include "lib/base/alloc.h"
@@ -117,7 +117,7 @@ find_owner(struct history_steps *h, struct arena *arena, struct step_batch *batc
     sqlite3_stmt *s = h->find_owner;
     int r = -ENOENT;
 
-    history_bind_uid(s, 1, batch->pod_uid);
+    history_fields_bind_uid(s, 1, batch->pod_uid);
     if (sqlite3_step(s) == SQLITE_ROW && batch->node != NULL
         && strcmp(copy_text(s, 8, arena), batch->node) == 0) {
         batch->job_id = sqlite3_column_int64(s, 0);
@@ -153,16 +153,16 @@ put_row(struct history_steps *h, const struct step_batch *batch, const struct st
     int r;
 
     json_print(row->record, &text);
-    history_bind_uid(h->put, 1, batch->pod_uid);
+    history_fields_bind_uid(h->put, 1, batch->pod_uid);
     (void)sqlite3_bind_int64(h->put, 2, row->id);
     (void)sqlite3_bind_int64(h->put, 3, batch->job_id);
     (void)sqlite3_bind_int64(h->put, 4, batch->index != NULL ? *batch->index : -1);
     (void)sqlite3_bind_int64(h->put, 5, batch->attempt);
     (void)sqlite3_bind_int64(h->put, 6, batch->uid);
-    history_bind_time(h->put, 7, row->at_us);
+    (void)sqlite3_bind_int64(h->put, 7, row->at_us / SECOND_US);
     (void)sqlite3_bind_int64(h->put, 8, row->is_over);
     (void)sqlite3_bind_int64(h->put, 9, row->observed);
-    history_bind_text(h->put, 10, text.text);
+    (void)sqlite3_bind_text(h->put, 10, text.text, -1, SQLITE_STATIC);
     r = sql_run(h->put, err);
     (void)sqlite3_clear_bindings(h->put);
     return r < 0 ? r : sqlite3_changes(h->db) > 0;

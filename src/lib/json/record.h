@@ -78,6 +78,7 @@ enum field_flag {
 #define FIELD_UNBOUND UINT32_MAX
 
 struct record;
+struct field_column;
 
 struct field {
     const char *name;
@@ -95,6 +96,9 @@ struct field {
     const char *const *common; /* texts so frequent that a struct need not hold
                                 * a copy; NULL-terminated; or NULL */
     const char *help;          /* one or two sentences */
+
+    /* Of a database's table; who has the table defines the struct (history_row.h). Or NULL. */
+    const struct field_column *column;
 
     /* Checks a value, or each value of a list or map, beyond its JSON type and
      * changes it to its canonical form in place; -EINVAL. May be NULL.

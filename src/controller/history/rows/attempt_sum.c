@@ -11,6 +11,7 @@
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/record.h"
 
 static enum job_state_class
 class_of(const struct history_row *row)
@@ -61,6 +62,28 @@ add_numbers(struct arena *arena, const int64_t *a, const int64_t *b)
     const int64_t sum = number_of(a) + number_of(b);
 
     return a == NULL && b == NULL ? NULL : arena_memdup(arena, &sum, sizeof(sum));
+}
+
+/* Amounts and measures: the fields that the table says are summed. */
+static void
+add_fields(struct history_row *sum, struct arena *arena, const struct history_row *a,
+           const struct history_row *b)
+{
+    for (unsigned i = 0; i < history_row_record.n_fields; i++) {
+        const struct field *field = &history_row_record.fields[i];
+        const void *x = (const char *)a + field->offset, *y = (const char *)b + field->offset;
+        void *to = (char *)sum + field->offset;
+
+        if (!field->column->is_summed)
+            continue;
+        if (field->type == FIELD_BOOL)
+            *(bool *)to = *(const bool *)x || *(const bool *)y;
+        else if ((field->flags & FIELD_OPTIONAL) != 0)
+            *(const int64_t **)to =
+                add_numbers(arena, *(const int64_t *const *)x, *(const int64_t *const *)y);
+        else
+            *(int64_t *)to = *(const int64_t *)x + *(const int64_t *)y;
+    }
 }
 
 /* "a/b=2" and "a/b=1,c/d=1" are "a/b=3,c/d=1". */
@@ -128,20 +151,8 @@ attempt_sum_add(struct history_row *sum, struct arena *arena, const struct histo
     if (is_each)
         sum->end_at_us = before.end_at_us > pod->end_at_us ? before.end_at_us : pod->end_at_us;
     sum->node = add_node(arena, before.node, pod->node);
-    sum->cpu_milli = before.cpu_milli + pod->cpu_milli;
-    sum->memory_bytes = before.memory_bytes + pod->memory_bytes;
     sum->devices = add_devices(arena, before.devices, pod->devices);
-    sum->cpu_time_us = add_numbers(arena, before.cpu_time_us, pod->cpu_time_us);
-    sum->peak_memory_bytes = add_numbers(arena, before.peak_memory_bytes, pod->peak_memory_bytes);
-    sum->rss_bytes = add_numbers(arena, before.rss_bytes, pod->rss_bytes);
-    sum->cache_bytes = add_numbers(arena, before.cache_bytes, pod->cache_bytes);
-    sum->gpus = add_numbers(arena, before.gpus, pod->gpus);
-    sum->gpu_milli = add_numbers(arena, before.gpu_milli, pod->gpu_milli);
-    sum->gpu_peak_bytes = add_numbers(arena, before.gpu_peak_bytes, pod->gpu_peak_bytes);
-    sum->gpu_memory_bytes = add_numbers(arena, before.gpu_memory_bytes, pod->gpu_memory_bytes);
-    sum->read_bytes = add_numbers(arena, before.read_bytes, pod->read_bytes);
-    sum->is_allocation = before.is_allocation || pod->is_allocation;
-    sum->written_bytes = add_numbers(arena, before.written_bytes, pod->written_bytes);
+    add_fields(sum, arena, &before, pod);
     sum->revision = before.revision > pod->revision ? before.revision : pod->revision;
 }
 

@@ -75,7 +75,57 @@ struct history_row {
     bool is_allocation; /* of kalloc: without a script */
 };
 
+/* How a field stands in the file, in its column of the table of attempts. */
+enum history_column_form {
+    HISTORY_FORM_VALUE,   /* as its type says, and so the next five: */
+    HISTORY_FORM_NUMBER,  /* 0 is absent */
+    HISTORY_FORM_MEASURE, /* NULL is absent, and 0 is not */
+    HISTORY_FORM_TEXT,
+    HISTORY_FORM_TIME, /* whole seconds */
+    HISTORY_FORM_FLAG,
+    HISTORY_FORM_ROW_ID,  /* the file gives it */
+    HISTORY_FORM_WORD,    /* a text that recurs: its number in a table of words */
+    HISTORY_FORM_UID,     /* 16 bytes */
+    HISTORY_FORM_DIGEST,  /* 32 bytes */
+    HISTORY_FORM_OBJECT,  /* a text that each row has */
+    HISTORY_FORM_NAME,    /* NULL: the object's */
+    HISTORY_FORM_POD,     /* the name after that of the object, or all of it */
+    HISTORY_FORM_POD_UID, /* identifies the row: that of the Job if there was no pod */
+    HISTORY_FORM_LOST,    /* a flag that is set later */
+};
+
+struct field_column {
+    const char *name;
+    enum history_column_form form;
+    int since;       /* the version of the file's schema that added it */
+    bool is_summed;  /* the row of an attempt of several nodes has the sum of theirs */
+    bool is_private; /* only the owner of the row may read it */
+};
+
+/* All that is known of a field, once: its name in the API, its member, its column. The
+ * file's schema, its statements, what is written and read, and the answers follow from
+ * this table. Places are in its order; these fields are named by code:
+ */
 extern const struct record history_row_record;
+enum history_row_place {
+    HISTORY_AT_ID = 0,
+    HISTORY_AT_USER = 1,
+    HISTORY_AT_UID = 2,
+    HISTORY_AT_ACCOUNT = 3,
+    HISTORY_AT_PARTITION = 4,
+    HISTORY_AT_JOB = 5,
+    HISTORY_AT_OBJECT = 7,
+    HISTORY_AT_NAME = 8,
+    HISTORY_AT_POD = 9,
+    HISTORY_AT_INDEX = 11,
+    HISTORY_AT_TASK = 12,
+    HISTORY_AT_TASKS = 13,
+    HISTORY_AT_END = 18,
+    HISTORY_AT_NODE = 20,
+    HISTORY_AT_STATE = 35,
+    HISTORY_AT_NODES = 44,
+    HISTORY_AT_MEMBER = 45,
+};
 
 /* The row of a pod that has ended or is being removed. `job` is NULL if the pod
  * has no Job, or if the Job is gone; deleted_by then says who deleted it (NULL:

@@ -329,6 +329,47 @@ START_TEST(an_attempt_of_several_nodes_is_one_row_with_their_sums)
 }
 END_TEST
 
+/* Each field that the table says is summed, also one that is added later. */
+START_TEST(the_use_of_nodes_adds_up)
+{
+    static const int64_t seven = 7;
+    unsigned summed = 0;
+    const struct json *row;
+    struct place p;
+
+    place_init(&p);
+    for (int64_t i = 0; i < 3; i++) {
+        struct history_row member = member_of(&p, i, HISTORY_MEMBER_FIRST);
+
+        for (unsigned n = 0; n < history_row_record.n_fields; n++) {
+            const struct field *field = &history_row_record.fields[n];
+            void *to = (char *)&member + field->offset;
+
+            if (!field->column->is_summed || field->type == FIELD_BOOL)
+                continue;
+            if ((field->flags & FIELD_OPTIONAL) != 0)
+                *(const int64_t **)to = &seven;
+            else
+                *(int64_t *)to = seven;
+        }
+        member.is_allocation = i == 2;
+        ck_assert_int_eq(add(&p, &member, 110 + i), 1);
+    }
+    row = json_at(ask(&p, &everything, NULL), 0);
+    for (unsigned n = 0; n < history_row_record.n_fields; n++) {
+        const struct field *field = &history_row_record.fields[n];
+
+        if (!field->column->is_summed || field->type == FIELD_BOOL)
+            continue;
+        ck_assert_msg(json_get_int(row, field->name, 0) == 21, "'%s' is not summed", field->name);
+        summed++;
+    }
+    ck_assert_uint_ge(summed, 12);
+    ck_assert(json_is_true(json_get(row, "allocation")));
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(an_attempt_of_several_nodes_is_one_end_in_reports)
 {
     struct place p;
@@ -638,7 +679,7 @@ SUITE("history_file", a_row_comes_back_as_it_was,
       an_attempt_that_ends_again_is_lost_no_more, the_file_of_another_cluster_is_set_aside,
       a_file_that_is_no_database_is_set_aside, a_file_of_a_later_version_is_refused_in_words,
       an_attempt_of_several_nodes_is_one_row_with_their_sums,
-      an_attempt_of_several_nodes_is_one_end_in_reports,
+      an_attempt_of_several_nodes_is_one_end_in_reports, the_use_of_nodes_adds_up,
       a_node_that_fails_decides_how_the_attempt_ended, the_suspended_time_is_kept,
       a_file_of_before_arrays_gets_their_tasks, a_job_that_runs_over_midnight_counts_for_both_days,
       the_oldest_rows_go_first_and_their_sums_stay, a_clock_that_was_set_back_makes_no_usage_less,

@@ -34,10 +34,36 @@ text_of(struct place *p, const struct history_row *row)
     return strbuf_take(&text);
 }
 
-/* The bit of a member, which is its place in the record, gives that member. The row has
- * all members but `lost`, which no row has that was just added, and `member`, for rows
- * of which an attempt's row is the sum.
+/* Gives a value to each member that has none, also to those that are added later, but
+ * `lost`, which no row has that was just added, and `member`, for rows of which an attempt's
+ * row is the sum.
  */
+static void
+fill_rest(struct place *p, struct history_row *row)
+{
+    for (unsigned i = 0; i < history_row_record.n_fields; i++) {
+        const struct field *field = &history_row_record.fields[i];
+        void *member = (char *)row + field->offset;
+        const int64_t number = 1000 + i;
+
+        if (strcmp(field->name, "lost") == 0 || strcmp(field->name, "member") == 0)
+            continue;
+        if (field->type == FIELD_BOOL)
+            *(bool *)member = true;
+        else if (field->type == FIELD_TIME && *(int64_t *)member == 0)
+            *(int64_t *)member = NOON + i * 1000000;
+        else if (field->type == FIELD_STRING && *(const char **)member == NULL)
+            *(const char **)member = arena_printf(p->arena, "text %u", i);
+        else if (field->type == FIELD_STRING || field->type == FIELD_TIME)
+            continue;
+        else if ((field->flags & FIELD_OPTIONAL) == 0 && *(int64_t *)member == 0)
+            *(int64_t *)member = number;
+        else if ((field->flags & FIELD_OPTIONAL) != 0 && *(const int64_t **)member == NULL)
+            *(const int64_t **)member = arena_memdup(p->arena, &number, sizeof(number));
+    }
+}
+
+/* The bit of a member, which is its place in the record, gives that member. */
 static void
 check_each_member(struct place *p)
 {
@@ -52,16 +78,13 @@ check_each_member(struct place *p)
             continue;
         q.members = UINT64_C(1) << i;
         text = ask_for_text(p, &q);
-        ck_assert_msg(strncmp(text, head, strlen(head)) == 0,
-                      "asked for '%s', got %s: the test's row or history_print.c lacks it, or it "
-                      "has another place there",
-                      name, text);
+        ck_assert_msg(strncmp(text, head, strlen(head)) == 0, "asked for '%s', got %s", name, text);
     }
 }
 
 START_TEST(a_row_is_printed_as_its_record_is)
 {
-    static const int64_t index = 3, task = 22, peak = 1, code = 137, none = 0;
+    static const int64_t index = 3, task = 22, code = 137, none = 0;
     CLEANUP_FREE char *expected = NULL;
     CLEANUP_FREE char *text = NULL;
     struct history_row row;
@@ -79,20 +102,14 @@ START_TEST(a_row_is_printed_as_its_record_is)
     row.frozen_us = 1500000;
     row.memory_bytes = INT64_C(4) << 40;
     row.devices = "nvidia.com/gpu=2";
-    row.time_limit_s = 60;
-    row.peak_memory_bytes = &peak;
     row.rss_bytes = &none;
-    row.cache_bytes = &peak;
-    row.gpus = row.gpu_milli = &code;
-    row.gpu_peak_bytes = row.gpu_memory_bytes = &peak;
     row.read_bytes = &none;
-    row.written_bytes = &code;
     row.exit_code = &code;
     row.signal = 9;
     row.ended_by = "bob";
     row.reason = "TimeLimit";
-    row.is_allocation = true;
     row.message = "a\nline \xc3\xa4\\";
+    fill_rest(&p, &row);
     ck_assert_int_eq(add(&p, &row, 107), 1);
     row.id = 1;
 

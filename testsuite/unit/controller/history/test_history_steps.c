@@ -534,6 +534,50 @@ START_TEST(a_file_of_schema_12_is_read_and_written_on)
 }
 END_TEST
 
+/* "NAME TYPE NOT_NULL IS_KEY;..." of the columns of attempts. */
+static char *
+columns_of(const struct place *p)
+{
+    sqlite3_stmt *s = NULL;
+    sqlite3 *db = NULL;
+    char *columns;
+
+    ck_assert_int_eq(sql_open(p->path, &db, NULL), 0);
+    ck_assert_int_eq(sql_prepare(db,
+                                 "SELECT group_concat(name || ' ' || type || ' ' || \"notnull\" ||"
+                                 " ' ' || pk, ';') FROM (SELECT * FROM"
+                                 " pragma_table_info('attempts') ORDER BY name)",
+                                 &s, NULL),
+                     0);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    columns = xstrdup((const char *)sqlite3_column_text(s, 0));
+    (void)sqlite3_finalize(s);
+    sql_close(db);
+    return columns;
+}
+
+/* The columns come from a table of fields, and what releases wrote is above as they wrote it. */
+START_TEST(a_new_file_has_the_columns_of_one_that_an_earlier_release_made)
+{
+    for (int version = 11; version <= 12; version++) {
+        CLEANUP_FREE char *of_new = NULL;
+        CLEANUP_FREE char *of_old = NULL;
+        struct place p;
+
+        place_init(&p);
+        of_new = columns_of(&p);
+        history_file_close(p.file);
+        p.file = NULL;
+        make_file(&p, version);
+        ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0);
+        of_old = columns_of(&p);
+
+        ck_assert_str_eq(of_new, of_old);
+        place_fini(&p);
+    }
+}
+END_TEST
+
 SUITE("history_steps", a_step_comes_back_with_its_owner,
       the_steps_of_several_jobs_are_in_the_order_of_these_jobs_each_once,
       a_batch_that_comes_twice_or_late_changes_nothing,
@@ -543,4 +587,5 @@ SUITE("history_steps", a_step_comes_back_with_its_owner,
       a_step_that_ran_when_its_node_was_lost_has_ended_with_it,
       of_too_many_steps_the_oldest_go_whatever_is_kept_otherwise,
       the_owner_is_known_as_long_as_there_is_a_step, a_file_of_schema_11_is_read_and_written_on,
-      a_file_of_schema_12_is_read_and_written_on)
+      a_file_of_schema_12_is_read_and_written_on,
+      a_new_file_has_the_columns_of_one_that_an_earlier_release_made)
