@@ -69,11 +69,12 @@ struct explanation {
 /* A text for the answer, cut to a bounded length. */
 struct json *explanation_text(struct arena *arena, const char *text, size_t length);
 
-/* Needs: adds what the pod needs of a node. Nodes: adds the needs, what the
- * nearest nodes have, and with how much smaller requests the pod would fit
- * (explain_nodes.c).
- */
+/* Adds what the pod needs of a node. */
 void explanation_add_needs(struct explanation *e);
+
+/* Adds the needs, what the nearest nodes have, and with how much smaller requests the pod
+ * would fit (explain_nodes.c).
+ */
 void explanation_add_nodes(struct explanation *e);
 
 /* Adds with how much smaller requests the pod would start now, each of them

@@ -124,10 +124,10 @@ int scheduler_new(const struct scheduler_settings *settings, struct scheduler **
                   struct error *err);
 DEFINE_CLEANUP(struct scheduler, scheduler_free)
 
-/* Work: runs up to that many cycles; true while pods are left to try. Tick:
- * does what depends on time alone (backoff, timeouts, events to be written).
- */
+/* Runs up to that many cycles. Returns whether pods are left to try. */
 bool scheduler_work(struct scheduler *s, unsigned cycles);
+
+/* Does what depends on time alone (backoff, timeouts, events to be written). */
 void scheduler_tick(struct scheduler *s);
 
 /* Before the start the scheduler only learns of the cluster and writes nothing,

@@ -21,11 +21,13 @@ struct scheduler_loop *scheduler_loop_new(struct loop *loop, struct clock *clock
     OWNED_BY(scheduler_loop_free);
 DEFINE_CLEANUP(struct scheduler_loop, scheduler_loop_free)
 
-/* Start: begins scheduling, when the controller is the leader and the cluster
- * is known. Stop: runs no more cycles and drops the pointer to the scheduler.
- * Ready: there is work (scheduler_settings.ready, with the scheduler loop as
- * context); before the start this does nothing.
- */
+/* Begins scheduling, when the controller is the leader and the cluster is known. */
 void scheduler_loop_start(struct scheduler_loop *p, struct scheduler *scheduler);
+
+/* Runs no more cycles and drops the pointer to the scheduler. */
 void scheduler_loop_stop(struct scheduler_loop *p);
+
+/* There is work (scheduler_settings.ready, with the scheduler loop as context). Before the
+ * start this does nothing.
+ */
 void scheduler_loop_ready(void *context);

@@ -29,13 +29,14 @@ void start_forecast_free(struct start_forecast *f);
 struct start_forecast *start_forecast_new(const struct forecast_parts *parts)
     OWNED_BY(start_forecast_free);
 
-/* Change. Changed: something happened after which pods may start at other
- * times. Pod changed: a pod came, changed or went, which may be such a change.
- * Tick: works on the forecast, if one is due.
- */
+/* Something has happened after which pods may start at other times. */
 void start_forecast_changed(struct start_forecast *f);
+
+/* A pod was added, changed or removed, after which pods may start at other times. */
 void start_forecast_pod_changed(struct start_forecast *f, const struct object *old_object,
                                 const struct object *new_object);
+
+/* Works on the forecast, if one is due. */
 void start_forecast_tick(struct start_forecast *f);
 
 /* Sets the time in the report of a pod that waits for room. */

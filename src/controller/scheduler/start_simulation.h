@@ -44,19 +44,24 @@ int start_simulation_new(const struct scheduler_settings *settings, int64_t now_
                          struct start_simulation **ret_simulation, struct error *err);
 DEFINE_CLEANUP(struct start_simulation, start_simulation_free)
 
-/* Fill, in this order: other objects and nodes, by the scheduler's own
- * functions; running pods; waiting pods. Running: node_name is NULL if the pod
- * has started; else it starts now on that node. Guess: the pod has no time
- * limit. Turn: a time at which room may come although no pod ends.
+/* The simulation is filled in this order: other objects and nodes, by the scheduler's own
+ * functions; running pods; waiting pods. A pod without a time limit is a guess.
  */
 struct scheduler *start_simulation_scheduler(const struct start_simulation *m);
+
+/* Adds a running pod. node_name is NULL if the pod has started; otherwise it starts now on
+ * that node.
+ */
 void start_simulation_add_running(struct start_simulation *m, const struct object *pod,
                                   const char *node_name, int64_t end_us, bool is_guess);
+
 void start_simulation_add_waiting(struct start_simulation *m, const struct object *pod,
                                   int64_t run_us, bool is_guess);
+
+/* Adds a time at which room may become free although no pod ends. */
 void start_simulation_add_turn(struct start_simulation *m, int64_t at_us);
 
-/* Run: false: it is over. */
+/* Runs a part of the simulation. False: it is over. */
 bool start_simulation_step(struct start_simulation *m);
 
 /* The waiting pod of that index, in the order in which they were added. */

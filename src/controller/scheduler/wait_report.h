@@ -38,18 +38,25 @@ void wait_report_free(struct wait_report *w);
 struct wait_report *wait_report_new(const struct wait_report_parts *parts)
     OWNED_BY(wait_report_free);
 
-/* Record: after a cycle that found no node. Alike: also to equal pods. Room: while preemption
- * frees a node for it. Failure: after an attempt that failed later. Gates: when a plugin
- * keeps it out of the queue. Hold: while its group is not complete.
- */
+/* Reports on a pod after a cycle that found no node. */
 void wait_report_record(struct wait_report *w, const struct assignment *a,
                         const struct diagnosis *d, const struct diagnosis_counts *counts,
                         const char *error);
+
+/* Reports the same on equal pods. */
 void wait_report_alike(struct wait_report *w, const struct queued_pod *queued);
+
+/* Reports on a pod for which preemption frees a node. */
 void wait_report_room(struct wait_report *w, const struct pod_view *pod, const char *node_name);
+
+/* Reports on a pod after an attempt that failed later. */
 void wait_report_failure(struct wait_report *w, const struct pod_view *pod, const char *words,
                          bool is_error);
+
+/* Reports on a pod that a plugin keeps out of the queue. */
 void wait_report_gates(struct wait_report *w, const struct pod_view *pod);
+
+/* Reports on a member while its group is not complete. */
 void wait_report_hold(struct wait_report *w, const struct queued_pod *member);
 
 /* Called while the members that found a node still have it. */

@@ -37,11 +37,12 @@ struct binding_cycle_settings {
     void (*leaving)(struct assignment *a, void *context);
     void (*ended)(struct assignment *a, struct answer answer, void *context);
 
-    /* Group failed: because of its member `failed`; the assignments of the
-     * group are freed afterwards. Abandon: the group will fail, so whatever a
-     * plugin still does for that member may end at once.
+    /* The group has failed because of its member `failed`; the assignments of the group are
+     * freed afterwards.
      */
     void (*group_failed)(struct assignment_group *g, void *context);
+
+    /* The group will fail, so whatever a plugin still does for that member may end at once. */
     void (*abandon)(struct assignment *a, void *context);
     /* True: an extender binds the pod, and ends that with binding_cycle_resume
      * or binding_cycle_bind. May be NULL.
@@ -59,30 +60,41 @@ struct binding_cycle *binding_cycle_new(const struct binding_cycle_settings *set
     OWNED_BY(binding_cycle_free);
 DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
 
-/* Change. Start: the pod is assumed and reserved on the node; of a group, all
- * pods are. Resume: see handle.h. Bind: lets the plugins bind the pod after
- * all. Allow: the plugin no longer waits. Reject: in Permit, or in PreBind of a
- * group; PLUGIN_NONE: it is not by a plugin. Expire: rejects the pods whose
- * wait for Permit has timed out.
- */
+/* Changes. */
+
+/* Begins with a pod that is assumed and reserved on the node. */
 void binding_cycle_start(struct binding_cycle *as, struct assignment *a TAKES,
                          const struct node_view *node);
+
+/* Begins with a group, of which all pods are assumed and reserved. */
 void binding_cycle_start_group(struct binding_cycle *as, struct assignment_group *g TAKES);
+
+/* Continues after a plugin that waited; see handle.h. */
 void binding_cycle_resume(struct binding_cycle *as, struct assignment *a, enum verdict verdict,
                           uint32_t reason);
+
+/* Lets the plugins bind the pod after all. */
 void binding_cycle_bind(struct binding_cycle *as, struct assignment *a);
+
+/* The plugin no longer waits. */
 void binding_cycle_allow(struct binding_cycle *as, struct assignment *a, unsigned plugin);
+
+/* Ends the assignment in Permit, or in PreBind of a group; PLUGIN_NONE: not by a plugin. */
 void binding_cycle_reject(struct binding_cycle *as, struct assignment *a, unsigned plugin,
                           uint32_t reason);
+
+/* Rejects the pods whose wait for Permit has timed out. */
 void binding_cycle_expire(struct binding_cycle *as);
 
-/* Look. Find waiting: the assignment of a pod that waits in Permit, or NULL; a
- * pod of a group may wait only for the other pods. Waits for: the first plugin,
- * or PLUGIN_NONE.
+/* Returns the assignment of a pod that waits in Permit, or NULL. A pod of a group may wait
+ * only for the other pods.
  */
 struct assignment *binding_cycle_find_waiting(const struct binding_cycle *as,
                                               const struct pod_view *pod);
+
+/* Returns the first plugin that the pod waits for, or PLUGIN_NONE. */
 unsigned assignment_waits_for(const struct assignment *a);
+
 typedef void binding_cycle_visit_fn(struct pod_view *pod, const char *node_name, void *context);
 void binding_cycle_visit_waiting(const struct binding_cycle *as, binding_cycle_visit_fn *visit,
                                  void *context);
@@ -92,9 +104,10 @@ struct assignment *binding_cycle_find(const struct binding_cycle *as, const char
                                       const char *name);
 size_t binding_cycle_count(const struct binding_cycle *as);
 
-/* Free: an assignment that is not in a binding cycle; of a group, one after the
- * other. Abandon: when the scheduler ends; a pod that has not left the queue
- * stays in it.
- */
+/* Frees an assignment that is not in a binding cycle; of a group, one after the other. */
 void assignment_free(struct assignment *a);
+
+/* Frees an assignment when the scheduler ends; a pod that has not left the queue stays in
+ * it.
+ */
 void assignment_abandon(struct assignment *a);

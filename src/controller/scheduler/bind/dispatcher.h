@@ -57,15 +57,17 @@ struct dispatcher *dispatcher_new(const struct dispatcher_settings *settings)
     OWNED_BY(dispatcher_free);
 DEFINE_CLEANUP(struct dispatcher, dispatcher_free)
 
-/* Change. Add: the call, which is valid until done, dropped or cancelled; NULL:
- * it was dropped at once. The key names the object that the call is for. Add
- * for all: a call for several objects; all keys differ.
+/* Returns the call, which is valid until it is done, dropped or cancelled; NULL: it was
+ * dropped at once. The key names the object that the call is for.
  */
 struct dispatched_call *dispatcher_add(struct dispatcher *d, const char *key,
                                        const struct dispatch_kind *kind, void *context);
+
+/* Adds a call for several objects; all keys differ. */
 struct dispatched_call *dispatcher_add_for_all(struct dispatcher *d, const char *const *keys,
                                                unsigned n_keys, const struct dispatch_kind *kind,
                                                void *context);
+
 void dispatch_cancel(struct dispatched_call *call);
 
 /* While held, no call starts. Calls under way still get their answers. */

@@ -24,12 +24,15 @@ struct pod_view;
 struct evictions_settings {
     struct client *client;
     struct clock *clock;
-    /* Begins: the message is for the victim's event. Ended: if the eviction has
-     * failed, the victim stays, and the preemptor needs another place.
-     */
+    /* An eviction begins. The message is for the victim's event. */
     void (*begins)(struct pod_view *victim, const char *message, void *context);
+
+    /* An eviction has ended. If it has failed, the victim stays, and the preemptor needs another
+     * place.
+     */
     void (*ended)(const struct pod_view *preemptor, bool has_failed, int64_t took_us,
                   void *context);
+
     void *context;
 };
 

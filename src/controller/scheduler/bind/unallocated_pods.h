@@ -25,12 +25,14 @@ struct unallocated_pods *unallocated_pods_new(struct client *client, struct cloc
                                               struct cache *cache) OWNED_BY(unallocated_pods_free);
 DEFINE_CLEANUP(struct unallocated_pods, unallocated_pods_free)
 
-/* Add: a pod on a node, which is ignored if it needs no allocation; a node
- * without a topology gives no allocations. Add node: the node was added, or has
- * another topology. Forget: the pod is gone. Retry: tries all pods that wait;
- * to be called when the cluster is known, and periodically.
- */
+/* Adds a pod on a node, unless it needs no allocation; a node without a topology gives none. */
 void unallocated_pods_add(struct unallocated_pods *a, struct pod_view *pod);
+
+/* The node was added, or has another topology. */
 void unallocated_pods_add_node(struct unallocated_pods *a, const char *node_name);
+
+/* The pod is gone. */
 void unallocated_pods_forget(struct unallocated_pods *a, const struct pod_view *pod);
+
+/* Tries all pods that wait; to be called when the cluster is known, and periodically. */
 void unallocated_pods_retry(struct unallocated_pods *a);

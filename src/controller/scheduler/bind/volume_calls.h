@@ -39,12 +39,15 @@ struct volume_calls *volume_calls_new(const struct volume_calls_settings *settin
     OWNED_BY(volume_calls_free);
 DEFINE_CLEANUP(struct volume_calls, volume_calls_free)
 
-/* Change. Begin: borrows the plan until the end. Check: to be called when a
- * claim or a volume has changed. Expire: ends the calls that are out of time.
- * Abandon: the pod is gone; false: nothing is under way for it.
- */
+/* Begins the calls of the plan, which is borrowed until they end. */
 void volume_calls_begin(struct volume_calls *vc, struct assignment *a,
                         const struct volume_plan *plan);
+
+/* A claim or a volume has changed. */
 void volume_calls_check(struct volume_calls *vc);
+
+/* Ends the calls that are out of time. */
 void volume_calls_expire(struct volume_calls *vc);
+
+/* The pod is gone. False: nothing is under way for it. */
 bool volume_calls_abandon(struct volume_calls *vc, const struct assignment *a);

@@ -32,11 +32,14 @@ struct yields_settings {
     struct client *client;
     struct clock *clock;
     struct cache *cache; /* takes the cores back */
-    /* Say: emits an event of the pod. Ended: the preemptor is to be tried
-     * again, because a pod refuses to yield to it or has yielded already.
-     */
+    /* Emits an event of the pod. */
     void (*say)(struct pod_view *pod, const char *reason, const char *message, void *context);
+
+    /* The preemptor is to be tried again, because a pod refuses to yield to it or has yielded
+     * already.
+     */
     void (*ended)(const struct pod_view *preemptor, void *context);
+
     void *context;
 };
 
@@ -44,20 +47,27 @@ void yields_free(struct yields *y);
 struct yields *yields_new(const struct yields_settings *settings) OWNED_BY(yields_free);
 DEFINE_CLEANUP(struct yields, yields_free)
 
-/* Change. Ask: a pod that has yielded to another pod has yielded to this one,
- * too. Note: the current state of a pod that has a node. Wake: another pod on
- * the node has gone, or is no longer expected there. Settle: lets the pods run
- * again that may, of those whose check is due; to be called a few times a
- * second. Returns how many were due.
+/* Asks the victim to yield. A pod that has yielded to another pod has yielded to this one,
+ * too.
  */
 void yields_ask(struct yields *y, struct pod_view *victim, struct pod_view *preemptor);
+
+/* Notes the current state of a pod that has a node. */
 void yields_note(struct yields *y, struct pod_view *pod);
+
+/* The pod is gone. */
 void yields_forget(struct yields *y, const struct pod_view *pod);
+
+/* Another pod on the node has gone, or is no longer expected there. */
 void yields_wake(struct yields *y, const struct node_view *node);
+
+/* Lets the pods run again that may, of those whose check is due, and returns how many were
+ * due; to be called a few times a second.
+ */
 unsigned yields_settle(struct yields *y);
 
-/* Look. Has preemptor: some pods are still to be asked for it. Is refused: the
- * pod was asked and was not frozen, so it is not asked again for a while.
- */
+/* Whether some pods are still to be asked to yield to this one. */
 bool yields_has_preemptor(const struct yields *y, const struct pod_view *preemptor);
+
+/* Whether the pod was asked and was not frozen, so that it is not asked again for a while. */
 bool yields_is_refused(const struct yields *y, const struct pod_view *pod);

@@ -57,9 +57,10 @@ const struct extenders *kube_configuration_extenders(const struct kube_configura
 /* The settings in the file that have no effect, one for each line, or "". */
 const char *kube_configuration_warnings(const struct kube_configuration *c);
 
-/* Print: the effective configuration as YAML, which can be read again with the
- * same result. Show: the same as JSON for any user, without the private keys in
- * the extenders' tlsConfig.
+/* Writes the effective configuration as JSON for any user, without the private keys in the
+ * extenders' tlsConfig.
  */
 void kube_configuration_show(const struct kube_configuration *c, struct strbuf *out);
+
+/* Writes the effective configuration as YAML, which can be read again with the same result. */
 void kube_configuration_print(const struct kube_configuration *c, struct strbuf *out);

@@ -13,11 +13,12 @@ struct extenders;
 struct json;
 struct strbuf;
 
-/* Complete: sets the defaults in the tree. Read: makes the settings, which are
- * allocated in the arena and borrow from the tree; adds a line for each mistake
- * and for each warning.
- */
+/* Sets the defaults in the tree. */
 void kube_extenders_complete(struct arena *arena, struct json *list);
+
+/* Makes the settings, which are allocated in the arena and borrow from the tree; adds a line
+ * for each mistake and for each warning.
+ */
 void kube_extenders_read(struct arena *arena, const struct json *list,
                          struct extenders *ret_extenders, struct strbuf *mistakes,
                          struct strbuf *warnings);

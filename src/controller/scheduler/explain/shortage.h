@@ -57,15 +57,17 @@ int64_t shortage_mcpu(const struct shortage *s, const struct node_view *node);
 void shortage_format_short(const struct shortage *s, const char *code, const char *text,
                            size_t length, struct strbuf *out);
 
-/* The amounts that the pod requests, by their number from 0. Exceeds: the node
- * has less of it at all. Format: in the form of the request.
- */
+/* The amounts that the pod requests, by their number from 0. */
 unsigned shortage_count_amounts(const struct shortage *s);
+
+/* Whether the node has less of the amount at all. */
 bool shortage_exceeds(const struct shortage *s, const struct node_view *node, unsigned amount);
+
+/* Formats the amount in the form of the request. */
 void shortage_format_amount(const struct shortage *s, unsigned amount, struct strbuf *out);
 
-/* Format needs: what the pod needs. Format: what the node lacks; appends
- * nothing if that is not known.
- */
+/* Formats what the pod needs. */
 void shortage_format_needs(const struct shortage *s, struct strbuf *out);
+
+/* Formats what the node lacks; appends nothing if that is not known. */
 void shortage_format(const struct shortage *s, const struct node_view *node, struct strbuf *out);

@@ -51,10 +51,10 @@ struct extender_rounds {
 
 void extender_round_free(struct extender_round *c);
 
-/* Filter: asks the next extender that filters, and after the last one all that
- * prioritize. Preempt: asks the next extender that takes part in preemption.
- */
+/* Asks the next extender that filters, and after the last one all that prioritize. */
 void extender_round_filter(struct extender_round *c);
+
+/* Asks the next extender that takes part in preemption. */
 void extender_round_preempt(struct extender_round *c);
 
 /* Starts waiting rounds while fewer than the limit run (extender_rounds.c). */

@@ -42,13 +42,15 @@ struct bounds {
 void bounds_init(struct bounds *l, const struct node_view *node);
 void bounds_add(struct bounds *l, const struct bounds *other);
 
-/* The number of free PUs of a NUMA node is rounded down to a step: one step for
- * each number below 40, then one step for every 8. Find: the lowest step in
- * `numa_free` that may hold `pus` or more, or BOUNDS_NO_STEP. Least: the lowest
- * number of PUs that falls into a step.
+/* The number of free PUs of a NUMA node is rounded down to a step: one step for each number
+ * below 40, then one step for every 8.
  */
 #define BOUNDS_NO_STEP UINT32_MAX
+
+/* Returns the lowest step in `numa_free` that may hold `pus` or more, or BOUNDS_NO_STEP. */
 uint32_t bounds_find_step(uint64_t numa_free, uint32_t pus);
+
+/* Returns the lowest number of PUs that falls into a step. */
 uint32_t bounds_step_least(uint32_t step);
 
 /* An upper bound of the free PUs of any one NUMA node. */

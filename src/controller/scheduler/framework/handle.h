@@ -109,12 +109,14 @@ struct handle {
      * NULL: no pod is ever asked.
      */
     bool (*refuses_to_yield)(void *owner, const struct pod_view *pod);
-    /* The gangs of pods that have a node. Is of gang: the pod is placed together with
-     * others, so it is not suspended by itself. Visit gang: the pods that end together
-     * with this one (disruptionMode all), itself included, with their nodes; none: it
-     * ends by itself. NULL: there are no gangs.
-     */
+    /* The gangs of pods that have a node. NULL: there are no gangs. */
+
+    /* Whether the pod is placed together with others, so that it is not suspended by itself. */
     bool (*is_of_gang)(void *owner, const struct pod_view *pod);
+
+    /* Visits the pods that end together with this one (disruptionMode all), itself included,
+     * with their nodes; none: it ends by itself.
+     */
     void (*visit_gang)(void *owner, const struct pod_view *pod, handle_visit_gang_fn *visit,
                        void *context);
     /* Whether some victims of this preemptor have not been asked to end yet.

@@ -79,19 +79,23 @@ struct ledger {
 void ledger_init(struct ledger *l, struct journal *journal);
 void ledger_fini(struct ledger *l);
 
-/* Change. Remove: the last entry moves to the place of the removed one; `near`
- * is the index where the owner's entry probably is; false when the owner had
- * none. Replace: the new entry has the same amounts but another owner.
- */
+/* Adds an entry. */
 void ledger_add(struct ledger *l, const struct ledger_entry *entry);
+
+/* Removes the owner's entry, in whose place the last entry moves; `near` is the index where
+ * the owner's entry probably is. False: the owner had none.
+ */
 bool ledger_remove(struct ledger *l, const void *owner, uint32_t near);
+
+/* Puts an entry with the same amounts but another owner in the place of the owner's. */
 void ledger_replace(struct ledger *l, const void *owner, const struct ledger_entry *entry);
 
-/* Within a journal, for an owner that holds exact cores. Lend: its cores become
- * free, its memory and devices do not. Take back: the cores are the owner's
- * again.
- */
+/* Within a journal, for an owner that holds exact cores. */
+
+/* The cores of the owner become free, its memory and devices do not. */
 void ledger_lend(struct ledger *l, const void *owner);
+
+/* The cores are the owner's again. */
 void ledger_take_back(struct ledger *l, const void *owner);
 
 /* Updates how much CPU each yielded entry lends, so that a core that it shares
@@ -100,17 +104,20 @@ void ledger_take_back(struct ledger *l, const void *owner);
  */
 void ledger_settle(struct ledger *l);
 
-/* Change outside a journal. Hold: what the owner holds exactly, or NULL. Set
- * occupancy: another topology (takes it); no entry may have a holding at that
- * time.
- */
+/* Changes outside a journal. */
+
+/* Sets what the owner holds exactly, or NULL. */
 void ledger_hold(struct ledger *l, const void *owner, const struct holding *holding);
+
+/* Sets the occupancy of another topology. No entry may have a holding at that time. */
 void ledger_set_occupancy(struct ledger *l, struct occupancy *occupancy TAKES);
 
-/* Change of future entries, outside a journal. Reserve: the entry begins in the
- * future. Unreserve: removes that entry of its owner, if there is one.
- */
+/* Changes of future entries, outside a journal. */
+
+/* Adds an entry that begins in the future. */
 void ledger_reserve(struct ledger *l, const struct ledger_entry *entry);
+
+/* Removes that entry of its owner, if there is one. */
 void ledger_unreserve(struct ledger *l, const void *owner);
 
 /* The same for nominated pods. Removing one keeps the order of the others. */

@@ -37,14 +37,18 @@ struct node_reservations *node_reservations_new(node_reservations_find_fn *find,
     OWNED_BY(node_reservations_free);
 DEFINE_CLEANUP(struct node_reservations, node_reservations_free)
 
-/* Change. Set: a Reservation came or changed; true: its set of existing nodes
- * is another one, so that answers to pods that name it are outdated. Remove: a
- * Reservation was deleted. Node comes, node leaves: a node was added, or is
- * about to go.
+/* A Reservation was added or changed. Returns whether its set of existing nodes is another
+ * one, so that answers to pods that name it are outdated.
  */
 bool node_reservations_set(struct node_reservations *all, const struct object *reservation);
+
+/* A Reservation was deleted. */
 void node_reservations_remove(struct node_reservations *all, const char *name);
+
+/* A node was added. */
 void node_reservations_node_comes(struct node_reservations *all, struct node_view *node);
+
+/* A node is about to go. */
 void node_reservations_node_leaves(struct node_reservations *all, const struct node_view *node);
 
 /* Calls `turned` for each Reservation that has begun or ended since the last

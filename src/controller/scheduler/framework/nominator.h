@@ -26,19 +26,20 @@ void nominator_free(struct nominator *n);
 struct nominator *nominator_new(void) OWNED_BY(nominator_free);
 DEFINE_CLEANUP(struct nominator, nominator_free)
 
-/* Change. Add: moves a pod that is nominated already. Remove: returns the node,
- * or NULL when the pod was not nominated.
- */
+/* Nominates the pod; one that is nominated already is moved. */
 void nominator_add(struct nominator *n, struct pod_view *pod, struct node_view *node);
+
+/* Returns the node, or NULL when the pod was not nominated. */
 struct node_view *nominator_remove(struct nominator *n, const struct pod_view *pod);
 
-/* Look. Node: where the pod is nominated, or NULL. Visit: calls once for each
- * pod, with its node.
- */
 size_t nominator_count(const struct nominator *n);
+
+/* Calls `visit` once for each nominated pod, with its node. */
 void nominator_visit_nodes(const struct nominator *n,
                            void (*visit)(const struct node_view *node, void *context),
                            void *context);
+
+/* Returns the node that the pod is nominated to, or NULL. */
 const char *nominator_node(const struct nominator *n, const struct pod_view *pod);
 
 /* The nominated pods of a node: 0 to ledger.n_nominated - 1, in the order of

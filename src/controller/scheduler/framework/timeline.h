@@ -87,17 +87,21 @@ struct reservation *reservation_new(const char *key, const struct queued_pod *qu
                                     struct pod_view *const *members, unsigned count)
     OWNED_BY(reservation_free);
 
-/* Change. Set most: the maximum number of reservations; a lower value than
- * before is ignored. Add: inserts at its place in the order. Reorder: its pod
- * has a new place in the order. Place: takes one node for each member; former
- * places are given up.
- */
+/* Sets the maximum number of reservations; a lower value than before is ignored. */
 void timeline_set_most(struct timeline *t, unsigned most);
+
+/* Inserts the reservation at its place in the order. */
 void timeline_add(struct timeline *t, struct reservation *r TAKES);
+
 void timeline_remove(struct timeline *t, struct reservation *r);
+
+/* The reservation's pod has a new place in the order. */
 void timeline_reorder(struct timeline *t, struct reservation *r, const struct queued_pod *queued);
+
+/* Takes one node for each member; former places are given up. */
 void timeline_place(struct reservation *r, struct node_view *const *nodes, const bool *are_free,
                     int64_t from_us);
+
 void timeline_unplace(struct reservation *r);
 void timeline_move_place(struct reserved_place *place, struct node_view *node);
 

@@ -39,24 +39,33 @@ struct pod_ranks *pod_ranks_new_after(struct clock *clock, const struct order_me
     OWNED_BY(pod_ranks_free);
 DEFINE_CLEANUP(struct pod_ranks, pod_ranks_free)
 
-/* The cluster. Node changed: with objects as in queue_event. Bound: the pod
- * holds room on a node. Gone: the pod holds no room and does not wait. Ended:
- * its run may be learned, if this is before the start. Start: every pod that
- * the API has was reported.
- */
+/* Changes in the cluster. */
+
+/* A node was added, changed or removed, with objects as in queue_event. */
 void pod_ranks_node_changed(struct pod_ranks *o, const struct object *old_object,
                             const struct object *new_object);
+
+/* The pod holds room on a node. */
 void pod_ranks_pod_bound(struct pod_ranks *o, const struct pod_view *pod);
+
+/* The pod holds no room and does not wait. */
 void pod_ranks_pod_gone(struct pod_ranks *o, const struct pod_view *pod);
+
+/* The pod's run may be learned, if this is before the start. */
 void pod_ranks_pod_ended(struct pod_ranks *o, const struct pod_view *pod);
+
+/* Every pod that the API has was reported. */
 void pod_ranks_start(struct pod_ranks *o);
 
-/* The queue. Rank: the pod becomes active; unrank is to be called when it no
- * longer is. Take stale: whether a job has ended since the last call, so that
- * active pods may have other ranks now.
- */
+/* Questions of the queue. */
+
+/* Whether a job has ended since the last call, so that active pods may have other ranks now. */
 bool pod_ranks_take_stale(struct pod_ranks *o);
+
+/* Ranks a pod that becomes active. */
 struct queue_rank pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued);
+
+/* The ranked pod is no longer active. */
 void pod_ranks_unrank(struct pod_ranks *o, const struct queued_pod *queued);
 
 /* How long the pod is predicted to run, in seconds, and whether it goes first

@@ -56,9 +56,10 @@ void run_history_add(struct run_history *h, const struct run_kind *kind, int64_t
 void run_history_freeze(struct run_history *frozen, struct run_history *from,
                         const struct run_kind *kind);
 
-/* Predict: the limit if no job has ended yet. Key: what jobs are ordered by,
- * the lowest first; half of it says what the job costs other jobs, the other
- * half what waiting costs the job itself.
- */
+/* Predicts the run; the limit if no job has ended yet. */
 struct run_prediction run_history_predict(struct run_history *h, const struct run_kind *kind);
+
+/* Returns what jobs are ordered by, the lowest first. Half of it says what the job costs
+ * other jobs, the other half what waiting costs the job itself.
+ */
 double run_prediction_key(const struct run_prediction *p);

@@ -54,29 +54,37 @@ struct shadow_past {
 struct shadow_past shadow_schedule_past(const struct shadow_schedule *s);
 void shadow_schedule_continue(struct shadow_schedule *s, const struct shadow_past *past);
 
-/* Change, in the order of time. No job starts before the machine is set.
- * Submit: the job is borrowed until end or withdraw. Adopt: the job runs
- * already. Begin: the job starts in reality. End: it has ended in reality,
- * after that run time. Withdraw: it ended without having begun.
- */
+/* Changes, in the order of time. No job starts before the machine is set. */
 void shadow_schedule_set_machine(struct shadow_schedule *s, int64_t mcpu);
+
+/* Adds a job, which is borrowed until its end or withdrawal. */
 struct shadow_job *shadow_schedule_submit(struct shadow_schedule *s,
                                           const struct shadow_facts *facts);
+
+/* Adds a job that runs already. */
 struct shadow_job *shadow_schedule_adopt(struct shadow_schedule *s,
                                          const struct shadow_facts *facts, int64_t begin_s);
+
+/* The job starts in reality. */
 void shadow_schedule_begin(struct shadow_job *job, int64_t now_s);
+
+/* The job has ended in reality, after that run time. */
 void shadow_schedule_end(struct shadow_schedule *s, struct shadow_job *job TAKES, int64_t run_s,
                          int64_t now_s);
+
+/* The job ended without having begun. */
 void shadow_schedule_withdraw(struct shadow_schedule *s, struct shadow_job *job TAKES,
                               int64_t now_s);
 
-/* Advance: handles all ends up to that second, and the starts that they make
- * possible; jobs that are submitted in a second start at its end. Note wait:
- * counts a wait that is known otherwise. Settle: also counts how long the first
- * waiting job has waited until then.
+/* Handles all ends up to that second, and the starts that they make possible; jobs that are
+ * submitted in a second start at its end.
  */
 void shadow_schedule_advance(struct shadow_schedule *s, int64_t now_s);
+
+/* Counts a wait that is known otherwise. */
 void shadow_schedule_note_wait(struct shadow_schedule *s, int64_t wait_s);
+
+/* Also counts how long the first waiting job has waited until then. */
 void shadow_schedule_settle(struct shadow_schedule *s, int64_t now_s);
 
 /* The longest wait so far, including noted waits and that of the first waiting

@@ -62,20 +62,30 @@ struct start_order *start_order_new_after(const struct order_memory *memory)
     OWNED_BY(start_order_free);
 DEFINE_CLEANUP(struct start_order, start_order_free)
 
-/* Change, in the order of time. Set machine: the number of all its CPUs.
- * Submit: a job that waits. Adopt: a job that runs already. Begin: the job
- * runs. End: the job has ended, or goes without having begun, and is freed; it
- * was frozen for `still_s` of its run. Learn: a run that ended before the
- * scheduler started, and when it had begun; its real wait stands for the wait
- * in the order of submission, which is not known.
- */
+/* Changes, in the order of time. */
+
+/* Sets the number of all CPUs of the machine. */
 void start_order_set_machine(struct start_order *o, int64_t mcpu);
+
+/* Adds a job that waits. */
 struct order_job *start_order_submit(struct start_order *o, const struct order_facts *facts);
+
+/* Adds a job that runs already. */
 struct order_job *start_order_adopt(struct start_order *o, const struct order_facts *facts,
                                     int64_t begin_s);
+
+/* The job runs. */
 void start_order_begin(struct start_order *o, struct order_job *job, int64_t now_s);
+
+/* The job has ended, or goes without having begun, and is freed. It was frozen for `still_s`
+ * of its run.
+ */
 void start_order_end(struct start_order *o, struct order_job *job TAKES, int64_t still_s,
                      int64_t now_s);
+
+/* Learns a run that ended before the scheduler started, and when it had begun; its real wait
+ * stands for the wait in the order of submission, which is not known.
+ */
 void start_order_learn(struct start_order *o, const struct order_facts *facts, int64_t begin_s,
                        int64_t run_s);
 

@@ -54,28 +54,36 @@ void group_placer_free(struct group_placer *placer);
 struct group_placer *group_placer_new(const struct group_placer_parts *parts)
     OWNED_BY(group_placer_free);
 
-/* Before a cycle. Close nodes: closes the nodes that a pod may not have whose group
- * goes one per node, until cache_open_nodes; false: none, whatever pods are there.
- * Limit to domain: the cycle of a pod that is placed by itself chooses from the domain
- * of its group.
+/* Before a cycle. */
+
+/* Closes the nodes that a pod may not have whose group goes one per node, until
+ * cache_open_nodes. False: none, whatever pods are there.
  */
 bool group_placer_close_nodes(struct group_placer *placer, const struct pod_view *pod);
+
+/* Lets the cycle of a pod that is placed by itself choose from the domain of its group. */
 void group_placer_limit_to_domain(struct group_placer *placer, struct cycle *c);
 
-/* Place: places the members near to each other; false: nothing was done, and they may
- * go anywhere. Check room: whether the nodes may have room for all members but the
- * first, which has a node already. Settle, when all are placed: the members of a Job
- * whose pods have a node each are placed again so that their indexes are in the order of
- * the topology and of their nodes' names, unless the nodes have too many switches and the
- * group still waits for better ones; the answer of the group is OK before, and says
- * what came of it. The mark is that of the group's cycle. Displace all: takes all back,
- * the last one first.
- */
+/* The mark is that of the group's cycle. */
+
+/* Places the members near to each other. False: nothing was done, and they may go anywhere. */
 bool group_placer_place(struct group_placer *placer, struct assignment_group *g,
                         struct cache_mark *mark);
+
+/* Answers whether the nodes may have room for all members but the first, which has a node
+ * already.
+ */
 struct answer group_placer_check_room(struct group_placer *placer, struct assignment_group *g);
+
+/* Is called when all are placed, and the answer of the group is OK. The members of a Job
+ * whose pods have a node each are placed again so that their indexes are in the order of the
+ * topology and of their nodes' names, unless the nodes have too many switches and the group
+ * still waits for better ones. The answer of the group then says what became of it.
+ */
 void group_placer_settle(struct group_placer *placer, struct assignment_group *g,
                          struct cache_mark *mark);
+
+/* Takes all members back, the last one first. */
 void group_placer_displace_all(struct group_placer *placer, const struct assignment_group *g);
 
 /* For a group whose cycle has failed and was rolled back: ends pods of lower priority

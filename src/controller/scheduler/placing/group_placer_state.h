@@ -21,10 +21,10 @@ struct group_placer {
     int64_t next_switch_us;          /* when the first of them is over */
 };
 
-/* Has room: for all that the group wants, by CPUs alone (group_room.c). May find domain:
- * false: the group must be in one domain and none has enough free CPUs (group_places.c).
- */
+/* Whether there is room for all that the group wants, by CPUs alone (group_room.c). */
 bool group_placer_has_room(const struct group_placer *placer, const struct assignment_group *g);
+
+/* False: the group must be in one domain and none has enough free CPUs (group_places.c). */
 bool group_placer_may_find_domain(struct group_placer *placer, const struct pod_view *pod,
                                   const struct domain_need *need, unsigned wanted);
 

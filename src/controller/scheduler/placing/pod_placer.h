@@ -69,9 +69,8 @@ void pod_placer_note_rejectors(const struct pod_placer *p, struct assignment *a,
 struct answer pod_placer_assume(struct pod_placer *p, struct assignment *a, struct node_view *node);
 void pod_placer_displace(struct pod_placer *p, struct assignment *a);
 
-/* End: the pod is no longer nominated, because it has taken that node, or no
- * node (NULL). Flush: reports an event to the pods that may use the room that
- * was kept for it.
- */
+/* The pod is no longer nominated, because it has taken that node, or no node (NULL). */
 void pod_placer_end_nomination(struct pod_placer *p, const struct pod_view *pod, const char *taken);
+
+/* Reports an event to the pods that may use the room that was kept for it. */
 void pod_placer_flush_nominations(struct pod_placer *p);

@@ -40,9 +40,11 @@ struct free_room *free_room_new(const struct free_room_settings *settings) OWNED
  */
 void free_room_begin_turn(struct free_room *f);
 
-/* Has: the node may have enough room for the pod, or for one member of its group, now
- * or after a preemption there. Is kept off: the free room there is reserved for others.
+/* Whether the node may have enough room for the pod, or for one member of its group, now or
+ * after a preemption there.
  */
 bool free_room_has(struct free_room *f, const struct queued_pod *queued, const char *node_name);
+
+/* Whether the free room on the node is reserved for others. */
 bool free_room_is_kept_off(struct free_room *f, const struct queued_pod *queued,
                            const char *node_name);

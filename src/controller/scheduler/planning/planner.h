@@ -54,38 +54,58 @@ struct planner *planner_new(const struct planner_parts *parts) OWNED_BY(planner_
 
 const struct planner_parts *planner_parts(const struct planner *p);
 
-/* Around a cycle. Bind: reservations before this pod and its group in the order bind it;
- * NULL: all do. May reserve: the pod is one of the first, so its cycle must learn which
- * nodes lack room. Reserve: no cycle found room for the members: all pods of the
- * group, or the pod itself. Note placed: the pods have nodes. Moves: puts the
- * reservation where the pod is in the order now; true: that is another place.
+/* Around a cycle. */
+
+/* Lets the reservations before this pod and its group in the order bind the next cycle;
+ * NULL: all do.
  */
 void planner_bind(struct planner *p, const struct queued_pod *queued);
+
+/* Whether the pod is one of the first, so that its cycle must learn which nodes lack room. */
 bool planner_may_reserve(const struct planner *p, const struct queued_pod *queued);
+
+/* No cycle has found room for the members: all pods of the group, or the pod itself. */
 void planner_reserve(struct planner *p, struct queued_pod *queued, struct pod_view *const *members,
                      unsigned count, const struct diagnosis *d);
+
+/* The pods have nodes. */
 void planner_note_placed(struct planner *p, struct assignment *const *members, unsigned count);
+
+/* Puts the reservation where the pod is in the order now. Returns whether that is another
+ * place.
+ */
 bool planner_moves(struct planner *p, const struct queued_pod *queued);
 
-/* Changes. Room changed: room became free or was taken on the node, or on any if
- * NULL. Nodes changed: nodes were added or changed. Wait changed: a waiting pod was
- * changed. Settle: to be called before the next cycle.
- */
+/* Changes in the cluster. */
+
+/* Room became free or was taken on the node, or on any if NULL. */
 void planner_room_changed(struct planner *p, const struct node_view *node);
+
+/* Nodes were added or changed. */
 void planner_nodes_changed(struct planner *p);
+
+/* The node is about to go. */
 void planner_node_leaves(struct planner *p, const struct node_view *node);
+
+/* A waiting pod has changed. */
 void planner_wait_changed(struct planner *p, const struct pod_view *pod);
+
+/* Acts on the changes; to be called before the next cycle. */
 void planner_settle(struct planner *p);
+
+/* Acts on what depends on time alone. */
 void planner_tick(struct planner *p);
 
-/* Look. Find: the reservation of the pod's group or its own, or NULL. Find place: the
- * place that is reserved for the pod, or NULL. Must try, is first, overtakes: as the
- * queue asks (queue_policy.h).
- */
+/* The last three answer the queue's questions (queue_policy.h). */
+
+/* Returns the reservation of the pod's group or its own, or NULL. */
 const struct reservation *planner_find(const struct planner *p, const struct queued_pod *queued);
+
+/* Returns the place that is reserved for the pod, or NULL. */
 const struct reserved_place *planner_find_place(const struct planner *p,
                                                 const struct queued_pod *queued,
                                                 const struct pod_view *pod);
+
 bool planner_must_try(const struct planner *p, const struct queued_pod *queued);
 bool planner_is_first(const struct planner *p, const struct queued_pod *queued);
 bool planner_overtakes(const struct planner *p, const struct queued_pod *queued);

@@ -16,18 +16,21 @@ struct profile;
 struct reservation;
 struct start_answer;
 
-/* Set nodes: those on which the pods may run once there is room; false: on none. Set
- * domains: those of the nodes, for pods that must be in one domain of that label; NULL:
- * they need not.
+/* Sets the nodes on which the pods may run once there is room. Returns false if there are
+ * none.
  */
 bool reservation_plan_set_nodes(const struct planner_parts *p, const struct diagnosis *d,
                                 struct reservation *r);
+
+/* Sets the domains of the nodes, for pods that must be in one domain of that label; key
+ * NULL: they need not.
+ */
 void reservation_plan_set_domains(const struct planner_parts *p, struct reservation *r,
                                   const char *key);
 
-/* Find: when and where the pods would start; false: that is not known, or too late
- * for their deadline. Moved: later or elsewhere than the reservation is now. The
- * caller ends the start in any case (start_answer_fini).
+/* Finds when and where the pods would start, and whether that is later or elsewhere than the
+ * reservation is now. False: it is not known, or too late for their deadline. The caller
+ * frees the start in any case (start_answer_fini).
  */
 bool reservation_plan_find(const struct planner_parts *p, const struct reservation *r,
                            struct start_answer *ret_start, bool *ret_is_moved);

@@ -28,12 +28,14 @@ void late_rooms_add(struct late_rooms *l, const char *node);
 /* The number of the next event. No event has the number 0. */
 uint64_t late_rooms_next(const struct late_rooms *l);
 
-/* May help: whether an event with that number or a later one may help: it is no
- * longer remembered, it has no node, or its node has room. Find: the number of
- * the first such event whose node has room, or which is no longer remembered;
- * 0: there is none.
+/* Returns the number of the first event from that number on whose node has room, or which is
+ * no longer remembered; 0: there is none.
  */
 uint64_t late_rooms_find(const struct late_rooms *l, uint64_t from,
                          bool (*has_room)(const char *node, void *context), void *context);
+
+/* Whether an event with that number or a later one may help: it is no longer remembered, it
+ * has no node, or its node has room.
+ */
 bool late_rooms_may_help(const struct late_rooms *l, uint64_t from,
                          bool (*has_room)(const char *node, void *context), void *context);

@@ -58,13 +58,18 @@ void queue_free(struct queue *q);
 struct queue *queue_new(const struct queue_settings *settings) OWNED_BY(queue_free);
 DEFINE_CLEANUP(struct queue, queue_free)
 
-/* Pods of the API. Add replaces a pod of the same name. Update: `old_object` is
- * the pod before the change; a pod that is not in the queue is added. Remove: a
- * pod in flight is only marked as deleted, and goes when its cycle ends.
- */
+/* Pods of the API. */
+
+/* Adds the pod in the place of one with its name. */
 void queue_add(struct queue *q, struct pod_view *pod, struct profile *profile);
+
+/* The pod has changed; `old_object` is the pod before. A pod that is not in the queue is
+ * added.
+ */
 void queue_update(struct queue *q, const struct object *old_object, struct pod_view *pod,
                   struct profile *profile);
+
+/* The pod is deleted. One in flight is only marked, and goes when its cycle ends. */
 void queue_remove(struct queue *q, const char *namespace, const char *name);
 
 /* For a pod that left the queue and may be returned to it: the pod then has its
@@ -72,28 +77,45 @@ void queue_remove(struct queue *q, const char *namespace, const char *name);
  */
 void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
 
-/* The cycle. Hand out room: activates the first unschedulable pod in the order
- * that newly freed room may help, unless an active pod comes before it. Has
- * room to hand out: whether that may activate a pod. Skip late: of the first
- * active pods, those that were activated for room which other pods have taken
- * become unschedulable again, at most `most` of them, as if they had been
- * tried; true: there was one. Pop: the next pod, which is in flight from now
- * on, or NULL; all pods of its group are in flight with it (queued_group_flying).
- * Fail: the pod comes back, and its sets `unschedulable` and `pending` say
- * which plugins rejected it; if both are empty, there was an error, and the pod
- * is tried again after its backoff. Leave: the pod has a node and belongs to
- * the caller from now on, who frees it or, when binding fails, returns it. Each
- * pod of a group fails, leaves or is returned by itself; the group is tried
+/* The cycle. Each pod of a group fails, leaves or is returned by itself; the group is tried
  * again when all its pods have come back.
  */
+
+/* Activates the first unschedulable pod in the order that newly freed room may help, unless
+ * an active pod comes before it.
+ */
 void queue_hand_out_room(struct queue *q);
+
+/* Whether queue_hand_out_room may activate a pod. */
 bool queue_has_room_to_hand_out(const struct queue *q);
+
+/* Returns the next pod, which is in flight from now on, or NULL. All pods of its group are
+ * in flight with it (queued_group_flying).
+ */
 struct queued_pod *queue_pop(struct queue *q);
+
+/* Makes the first active pods unschedulable again that were activated for room which other
+ * pods have taken, at most `most` of them, as if they had been tried. Returns whether there
+ * was one.
+ */
 bool queue_skip_late(struct queue *q, unsigned most);
+
+/* Takes the pod back. Its sets `unschedulable` and `pending` say which plugins rejected it;
+ * if both are empty there was an error, and the pod is tried again after its backoff.
+ */
 void queue_fail(struct queue *q, struct queued_pod *pod TAKES);
+
+/* The pod has a node and belongs to the caller from now on, who frees it or, when binding
+ * fails, returns it.
+ */
 void queue_leave(struct queue *q, struct queued_pod *pod);
+
+/* Takes a pod back that had left. */
 void queue_return(struct queue *q, struct queued_pod *pod TAKES);
+
+/* Takes several pods back that had left. */
 void queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count);
+
 void queued_pod_free(struct queued_pod *pod);
 
 /* Reports an event to the queue, which activates the pods that the event may
@@ -119,25 +141,27 @@ uint64_t queue_next_event(const struct queue *q);
  */
 void queue_pass_over(struct queue *q, const char *namespace, const char *name, uint64_t until);
 
-/* Rerank: computes the ranks of all active pods again, unless there are too
- * many of them. Rank asleep: does so for the first unschedulable pod of each of
- * the next `count` groups; successive calls go through all groups in turn.
- */
+/* Computes the ranks of all active pods again, unless there are too many of them. */
 void queue_rerank(struct queue *q);
+
+/* Ranks the first unschedulable pod of each of the next `count` groups; successive calls go
+ * through all groups in turn.
+ */
 void queue_rank_asleep(struct queue *q, unsigned count);
 
 /* Makes the pod active now, even if its backoff has not ended. */
 void queue_activate(struct queue *q, const char *namespace, const char *name);
 
-/* Flush backoff, at every tick: pods whose backoff has ended become active.
- * Flush leftover, every 30 seconds: pods that were unschedulable for too long
- * are tried again. Notify held: calls `held` for the pods whose group has become
- * held since the last call and still is. Next backoff: when the first pod
- * leaves backoff; INT64_MAX: no pod will.
- */
+/* Activates the pods whose backoff has ended; to be called at every tick. */
 void queue_flush_backoff(struct queue *q);
+
+/* Calls `held` for the pods whose group has become held since the last call and still is. */
 void queue_notify_held(struct queue *q);
+
+/* Has pods tried again that were unschedulable for too long; to be called every 30 seconds. */
 void queue_flush_leftover(struct queue *q);
+
+/* Returns when the first pod leaves backoff; INT64_MAX: no pod will. */
 int64_t queue_next_backoff_us(const struct queue *q);
 
 /* Look */
@@ -155,13 +179,17 @@ const struct queued_pod *queue_find(const struct queue *q, const char *namespace
 struct queued_pod *queue_find_to_change(const struct queue *q, const char *namespace,
                                         const char *name);
 
-/* Of job: the pod of that Job that came first, and how many pods the Job has
- * here; NULL: none. Before: how many pods are sorted before the pod, which need
- * not be in the queue; false: the pod is gated, or it is not in the queue and
- * its profile sorts by rank. Neither function walks through all pods.
+/* Neither function walks through all pods. */
+
+/* Returns the pod of that Job that came first, and how many pods the Job has here; NULL:
+ * none.
  */
 const struct queued_pod *queue_find_of_job(const struct queue *q, const char *job_uid,
                                            size_t *ret_count);
+
+/* Counts the pods that are sorted before the pod, which need not be in the queue. False: the
+ * pod is gated, or it is not in the queue and its profile sorts by rank.
+ */
 bool queue_count_before(const struct queue *q, struct pod_view *pod, struct profile *profile,
                         size_t *ret_before);
 

@@ -59,20 +59,27 @@ bool queue_is_backing_off(const struct queue *q, const struct queued_pod *p);
 /* Updates the profile's counts of how many pods each plugin has rejected. */
 void queue_count_rejectors(struct queued_pod *p, plugin_set rejectors);
 
-/* Take out: removes the pod from where it is; it is in no state afterwards,
- * which all other functions here expect. Unrank: the pod is no longer active;
- * its place among the unschedulable pods stays. Enter: makes the pod active
- * unless a PreEnqueue plugin gates it. Requeue: moves the pod as the strategy
- * says. Must run: notes that the pod was not activated for free room alone.
- * Wake next: when the activated pod of a signature group is placed or gone,
- * activates the next of the group.
+/* Removes the pod from where it is; it is in no state afterwards, which all functions below
+ * expect.
  */
 void queue_take_out(struct queue *q, struct queued_pod *p);
+
+/* Notes that the pod was not activated for free room alone. */
 void queue_must_run(struct queued_pod *p);
+
+/* The pod is no longer active; its place among the unschedulable pods stays. */
 void queue_unrank(const struct queue *q, struct queued_pod *p);
+
+/* Makes the pod active unless a PreEnqueue plugin gates it. */
 void queue_enter(struct queue *q, struct queued_pod *p);
+
+/* Makes the pod gated. */
 void queue_put_gated(struct queue *q, struct queued_pod *p);
+
+/* Moves the pod as the strategy says. */
 void queue_requeue(struct queue *q, struct queued_pod *p, enum wake_strategy strategy);
+
+/* Activates the next pod of the signature group of a pod that is placed or gone. */
 void queue_wake_next(struct queue *q, struct queued_pod *p);
 
 /* Adds the pod to the order of those that compete, or removes it. Gated pods do
@@ -84,29 +91,44 @@ void queue_leave_order(struct queue *q, struct queued_pod *p);
 /* For a pod that was popped. */
 void queue_begin_flight(struct queue *q, struct queued_pod *p);
 
-/* Membership (queue_groups.c). Join: adds the pod to the group that the
- * settings name, if any. Leave: removes the pod for good; a pod without a group
- * may leave, too. Goes one per node: also for a pod that is placed by itself.
- */
+/* Membership (queue_groups.c). */
+
+/* Adds the pod to the group that the settings name, if any. */
 void queue_join_group(struct queue *q, struct queued_pod *p);
+
+/* Removes the pod from its group for good. A pod without a group may leave, too. */
 void queue_leave_group(struct queue *q, struct queued_pod *p);
+
 bool queue_has_other_group(const struct queue *q, const struct queued_pod *p,
                            const struct pod_view *pod);
+
+/* Whether the PodGroup of the pod wants each of its pods on its own node; also for a pod
+ * that is placed by itself.
+ */
 bool queue_goes_one_per_node(const struct queue *q, const struct queued_pod *p);
 
-/* For a member that is in no state now. Enter: it may be placed. Land: it has
- * failed, and its group with it. Rejoin: it had left the queue; the caller
- * calls settle when all such members have rejoined.
- */
+/* For a member that is in no state now. */
+
+/* The member may be placed. */
 void queue_enter_group(struct queue *q, struct queued_pod *p);
+
+/* The member has failed, and its group with it. */
 void queue_land_member(struct queue *q, struct queued_pod *p, enum wake_strategy strategy);
+
+/* Takes back a member that had left the queue. The caller settles the group when all such
+ * members have rejoined.
+ */
 void queue_rejoin_member(struct queue *q, struct queued_pod *p);
+
+/* Ends a number of queue_rejoin_member. */
 void queue_settle_group(struct queue *q, struct queued_group *g);
 
-/* Update: a member in state QUEUE_IN_GROUP has changed. Lose leader: the leader
- * was gated. Fly: the leader was popped.
- */
+/* A member in state QUEUE_IN_GROUP has changed. */
 void queue_update_member(struct queue *q, struct queued_pod *p, const struct cluster_event *event,
                          const struct object *old_object, const struct object *new_object);
+
+/* The leader was gated. */
 void queue_lose_leader(struct queue *q, struct queued_group *g);
+
+/* The leader was popped. */
 void queue_fly_group(struct queue *q, struct queued_group *g);

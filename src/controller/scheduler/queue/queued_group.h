@@ -89,9 +89,12 @@ void queued_group_add(struct queued_group *g, struct queued_pod *pod);
 void queued_group_remove(struct queued_group *g, struct queued_pod *pod);
 void queued_group_sort(struct queued_group *g);
 
-/* Look. Flying: the members in flight, in the order of the list; `out` has room
- * for QUEUED_GROUP_MAX. Format hold: why a held group waits.
+/* Finds the members in flight, in the order of the list; `out` has room for
+ * QUEUED_GROUP_MAX.
  */
 unsigned queued_group_flying(const struct queued_group *g, struct queued_pod **out);
+
 bool queued_group_is_held(const struct queued_group *g);
+
+/* Formats why a held group waits. */
 void queued_group_format_hold(const struct queued_group *g, struct strbuf *out);

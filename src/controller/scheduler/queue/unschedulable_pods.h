@@ -59,21 +59,25 @@ struct sleep_signs {
     uint64_t seen;
 };
 
-/* Visit the unschedulable pods of the group that the pod was activated from.
- * Alike: at most `most` of them. Ends alike: the first in the order and one far
- * behind; if some pods of the group were activated alone and got another
- * report, they are at the front.
+/* Both visit the unschedulable pods of the group that the pod was activated from. */
+
+/* Visits the first pod in the order and one far behind: pods of the group that were
+ * activated alone and got another report are at the front.
  */
 void unschedulable_pods_visit_ends_alike(const struct queued_pod *pod,
                                          void (*visit)(struct queued_pod *other, void *context),
                                          void *context);
+
+/* Visits at most `most` pods. */
 void unschedulable_pods_visit_alike(const struct queued_pod *pod, unsigned most,
                                     void (*visit)(struct queued_pod *other, void *context),
                                     void *context);
 
-/* Change. Add: the pod failed and is unschedulable. Remove: it no longer is. */
+/* The pod failed and is unschedulable. */
 void unschedulable_pods_add(struct unschedulable_pods *s, struct queued_pod *pod,
                             const struct sleep_signs *signs);
+
+/* The pod is no longer unschedulable. */
 void unschedulable_pods_remove(struct unschedulable_pods *s, struct queued_pod *pod);
 
 /* Whether the failure of a pod that was activated says what the rest of its

@@ -29,9 +29,9 @@ DEFINE_CLEANUP(struct waiting_jobs, waiting_jobs_free)
 void waiting_jobs_add(struct waiting_jobs *w, struct queued_pod *pod);
 void waiting_jobs_remove(struct waiting_jobs *w, struct queued_pod *pod);
 
-/* Look. Same job: whether both pods have the same Job, or none. Find: the pod
- * of the Job that came first, or NULL.
- */
+/* Whether both pods have the same Job, or none. */
 bool waiting_jobs_is_same_job(const struct pod_view *a, const struct pod_view *b);
+
+/* Returns the pod of the Job that came first, or NULL, and how many it has. */
 const struct queued_pod *waiting_jobs_find(const struct waiting_jobs *w, const char *job_uid,
                                            size_t *ret_count);

@@ -43,34 +43,45 @@ void recorder_free(struct recorder *r);
 struct recorder *recorder_new(const struct recorder_settings *settings) OWNED_BY(recorder_free);
 DEFINE_CLEANUP(struct recorder, recorder_free)
 
-/* Record. Failed: an event FailedScheduling, and PodScheduled=False with the
- * reason ("Unschedulable", "SchedulerError"). Condition: the same without the
- * event ("SchedulingGated"). Event: an event of any kind, written once.
- * Nominate: status.nominatedNodeName; "" clears it.
+/* The following is written about a pod. */
+
+/* Records an event FailedScheduling, and PodScheduled=False with the reason
+ * ("Unschedulable", "SchedulerError").
  */
 void recorder_failed(struct recorder *r, const struct pod_view *pod, const char *reason,
                      const char *message);
+
+/* Records the condition without the event ("SchedulingGated"). */
 void recorder_condition(struct recorder *r, const struct pod_view *pod, const char *reason,
                         const char *message);
+
+/* Records an event of any kind, which is written once. */
 void recorder_event(struct recorder *r, const struct pod_view *pod, const char *type,
                     const char *reason, const char *message);
+
+/* Sets status.nominatedNodeName; "" clears it. */
 void recorder_nominate(struct recorder *r, const struct pod_view *pod, const char *node_name);
 
-/* Set cause: why the pod waits, for people (status.cause). It is written in one
- * patch with the condition that the same failure changes. `from_us` is
- * CAUSE_FROM_SAME if the time was not computed. Set plan: the reservation of a
- * pod with a cause has moved; node NULL: the pod no longer has a reservation.
- * Set start: a pod with a cause starts at another time.
- */
+/* Why the pod waits, for people (status.cause). */
 #define CAUSE_FROM_SAME (-1)
+
+/* Sets the cause. It is written in one patch with the condition that the same failure changes.
+ * `from_us` is CAUSE_FROM_SAME if the time was not computed.
+ */
 void recorder_set_cause(struct recorder *r, const struct pod_view *pod,
                         const struct pod_cause *cause);
+
+/* The reservation of a pod with a cause has moved; node NULL: the pod no longer has a
+ * reservation.
+ */
 void recorder_set_plan(struct recorder *r, const struct pod_view *pod, const char *node_name);
+
+/* A pod with a cause starts at another time. */
 void recorder_set_start(struct recorder *r, const struct pod_view *pod, int64_t from_us,
                         bool is_assumed);
 
-/* Copy: gives `other`, which fails for the same reason, the condition and the
- * cause of `pod`, without an event, the time and the reserved node.
+/* Gives `other`, which fails for the same reason, the condition and the cause of `pod`, without
+ * an event, the time and the reserved node.
  */
 void recorder_copy(struct recorder *r, const struct pod_view *pod, const struct pod_view *other);
 

@@ -58,10 +58,14 @@ struct recorder {
     struct random_source random;
 };
 
-/* Dirty: the story is to be written. Clean: it no longer is. */
+/* The story is to be written. */
 void recorder_mark_dirty(struct recorder *r, struct story *s);
+
+/* The story need not be written any more. */
 void recorder_mark_clean(struct recorder *r, struct story *s);
 
-/* Free remark: also removes it from its list. Cancel writes: all of them. */
+/* Frees the remark and removes it from its list. */
 void recorder_free_remark(struct remark *m);
+
+/* Cancels all writes. */
 void recorder_cancel_writes(struct recorder *r);

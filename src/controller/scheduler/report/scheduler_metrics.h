@@ -35,11 +35,11 @@ void scheduler_metrics_attempt(struct scheduler_metrics *m, const char *profile,
                                enum attempt_result result, int64_t took_us);
 void scheduler_metrics_algorithm(struct scheduler_metrics *m, int64_t took_us);
 
-/* Cycle: the extension points that a cycle went through. Point: one of those
- * that run in the binding cycle ("PreBind").
- */
+/* Counts the extension points that a cycle went through. */
 void scheduler_metrics_cycle(struct scheduler_metrics *m, const char *profile,
                              const struct cycle_trace *s);
+
+/* Counts an extension point of the binding cycle ("PreBind"). */
 void scheduler_metrics_point(struct scheduler_metrics *m, const char *profile, const char *point,
                              enum verdict verdict, int64_t took_us);
 
@@ -58,11 +58,11 @@ void scheduler_metrics_preemption(struct scheduler_metrics *m, unsigned victims)
 void scheduler_metrics_event_handled(struct scheduler_metrics *m, const char *event,
                                      int64_t took_us);
 
-/* Call: a call of that kind ("pod_binding") to the API has ended. Waiting
- * calls: how many calls of that kind wait.
- */
+/* A call of that kind ("pod_binding") to the API has ended. */
 void scheduler_metrics_call(struct scheduler_metrics *m, const char *kind, bool has_succeeded,
                             int64_t took_us);
+
+/* Sets how many calls of that kind wait. */
 void scheduler_metrics_waiting_calls(struct scheduler_metrics *m, const char *kind, size_t count);
 
 void scheduler_metrics_placed(struct scheduler_metrics *m, unsigned attempts, int64_t waited_us);
@@ -73,15 +73,18 @@ void scheduler_metrics_counts(struct scheduler_metrics *m, const struct schedule
  */
 void scheduler_metrics_profile(struct scheduler_metrics *m, const struct profile *profile);
 
-/* In flight: how many events are kept for pods in flight. Plugin: how long a
- * plugin took at an extension point. Hint: how long a hint took for an event.
- * Eviction: a victim was evicted, or could not be.
- */
+/* Sets how many events are kept for pods in flight. */
 void scheduler_metrics_in_flight(struct scheduler_metrics *m, const char *event, size_t count);
+
+/* Counts how long a plugin took at an extension point. */
 void scheduler_metrics_plugin(struct scheduler_metrics *m, const char *plugin, const char *point,
                               enum verdict verdict, int64_t took_us);
+
+/* Counts how long a hint took for an event. */
 void scheduler_metrics_hint(struct scheduler_metrics *m, const char *plugin, const char *event,
                             bool is_helping, int64_t took_us);
+
+/* A victim was evicted, or could not be. */
 void scheduler_metrics_eviction(struct scheduler_metrics *m, bool has_succeeded, int64_t took_us);
 
 /* The volumes of a pod could not be reserved ("assume") or bound ("bind"). */

@@ -36,12 +36,17 @@ DEFINE_CLEANUP(struct bounded_search, bounded_search_free)
 bool bounded_search_run(struct bounded_search *s, const struct profile *profile,
                         const struct cycle *c);
 
-/* Look. Pick: a random one of the best nodes, as node_results_pick would
- * choose. Evaluated, feasible: numbers of nodes in the last run. Cost: the
- * average cost of a run, in node evaluations.
- */
+/* The last run. */
+
+/* Returns a random one of the best nodes, as node_results_pick would choose. */
 struct node_view *bounded_search_pick(const struct bounded_search *s, struct random_source *random,
                                       int64_t *ret_total);
+
+/* Returns how many nodes were evaluated. */
 unsigned bounded_search_evaluated(const struct bounded_search *s);
+
+/* Returns how many of these were feasible. */
 unsigned bounded_search_feasible(const struct bounded_search *s);
+
+/* Returns the average cost of a run, in node evaluations. */
 unsigned bounded_search_cost(const struct bounded_search *s);

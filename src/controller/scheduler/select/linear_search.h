@@ -31,14 +31,19 @@ struct linear_search {
     uint32_t found, rejected;
 };
 
-/* All: every node, in a circle from `start`; returns where the next search
- * begins. Named: only the named nodes. Nominated: only the node that the pod is
- * nominated to; true when it is feasible. By extenders: only the nodes that the
- * extenders allow. Among: only those that the cycle may choose from, and of them
- * only the named ones if there are names.
- */
+/* Searches every node, in a circle from `start`. Returns where the next search begins. */
 uint32_t linear_search_all(struct linear_search *s, uint32_t start);
+
+/* Searches only the named nodes. */
 void linear_search_named(struct linear_search *s, const struct prefilter_result *prefilter_result);
+
+/* Searches only the node that the pod is nominated to. Returns whether it is feasible. */
 bool linear_search_nominated(struct linear_search *s);
+
+/* Searches only the nodes that the extenders allow. */
 void linear_search_by_extenders(struct linear_search *s);
+
+/* Searches only the nodes that the cycle may choose from, and of them only the named ones if
+ * there are names.
+ */
 void linear_search_among(struct linear_search *s, const struct prefilter_result *prefilter_result);

@@ -61,11 +61,12 @@ struct node_view *node_finder_find(struct node_finder *ch, const struct profile 
  */
 bool node_finder_fits(const struct profile *profile, struct cycle *c, struct node_view *node);
 
-/* Prepare: runs PreFilter alone, after which nodes can be filtered; false: it rejects the
- * pod. Diagnose: the answers of all nodes as if a search had evaluated each of them;
- * feasible nodes have VERDICT_OK.
- */
+/* Runs PreFilter alone, after which nodes can be filtered. False: it rejects the pod. */
 bool node_finder_prepare(const struct profile *profile, struct cycle *c);
+
+/* Finds the answers of all nodes as if a search had evaluated each of them; feasible nodes
+ * have VERDICT_OK.
+ */
 void node_finder_diagnose(struct node_finder *ch, const struct profile *profile, struct cycle *c);
 
 const struct diagnosis *node_finder_diagnosis(const struct node_finder *ch);

@@ -70,41 +70,55 @@ void node_finder_clear_answers(struct node_finder *ch, const struct snapshot *s)
 /* Collects the plugins that rejected nodes, from the diagnosis's answers. */
 void node_finder_note_rejectors(struct node_finder *ch, const struct snapshot *s);
 
-/* For the first `count` feasible nodes. Add scores: adds the scores of those
- * plugins to the totals. Pick best: returns a random one of the best.
- */
+/* For the first `count` feasible nodes. */
+
+/* Adds the scores of those plugins to the totals. */
 void node_finder_add_scores(struct node_finder *ch, const struct profile *profile,
                             plugin_set plugins, struct cycle *c, unsigned count);
+
+/* Returns a random one of the best. */
 struct node_view *node_finder_pick_best(struct node_finder *ch, unsigned count);
 
-/* Others (others_choice.c). Find: the plugins that depend on other nodes' pods
- * and do not skip this pod. Choose: the node, or NULL and the diagnosis.
- */
+/* Plugins that look at other pods (others_choice.c). */
+
+/* Returns the plugins that depend on other nodes' pods and do not skip this pod. */
 plugin_set node_finder_find_others(const struct profile *profile, struct cycle *c);
+
+/* Returns the node, or NULL and the diagnosis. */
 struct node_view *node_finder_choose_with_others(struct node_finder *ch,
                                                  const struct profile *profile, struct cycle *c,
                                                  const struct node_results *node_results);
 
-/* Time (timed_choice.c). Goes by time: whether a plugin that depends on time
- * filters this pod. Find rejected: the nodes that such plugins reject as a set,
- * and the signature under which results without these nodes are kept. Is in
- * time: whether they accept a node that has room now. Pick: one of the nodes
- * with room now that they accept; NULL: none, see the diagnosis. Are reserved:
- * whether they reject all nodes with room; if so, the answers and counts are
- * updated.
- */
+/* Plugins that depend on time (timed_choice.c). */
+
+/* Whether a plugin that depends on time filters this pod. */
 bool node_finder_goes_by_time(const struct profile *profile, const struct cycle *c);
+
 struct timed_nodes {
     struct rejected_nodes rejected;
     bool must_ask; /* filter the nodes of Reservations one by one */
 };
+
+/* Finds the nodes that such plugins reject as a set, and the signature under which results
+ * without these nodes are kept.
+ */
 uint32_t node_finder_find_rejected(struct node_finder *ch, const struct profile *profile,
                                    const struct cycle *c, uint32_t signature,
                                    struct timed_nodes *ret_timed);
+
+/* Whether such plugins accept a node that has room now. */
 bool node_finder_is_in_time(const struct profile *profile, const struct cycle *c,
                             const struct node_view *node);
+
+/* Returns one of the nodes with room now that such plugins accept; NULL: none, see the
+ * diagnosis.
+ */
 struct node_view *node_finder_pick_timed(struct node_finder *ch, const struct profile *profile,
                                          const struct cycle *c, const struct timed_nodes *timed,
                                          struct node_results *node_results);
+
+/* Whether such plugins reject all nodes with room; if so, the answers and counts are
+ * updated.
+ */
 bool node_finder_are_reserved(struct node_finder *ch, const struct profile *profile,
                               const struct cycle *c, const struct refusal_answers *r);

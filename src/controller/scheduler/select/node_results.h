@@ -46,12 +46,13 @@ DEFINE_CLEANUP(struct node_results, node_results_free)
 bool node_results_update(struct node_results *b, const struct cycle *c,
                          const struct rejected_nodes *rejected);
 
-/* Look. Pick: a random one of the best nodes, NULL when none is feasible.
- * Answers: by slot, for every node of the snapshot.
- */
 unsigned node_results_feasible(const struct node_results *b);
+
+/* Returns a random one of the best nodes, NULL when none is feasible. */
 struct node_view *node_results_pick(const struct node_results *b, struct random_source *random,
                                     int64_t *ret_total);
+
+/* Returns the answers by slot, for every node of the snapshot. */
 const struct answer *node_results_answers(const struct node_results *b);
 
 /* Feasible nodes that are hidden until unmask is called, because a plugin whose

@@ -25,8 +25,8 @@ struct spectrum {
 bool spectrum_add(struct spectrum *s, int64_t value);
 void spectrum_remove(struct spectrum *s, int64_t value);
 
-/* Look. Single: whether all nodes have the same score. Most: the largest, at
- * least 0.
- */
+/* Whether all nodes have the same score. */
 bool spectrum_is_single(const struct spectrum *s, int64_t *ret_value);
+
+/* Returns the largest score, at least 0. */
 int64_t spectrum_most(const struct spectrum *s);

@@ -51,19 +51,24 @@ DEFINE_CLEANUP(struct cache, cache_free)
 void cache_set_node(struct cache *cache, const struct object *node);
 void cache_remove_node(struct cache *cache, const char *name);
 
-/* Make: the node, also one that the API does not have, for a nomination. Leave:
- * to be called when the nomination has ended; may free the node.
- */
+/* Returns the node, also one that the API does not have, for a nomination. */
 struct node_view *cache_make_node(struct cache *cache, const char *name);
+
+/* The nomination has ended; this may free the node. */
 void cache_leave_node(struct cache *cache, struct node_view *node);
 
-/* Assumed pods. Assume: -EEXIST: the pod is on a node already; -ENOENT: there
- * is no such node. Hold: sets what the pod holds on its node, and takes
- * ownership of the holding. Forget: false if the pod was not assumed.
- */
+/* Assumed pods. */
+
+/* Returns -EEXIST if the pod is on a node already, -ENOENT if there is no such node. */
 int cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name);
+
+/* Sets what the pod holds on its node. */
 void cache_hold(struct cache *cache, struct pod_view *pod, struct holding *holding TAKES);
+
+/* The pod's binding is written; it waits for the API to confirm it. */
 void cache_finish_binding(struct cache *cache, const struct pod_view *pod);
+
+/* Takes the pod off its node. False: it was not assumed. */
 bool cache_forget(struct cache *cache, const struct pod_view *pod);
 
 /* Trial placements. Keep or roll back the pods that were assumed after begin,
@@ -114,12 +119,14 @@ bool cache_remove_pod(struct cache *cache, const struct pod_view *pod);
  */
 void cache_take_back(struct cache *cache, const struct pod_view *pod);
 
-/* Retain: keeps what the node reports of a pod that the API no longer has, by
- * its uid. It counts as long as the cache has no pod of that uid. False: it is
- * kept already, there is such a pod, or there is no such node.
+/* Keeps what the node reports of a pod that the API no longer has, by its uid. It counts as
+ * long as the cache has no pod of that uid. False: it is kept already, there is such a pod,
+ * or there is no such node.
  */
 bool cache_retain(struct cache *cache, const char *node_name, const char *uid,
                   const struct remnant *remnant);
+
+/* Drops what was retained of that pod. */
 bool cache_release(struct cache *cache, const char *uid);
 
 /* Forgets assumed pods that the API never confirmed; returns how many. */

@@ -35,19 +35,22 @@ struct group_domains *group_domains_new(const struct group_domains_settings *set
 /* Takes new levels from the settings; false: they are the same. */
 bool group_domains_renew(struct group_domains *g);
 
-/* Look. Now: after an update of the snapshot and of the domains. Last: as of the last
- * update. Both are valid until new levels are taken.
- */
+/* The domains, valid until new levels are taken. */
+
+/* Returns the domains after an update of the snapshot and of the domains. */
 struct node_domains *group_domains_now(struct group_domains *g);
+
+/* Returns the domains as of the last update. */
 struct node_domains *group_domains_last(const struct group_domains *g);
 
-/* Find: the level whose domain all pods of the group must share, and the one that some
- * of them have, or NULL; NULL: they may be anywhere (`key` is NULL). Taken: the domain
- * where other pods of the group are, or NULL.
+/* Returns the level whose domain all pods of the group must share, and the domain that some
+ * of them have, or NULL. NULL: they may be anywhere (`key` is NULL).
  */
 const struct domain_level *group_domains_find(struct group_domains *g, const struct pod_view *pod,
                                               const char *key,
                                               const struct node_domain **ret_taken);
+
+/* Returns the domain where other pods of the group are, or NULL. */
 const struct node_domain *group_domains_taken(const struct group_domains *g,
                                               const struct domain_level *level,
                                               const struct pod_view *pod);

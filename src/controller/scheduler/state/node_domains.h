@@ -59,13 +59,17 @@ DEFINE_CLEANUP(struct node_domains, node_domains_free)
 
 void node_domains_update(struct node_domains *d, const struct snapshot *snapshot);
 
-/* Look, as of the last update. Level: a configured one. Find: updates, and finds the level
- * of any label; the last that are not configured are kept. Index: of a configured level, or -1.
- */
+/* As of the last update. */
 unsigned node_domains_count(const struct node_domains *d);
+
+/* Returns a configured level. */
 const struct domain_level *node_domains_level(const struct node_domains *d, unsigned index);
+
+/* Updates, and finds the level of any label; the last that are not configured are kept. */
 const struct domain_level *node_domains_find(struct node_domains *d,
                                              const struct snapshot *snapshot, const char *key);
+
+/* Returns the index of a configured level, or -1. */
 int node_domains_index(const struct node_domains *d, const char *key);
 
 /* The domain of a node that exists, or NULL. */

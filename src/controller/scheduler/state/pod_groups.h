@@ -31,29 +31,29 @@ void pod_groups_changed(struct pod_groups *g, const struct object *old_group,
 void pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
                             const struct object *new_pod, bool waits);
 
-/* Look. Terms: those of a pod that waits. Visit changed: calls `each` for all
- * waiting pods whose terms may be others than at the last visit; `each` must
- * not change the groups.
- */
+/* Returns the terms of a pod that waits. */
 void pod_groups_terms(const struct pod_groups *g, const struct object *pod,
                       struct group_terms *ret_terms);
-/* Is gang: the pod is of a group of which several pods are placed together. Ends
- * together: of a group whose pods are preempted together (disruptionMode all).
- */
+/* Whether the pod is of a group of which several pods are placed together. */
 bool pod_groups_is_gang(const struct pod_groups *g, const struct object *pod);
 /* Goes one per node: the PodGroup of the pod wants each of its pods on its own node. */
 bool pod_groups_goes_one_per_node(const struct pod_groups *g, const struct object *pod);
 /* Holds up: the pod has a node, and will not start before other pods of its group have one. */
 bool pod_groups_holds_up(const struct pod_groups *g, const struct object *pod);
 bool pod_groups_ends_together(const struct pod_groups *g, const struct object *pod);
-/* Pods that have ended and count. Visit: calls `each` once for the waiting pods of a
- * group and owner that have some, with one of these pods. Add: so many pods of the
- * group and owner of that pod have ended, which is not known by their objects.
+/* Pods that have ended and count. */
+
+/* Calls `each` once for the waiting pods of a group and owner that have some, with one of
+ * these pods.
  */
 void pod_groups_visit_ended(const struct pod_groups *g,
                             void (*each)(const struct object *waiting, unsigned count,
                                          void *context),
                             void *context);
+
+/* So many pods of the group and owner of that pod have ended, which is not known by their
+ * objects.
+ */
 void pod_groups_add_ended(struct pod_groups *g, const struct object *pod, unsigned count);
 
 /* How many switches its nodes may have, since when it waits for that, and for how long;

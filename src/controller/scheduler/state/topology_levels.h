@@ -18,13 +18,19 @@ struct topology_levels;
 void topology_levels_free(struct topology_levels *t);
 struct topology_levels *topology_levels_new(void) OWNED_BY(topology_levels_free);
 
-/* Set: at most DOMAIN_LEVELS_MAX keys. Version: grows with each change. Make
- * domains: new ones of the levels of now, and the version of these; NULL has no level.
- * Wait: how long a job may wait for nodes of few switches (`ksub --switches`).
- */
+/* Sets the keys, at most DOMAIN_LEVELS_MAX. */
 void topology_levels_set(struct topology_levels *t, const char *const *keys, unsigned count);
+
+/* Sets how long a job may wait for nodes of few switches (`ksub --switches`). */
 void topology_levels_set_wait(struct topology_levels *t, int64_t most_us);
+
 int64_t topology_levels_wait_us(const struct topology_levels *t);
+
+/* Returns a number that grows with each change. */
 unsigned topology_levels_version(const struct topology_levels *t);
+
+/* Makes the domains of the present levels, and returns the version of these; NULL has no
+ * level.
+ */
 struct node_domains *topology_levels_make_domains(struct topology_levels *t, unsigned *ret_version)
     OWNED_BY(node_domains_free);

@@ -29,18 +29,23 @@ void withheld_sets_free(struct withheld_sets *s);
 struct withheld_sets *withheld_sets_new(uint64_t *last_id) OWNED_BY(withheld_sets_free);
 DEFINE_CLEANUP(struct withheld_sets, withheld_sets_free)
 
-/* Change. Forget: the windows are outdated. Begin: starts a list of the windows
- * that end after `from_us`. Add: adds one of them. End: the list is complete.
- */
+/* The windows are outdated. */
 void withheld_sets_forget(struct withheld_sets *s);
+
+/* Starts a list of the windows that end after `from_us`. */
 void withheld_sets_begin(struct withheld_sets *s, int64_t from_us);
+
+/* Adds a window to the list. */
 void withheld_sets_add(struct withheld_sets *s, int64_t from_us, int64_t until_us,
                        const struct node_bits *nodes);
+
+/* The list is complete. */
 void withheld_sets_end(struct withheld_sets *s);
 
-/* Look. Hold: whether the windows are also right for a pod that starts at
- * `from_us`. Find: the nodes of all windows that begin before `until_us`; NULL:
- * none. Borrowed until the next change.
- */
+/* Whether the windows are also right for a pod that starts at `from_us`. */
 bool withheld_sets_hold(const struct withheld_sets *s, int64_t from_us);
+
+/* Returns the nodes of all windows that begin before `until_us`, borrowed until the next
+ * change; NULL: none.
+ */
 const struct node_set *withheld_sets_find(struct withheld_sets *s, int64_t until_us);

@@ -22,11 +22,14 @@ struct candidates {
 
 void candidates_fini(struct candidates *c);
 
-/* For the pods of a group, about which no extender is asked. May help: false if the
- * profile has no DefaultPreemption, no pod on any node ranks lower, or the pod may not
- * preempt. Find: the candidates, best first, by the arguments of that plugin.
+/* For the pods of a group, about which no extender is asked. */
+
+/* False if the profile has no DefaultPreemption, no pod on any node ranks lower, or the pod
+ * may not preempt.
  */
 bool preemption_may_help_group(const struct profile *p, const struct cycle *c);
+
+/* Finds the candidates, best first, by the arguments of that plugin. */
 void candidates_find_for_group(struct candidates *ret_candidates, const struct profile *p,
                                const struct cycle *c, const struct diagnosis *diagnosis);
 
