@@ -33,7 +33,9 @@
 /* A database that does not answer so long is served by a relay without a leader. */
 #define SLOW_MS 1000
 
-/* How long a stop waits for the database. One that has waited has nothing to lose. */
+/* How long a stop waits for the database. One that has waited has nothing to lose; if it
+ * leads already, it gives the lead back meanwhile.
+ */
 #define END_MS 2000
 
 /* --- this controller as others reach it -------------------------------------------- */
@@ -234,7 +236,7 @@ end_now(void *arg)
 {
     struct standby *standby = arg;
 
-    log_info("stopping: the database does not answer, and this controller has only waited");
+    log_info("stopping: the database does not answer, and this controller has changed nothing");
     forget_leader(standby);
     _exit(0);
 }
@@ -286,6 +288,14 @@ wait_once(const struct error *why, int wakes, void *context)
     return (fds[0].revents & POLLIN) == 0;
 }
 
+static bool
+is_over(void *context)
+{
+    struct standby *standby = context;
+
+    return atomic_load(&standby->is_over);
+}
+
 struct aside_work {
     struct standby *standby;
     void (*work)(void *arg);
@@ -334,6 +344,7 @@ open_aside(void (*work)(void *arg), void *arg, void *context)
         loop_run(standby->loop);
         if (o.is_done || !*standby->is_stopping)
             continue;
+        atomic_store(&standby->is_over, true);
         if (write(standby->stop_fd, &one, sizeof(one)) < 0)
             abort(); /* it counts to a few */
         timer_start(end, standby->has_waited ? END_MS : standby->settings->stop_timeout_us / 1000);
@@ -353,6 +364,7 @@ standby_waits(struct standby *standby)
         .leader = leader_changed,
         .follows = follows,
         .aside = open_aside,
+        .is_over = is_over,
         .self = &standby->self,
         .context = standby,
     };

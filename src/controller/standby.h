@@ -12,6 +12,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -44,7 +45,8 @@ struct standby {
     bool has_tried_relay;
     bool is_loading;
     struct engine_leader self, leader;
-    int stop_fd; /* can be read when the wait is to end */
+    int stop_fd;         /* can be read when the wait is to end */
+    atomic_bool is_over; /* likewise, for who reads objects */
     pthread_mutex_t lock;
     struct standby_news news;        /* guarded by `lock` */
     struct relay *relay;             /* while it waits, or NULL */

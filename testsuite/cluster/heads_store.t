@@ -32,7 +32,7 @@ if [ -x "$follow" ]; then
     KILN_TEST_POSTGRES=postgresql://kiln@$postgres_hosts/contract "$follow" \
         >"$cluster/follow" 2>"$cluster/log/follow"
     empty "what a standby has followed is what a start reads" "$(grep '^not ok' "$cluster/follow")"
-    ok "all points of that were tried" test "$(grep -c '^ok' "$cluster/follow")" -eq 7
+    ok "all points of that were tried" test "$(grep -c '^ok' "$cluster/follow")" -eq 10
 else
     skip "what a standby has followed is what a start reads" "test_follow is not built"
     skip "all points of that were tried" "test_follow is not built"

@@ -23,6 +23,11 @@
 
 #define EVENT_OPS_WAITING 20000
 
+/* How long the last batch, and so the next leader, waits for the events of now. Somebody
+ * may have locked their table, and jobs are not to wait for that.
+ */
+#define LAST_EVENTS_MS 500
+
 static void
 publish_head(struct store *s, const struct change *c)
 {
@@ -312,6 +317,17 @@ try_last(struct store *s)
 }
 
 void
+store_leave_events(void *store)
+{
+    struct store *s = store;
+
+    if (s->wants_last && s->event_batches_left > 0)
+        log_warning("The last events are not written: their table does not answer in time");
+    s->event_batches_left = 0;
+    try_last(s);
+}
+
+void
 store_on_events_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
                           void *store)
 {
@@ -377,9 +393,11 @@ begin_last(struct store *s)
 {
     if (s->has_failed || s->is_draining)
         return false;
-    if (!s->wants_last)
+    if (!s->wants_last) {
         s->event_batches_left =
             (writer_is_busy(s->events) ? 1U : 0U) + (batch_is_empty(s->gathering_events) ? 0U : 1U);
+        timer_start(s->last_events, LAST_EVENTS_MS);
+    }
     s->wants_last = true;
     hand_over_events(s);
     try_last(s);

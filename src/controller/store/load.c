@@ -147,6 +147,16 @@ take_row(struct loader *l, struct portion *p, struct error *err)
     return 1;
 }
 
+/* The waits are those of the opening. */
+static bool
+is_given_up(const struct store *s)
+{
+    const struct engine_waits *waits = s->settings.waits;
+
+    return atomic_load(&s->is_given_up)
+           || (waits != NULL && waits->is_over != NULL && waits->is_over(waits->context));
+}
+
 /* Returns false if no rows are left or another thread has failed. */
 static bool
 take_portion(struct loader *l, struct portion *p)
@@ -158,8 +168,7 @@ take_portion(struct loader *l, struct portion *p)
     strbuf_truncate(&p->text, 0);
     pthread_mutex_lock(&l->lock);
     while (r > 0 && l->result == 0 && p->n < ROWS_AT_ONCE)
-        r = atomic_load(&l->store->is_given_up) ? error_set(&err, -ECANCELED, "given up")
-                                                : take_row(l, p, &err);
+        r = is_given_up(l->store) ? error_set(&err, -ECANCELED, "given up") : take_row(l, p, &err);
     pthread_mutex_unlock(&l->lock);
     if (r < 0)
         fail(l, r, &err);

@@ -289,6 +289,7 @@ start(struct store *s)
     s->metrics = store_metrics_new(s);
     s->reader = serial_worker_new(s->settings.loop, "kiln-reader");
     s->flush = timer_new(s->settings.loop, store_submit_batch, s);
+    s->last_events = timer_new(s->settings.loop, store_leave_events, s);
     s->trim = timer_new(s->settings.loop, store_trim, s);
     timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
     s->scrub = scrub_new(s);
@@ -337,6 +338,7 @@ free_all(struct store *s)
     free(s->address);
     timer_free(s->flush);
     timer_free(s->trim);
+    timer_free(s->last_events);
     timer_free(s->checks);
     timer_free(s->try_reserve);
     scrub_stop(s->scrub);

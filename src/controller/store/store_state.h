@@ -103,6 +103,7 @@ struct store {
     bool is_draining;          /* the last batch is written, or was; nothing comes after it */
     bool wants_last; /* it is written after the one that is under way, and the events of now */
     unsigned event_batches_left; /* before the last batch */
+    struct timer *last_events;   /* how long it waits for them */
     store_done_fn *finished;     /* when the last batch is written; or NULL */
     void *finished_context;
     bool has_dropped_events;
@@ -147,6 +148,7 @@ void store_flush_soon(struct store *s);
 void store_trim(void *store);
 void store_on_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
                         void *store);
+void store_leave_events(void *store); /* the last batch waits for them no longer */
 void store_on_events_committed(struct batch *batch, enum engine_outcome outcome,
                                const struct error *err, void *store);
 void store_drain(struct store *s); /* waits for everything that is pending */

@@ -286,7 +286,8 @@ struct engine_leader {
  * knows how to reach it. Revision: that this controller has in memory meanwhile, or
  * ENGINE_COLD, or ENGINE_LOADING. Follows: so many objects are in memory. Aside: has work done
  * by another thread, which makes all other calls of these then, and returns when it is done.
- * These may be NULL, as may `self`.
+ * Is_over: asked by any thread while objects are read: true: this controller is to end, and
+ * gives the lead back that it may have. These may be NULL, as may `self`.
  */
 struct engine_waits {
     bool (*waits)(const struct error *why, int wakes, void *context);
@@ -294,6 +295,7 @@ struct engine_waits {
     int64_t (*revision)(void *context);
     void (*follows)(size_t n_objects, void *context);
     void (*aside)(void (*work)(void *arg), void *arg, void *context);
+    bool (*is_over)(void *context);
     const struct engine_leader *self;
     void *context;
 };

@@ -235,9 +235,16 @@ engine_postgres_name_successor(struct engine *engine, const char *place)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* One that is silent may be gone, and the others would wait for it in vain. One that
- * has the objects in memory leads sooner than one that is to read them.
+/* One that has the objects in memory leads soonest, one that reads them already ends that
+ * first, and one that has not begun has to read all of them.
  */
+static int64_t
+preference(const struct engine_controller *c)
+{
+    return c->revision == ENGINE_LOADING ? -1 : c->revision == ENGINE_COLD ? -2 : c->revision;
+}
+
+/* One that is silent may be gone, and the others would wait for it in vain. */
 static const struct engine_controller *
 best_successor(const struct controller_rows *list)
 {
@@ -249,7 +256,7 @@ best_successor(const struct controller_rows *list)
         const struct engine_controller *c = &list->rows[i].controller;
 
         if (!c->leads && c->silent_ms + age_ms < least_ms
-            && (best == NULL || c->revision > best->revision))
+            && (best == NULL || preference(c) > preference(best)))
             best = c;
     }
     return best;

@@ -4,6 +4,7 @@
  * there is nothing to follow in a file.
  */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "controller/store/memory/blob_counts.h"
 #include "controller/store/memory/object_index.h"
 #include "controller/store/store_state.h"
+#include "controller/store/write/writer.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
@@ -31,6 +33,15 @@ psql(const char *statement)
     CLEANUP_FREE char *command =
         xasprintf("psql -qX '%s' -c \"SET client_min_messages = error; %s\" >/dev/null", database(),
                   statement);
+
+    ck_assert_int_eq(system(command), 0); /* NOLINT: a test's own text */
+}
+
+static void
+psql_aside(const char *statement)
+{
+    CLEANUP_FREE char *command =
+        xasprintf("psql -qX '%s' -c \"%s\" >/dev/null 2>&1 &", database(), statement);
 
     ck_assert_int_eq(system(command), 0); /* NOLINT: a test's own text */
 }
@@ -544,6 +555,62 @@ START_TEST(the_lead_is_given_to_a_standby_that_follows)
 }
 END_TEST
 
+START_TEST(a_standby_that_reads_is_preferred_to_one_that_has_not_begun)
+{
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    begin(&s, 7);
+    lead_again(&s);
+    ck_assert(comes_true("count(*) = 1 FROM kiln.controllers"));
+    psql("INSERT INTO kiln.controllers VALUES"
+         " ('a', '', 'a', 'cold', '', '', 0, -1, now(), now() + interval '1 minute'),"
+         " ('b', '', 'b', 'reads', '', '', 0, -2, now(), now() + interval '1 minute'),"
+         " ('c', '', 'c', 'cold2', '', '', 0, -1, now(), now() + interval '1 minute')");
+    ck_assert(knows_controllers(s.leader.store, 4));
+    place_fini(&s.leader);
+    ck_assert(holds("holder = $$handover$$ AND place = $$reads$$ FROM kiln.leader"));
+}
+END_TEST
+
+static bool
+is_told_to_end(void *context)
+{
+    (void)context;
+    return true;
+}
+
+START_TEST(a_leader_that_is_told_to_end_while_it_reads_gives_the_lead_back)
+{
+    const struct engine_waits waits = {.waits = never_waits, .is_over = is_told_to_end};
+    struct error err = {0};
+    struct place next;
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    begin(&s, 10);
+    place_put(&s.leader, "last", "n1");
+    place_fini(&s.leader);
+
+    next = (struct place){
+        .directory = scratch_new(),
+        .database = database(),
+        .waits = &waits,
+        .loop = loop_new(),
+        .clock = {place_now, place_now},
+        .now_us = 1,
+    };
+    ck_assert_int_eq(place_try_open(&next, &err), -ECANCELED);
+    ck_assert(holds("holder IN ($$$$, $$handover$$) FROM kiln.leader"));
+    next.waits = NULL;
+    place_open(&next);
+    ck_assert_ptr_nonnull(place_find(&next, "last"));
+    place_fini(&next);
+}
+END_TEST
+
 /* --- events ---------------------------------------------------------------------------- */
 
 static void
@@ -614,6 +681,38 @@ START_TEST(events_outlast_a_leader)
 }
 END_TEST
 
+/* The lock outlasts the test, unless it is taken back. */
+START_TEST(a_locked_table_of_events_does_not_hold_the_last_batch)
+{
+    struct place next;
+    struct storm s;
+
+    if (database() == NULL)
+        SKIP("$KILN_TEST_POSTGRES names no database");
+    begin(&s, 11);
+    put_event(&s.leader, "before", "once");
+    place_settle(&s.leader);
+    ck_assert(comes_true("count(*) = 1 FROM kiln.events"));
+    psql_aside("BEGIN; LOCK TABLE kiln.events; SELECT pg_sleep(60)");
+    ck_assert(comes_true("count(*) > 0 FROM pg_locks WHERE relation = $$kiln.events$$::regclass"
+                         " AND mode = $$AccessExclusiveLock$$ AND granted"));
+    put_event(&s.leader, "late", "once");
+    place_settle(&s.leader);
+    place_put(&s.leader, "last", "n1");
+    store_finish(s.leader.store, place_stop, s.leader.loop);
+    loop_run(s.leader.loop);
+
+    ck_assert(holds("holder = $$$$ FROM kiln.leader"));
+    ck_assert(writer_is_busy(s.leader.store->events));
+    psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'"
+         " AND pid <> pg_backend_pid()");
+    place_fini(&s.leader);
+    open_next(&next);
+    ck_assert_ptr_nonnull(place_find(&next, "last"));
+    place_fini(&next);
+}
+END_TEST
+
 /* It was killed, or stands still: nothing was said to it. */
 START_TEST(a_leader_that_was_replaced_writes_no_events)
 {
@@ -639,5 +738,8 @@ END_TEST
 
 SUITE("follow", a_followed_store_equals_a_cold_start, a_list_that_does_not_fit_has_everything_read,
       old_changes_go_unless_a_standby_needs_them, a_store_that_has_finished_has_given_the_lead_back,
-      the_lead_is_given_to_a_standby_that_follows, events_outlast_a_leader,
+      the_lead_is_given_to_a_standby_that_follows,
+      a_standby_that_reads_is_preferred_to_one_that_has_not_begun,
+      a_leader_that_is_told_to_end_while_it_reads_gives_the_lead_back,
+      a_locked_table_of_events_does_not_hold_the_last_batch, events_outlast_a_leader,
       a_leader_that_was_replaced_writes_no_events)
