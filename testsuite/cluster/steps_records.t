@@ -50,6 +50,28 @@ ok "and the CPU time and memory that they used" has_steps "$id" '.items[4]
     | (.cpuUserMicros + .cpuSystemMicros > 10000) and .peakMemoryBytes > 100000'
 as kilntest1 kctl steps "$id" >"$cluster/table" 2>&1
 like "kctl steps prints them" "$(cat "$cluster/table")" "$id.1 +seven +Failed +7 +1 +1 +n1"
+like "kctl steps shows one of them" "$(as kilntest1 kctl steps --no-headers "$id.1" 2>&1 | tr '\n' '+')" \
+    "^$id\\.1 +seven +Failed [^+]*\\+\$"
+is "kctl show shows it" "$(as kilntest1 kctl show "$id.1" 2>&1 | sed -n 's/:  */: /; 1p; 3,5p; /^Job/p')" \
+    "Step: $id.1 (seven)
+State: Failed, exit code 7
+Exit code: 7
+Command: $(as kilntest1 kctl steps -o json "$id.1" | jq -r '.items[0].command')
+Job: $id; 'kctl show $id' shows it"
+like "kctl why says how steps ended" \
+    "$(as kilntest1 kctl why "$id.1" "$id.2" "$id.3" "$id.5" 2>&1 | tr '\n' '+')" \
+    "^Step $id\\.1 \\(seven\\): Failed, exit code 7, on n1, after [0-9:]+\\+Step $id\\.2 \\(sh\\): Failed, killed by signal 9 \\(SIGKILL\\), on n1, after [0-9:]+\\+Step $id\\.3 \\(sleep\\): TimedOut, over its own limit of 0:02, on n1, after [0-9:]+\\+Step $id\\.5 [^+]*: Running, on n1, for [0-9:]+\\+\$"
+is "a step that there is not is told" "$(as kilntest1 kctl show "$id.77" 2>&1; echo "$?")" \
+    "kctl: show: there is no step $id.77 that you may see; 'kctl steps $id' lists those of the job (one that has just begun after ten seconds at most)
+66"
+like "nobody else sees a step" "$(as kilntest2 kctl why "$id.1" 2>&1)" "there is no step $id.1 that you may see"
+is "the output of a step is that of its krun" "$(as kilntest1 kctl logs "$id.1" 2>&1)" \
+    "kctl: logs: '$id.1' is a step; what its tasks print goes to the krun or srun that started it, mostly into the output of the job: 'kctl logs $id'"
+for verb in wait hold requeue script resubmit 'get job'; do
+    # shellcheck disable=SC2086 # a verb and a type
+    is "kctl $verb works on whole jobs" "$(as kilntest1 kctl $verb "$id.1" 2>&1)" \
+        "kctl: ${verb% *}: '$id.1' is a step; give its job: $id ('kctl show $id.1' shows the step)"
+done
 is "kctl top shows the step that runs, and no other" "$(as kilntest1 kctl --no-wait top jobs "$id" |
     awk '{ print $1, $2, $5 }' | grep "^$id\.")" "$id.5 kilntest1 1"
 is "a job that does not exist is an error" \

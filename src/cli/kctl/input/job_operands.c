@@ -9,6 +9,46 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 
+static bool
+is_of_job(const char *text, const char *dot)
+{
+    return dot != NULL && dot > text && strspn(text, "0123456789_") == (size_t)(dot - text);
+}
+
+bool
+job_operands_is_step(const char *text)
+{
+    const char *dot = strchr(text, '.');
+
+    return is_of_job(text, dot) && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
+}
+
+bool
+job_operands_is_part(const char *text)
+{
+    const char *dot = strchr(text, '.');
+
+    return is_of_job(text, dot) && (strcmp(dot, ".batch") == 0 || strcmp(dot, ".extern") == 0);
+}
+
+int
+job_operands_refuse_step(const char *text, struct error *err)
+{
+    const int length = (int)strcspn(text, ".");
+
+    if (job_operands_is_step(text))
+        return error_set(err, -EINVAL,
+                         "'%s' is a step; give its job: %.*s ('kctl show %s' shows the step)", text,
+                         length, text, text);
+    if (job_operands_is_part(text))
+        return error_set(err, -EINVAL, "'%s' is %s, which is no step; give the job: %.*s", text,
+                         strcmp(text + length, ".batch") == 0
+                             ? "the script of its job"
+                             : "what others start on the nodes of its job",
+                         length, text);
+    return 0;
+}
+
 static int
 read_operand(const char *text, struct arena *arena, struct job_operands *o, struct error *err)
 {
@@ -23,6 +63,8 @@ read_operand(const char *text, struct arena *arena, struct job_operands *o, stru
     }
     if (text[0] == '\0')
         return error_set(err, -EINVAL, "an empty job id was given");
+    if (job_operands_refuse_step(text, err) < 0)
+        return -EINVAL;
     if (id_ranges_looks_like(text))
         return id_ranges_add(&o->ids, text, arena, err);
     o->names[o->n_names++] = text;
@@ -47,15 +89,6 @@ job_operands_read(int n_operands, char *const *operands, struct arena *arena,
     return r;
 }
 
-bool
-job_operands_is_step(const char *text)
-{
-    const char *dot = strchr(text, '.');
-
-    return dot != NULL && dot > text && strspn(text, "0123456789_") == (size_t)(dot - text)
-           && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
-}
-
 int
 job_operands_read_ids(int n_operands, char *const *operands, int64_t most, struct arena *arena,
                       struct id_ranges *ret_ids, struct error *err)
@@ -65,9 +98,6 @@ job_operands_read_ids(int n_operands, char *const *operands, int64_t most, struc
 
     if (r < 0)
         return r;
-    if (o.n_names > 0 && job_operands_is_step(o.names[0]))
-        return error_set(err, -EINVAL, "'%s' is a step; give its job: %.*s", o.names[0],
-                         (int)strcspn(o.names[0], "."), o.names[0]);
     if (o.n_names > 0)
         return error_set(err, -EINVAL,
                          "'%s' is not a job id (jobs with that name: kctl jobs --name '%s', kctl "

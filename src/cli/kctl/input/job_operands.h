@@ -40,3 +40,9 @@ bool job_operands_have_range(int n_operands, char *const *operands);
 
 /* Whether a text names a step ("17.0", "17_4.0"), which no name of a Job does. */
 bool job_operands_is_step(const char *text);
+
+/* Whether it names the script or the like of a job, as sacct's rows do: "17.batch", "17.extern". */
+bool job_operands_is_part(const char *text);
+
+/* -EINVAL if it is one of the two, with what to type, for a verb that works on whole jobs. */
+int job_operands_refuse_step(const char *text, struct error *err);

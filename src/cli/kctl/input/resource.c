@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/kctl/client/job_pods.h"
+#include "cli/kctl/input/job_operands.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/api/value/id_ranges.h"
@@ -263,6 +264,8 @@ add(struct resource_parser *p, const struct kind *kind, const char *name, struct
 {
     struct target_object object = {.kind = kind, .name = name};
 
+    if (name != NULL && kind == &job_kind && job_operands_refuse_step(name, err) < 0)
+        return -EINVAL;
     if (name != NULL && kind == &node_kind && hostlist_looks_like(name))
         return add_nodes(p, name, err);
     if (name != NULL

@@ -19,7 +19,6 @@
 #include "lib/json/json.h"
 #include "lib/program/exit_status.h"
 
-#define DIGITS      "0123456789"
 #define DIGITS_MOST 9 /* of a step's number */
 
 /* ---- By the controller ---- */
@@ -54,11 +53,10 @@ send_by_controller(struct kctl *kctl, const char *text, int signal_number, struc
                : 0;
 }
 
-/* 1: the controller knows that the step runs. Agents tell of a step some seconds after its start,
- * so one that is unknown may run.
- */
+/* Appends the records of the step, of each attempt and task. */
 static int
-find_record(struct kctl *kctl, const char *text, struct arena *arena, struct error *err)
+add_records(struct kctl *kctl, const char *text, struct arena *arena, struct json *records,
+            struct error *err)
 {
     const int64_t id = atoll(text), step = atoll(strchr(text, '.') + 1);
     const char *task = strchr(text, '_');
@@ -66,16 +64,30 @@ find_record(struct kctl *kctl, const char *text, struct arena *arena, struct err
     int r = step_list_add(&list, kctl, id, NULL, false, err);
 
     for (uint32_t i = 0; r == 0 && i < json_count(list.items); i++) {
-        const struct json *record = json_at(list.items, i);
-        const char *state = json_get_text(record, "state");
+        struct json *record = json_at(list.items, i);
 
         if (json_get_int(record, "step", -1) == step
             && (task == NULL || json_get_int(record, "task", -1) == atoll(task + 1)))
-            return state != NULL && strcmp(state, "Running") != 0
-                       ? error_set(err, -ESRCH, "it has ended")
-                       : 1;
+            json_append(arena, records, record);
     }
     return r;
+}
+
+/* 1: the controller knows that the step runs. Agents tell of a step some seconds after its start,
+ * so one that is unknown may run.
+ */
+static int
+find_record(struct kctl *kctl, const char *text, struct arena *arena, struct error *err)
+{
+    struct json *records = json_array(arena);
+    int r = add_records(kctl, text, arena, records, err);
+    const char *state;
+
+    if (r < 0 || json_count(records) == 0)
+        return r;
+    state = json_get_text(json_at(records, 0), "state");
+    return state != NULL && strcmp(state, "Running") != 0 ? error_set(err, -ESRCH, "it has ended")
+                                                          : 1;
 }
 
 /* For operators, and for owners who cannot reach the agent. */
@@ -130,16 +142,6 @@ skip_type(const char *operand)
     return slash != NULL && strncmp(operand, "job", 3) == 0 ? slash + 1 : operand;
 }
 
-/* Of sacct's rows. */
-static bool
-is_part_of_job(const char *text)
-{
-    const char *dot = strchr(text, '.');
-
-    return dot != NULL && dot > text && strspn(text, DIGITS "_") == (size_t)(dot - text)
-           && (strcmp(dot, ".batch") == 0 || strcmp(dot, ".extern") == 0);
-}
-
 static int
 refuse_part(const char *text, struct error *err)
 {
@@ -163,7 +165,7 @@ signal_one(struct kctl *kctl, const char *step, int signal_number, struct arena 
     struct error why = {0};
     int r;
 
-    if (is_part_of_job(step))
+    if (job_operands_is_part(step))
         return refuse_part(step, err);
     r = step_operand_signal(kctl, step, signal_number, arena, &why);
     if (r < 0)
@@ -201,7 +203,7 @@ step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int sign
     for (int i = 0; i < given; i++) {
         const char *step = skip_type(operands[i]);
 
-        if (!job_operands_is_step(step) && !is_part_of_job(step)) {
+        if (!job_operands_is_step(step) && !job_operands_is_part(step)) {
             operands[n++] = operands[i];
             continue;
         }
@@ -217,4 +219,44 @@ step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int sign
     if (last.code < 0 && *n_operands > 0)
         fprintf(stderr, "kctl: %s\n", last.text);
     return last.code < 0 && *n_operands == 0 ? error_set(err, last.code, "%s", last.text) : 0;
+}
+
+static int
+find_one(struct kctl *kctl, const char *step, struct arena *arena, struct json *records,
+         struct error *err)
+{
+    const uint32_t before = json_count(records);
+    const int length = (int)strcspn(step, ".");
+    int r;
+
+    if (job_operands_is_part(step))
+        return job_operands_refuse_step(step, err);
+    r = strlen(step + length + 1) > DIGITS_MOST ? 0 : add_records(kctl, step, arena, records, err);
+    if (r < 0 || json_count(records) > before)
+        return r;
+    return error_set(err, -ENOENT,
+                     "there is no step %s that you may see; 'kctl steps %.*s' lists those of the "
+                     "job (one that has just begun after ten seconds at most)",
+                     step, length, step);
+}
+
+int
+step_operands_find(struct kctl *kctl, int *n_operands, char **operands, struct arena *arena,
+                   struct json **ret_records, struct error *err)
+{
+    const bool has_type = *n_operands > 1 && kind_find_any_name(operands[0]) == &job_kind;
+    const int given = *n_operands;
+    int n = 0, r = 0;
+
+    *ret_records = json_array(arena);
+    for (int i = 0; r == 0 && i < given; i++) {
+        const char *step = skip_type(operands[i]);
+
+        if (job_operands_is_step(step) || job_operands_is_part(step))
+            r = find_one(kctl, step, arena, *ret_records, err);
+        else
+            operands[n++] = operands[i];
+    }
+    *n_operands = n == 1 && has_type && given > 1 ? 0 : n; /* only the type is left */
+    return r;
 }

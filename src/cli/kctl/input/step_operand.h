@@ -9,6 +9,7 @@
 
 struct arena;
 struct error;
+struct json;
 struct kctl;
 
 /* Sends a signal to all tasks of the step; 0 ends the step. By the controller, if the user is not
@@ -25,3 +26,9 @@ int step_operand_signal(struct kctl *kctl, const char *text, int signal_number, 
  */
 int step_operands_take(struct kctl *kctl, int *n_operands, char **operands, int signal_number,
                        struct arena *arena, struct error *err);
+
+/* Finds the records of the steps among the operands, and takes these out, too. -ENOENT: there is no
+ * such step that the user may see; -EINVAL: "17.batch".
+ */
+int step_operands_find(struct kctl *kctl, int *n_operands, char **operands, struct arena *arena,
+                       struct json **ret_records, struct error *err);

@@ -19,6 +19,7 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/log_pods.h"
 #include "cli/kctl/client/wait_condition.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/resource.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -505,6 +506,11 @@ find_target(struct kctl *kctl, const struct logs_options *o, int n_operands, cha
                          operands[0], meant.job, task_list_at(&meant.tasks, 0));
     if (is_plain && job_elements_looks_like(operands[0]))
         return find_task(kctl, o, operands[0], arena, ret_target, err);
+    if (is_plain && job_operands_is_step(operands[0]))
+        return error_set(err, -EINVAL,
+                         "'%s' is a step; what its tasks print goes to the krun or srun that "
+                         "started it, mostly into the output of the job: 'kctl logs %.*s'",
+                         operands[0], (int)strcspn(operands[0], "."), operands[0]);
     if (!is_plain)
         return resource_parse_one(kctl, NULL, n_operands, operands, arena, ret_target, err);
     r = resource_parse_one(kctl, &pod_kind, n_operands, operands, arena, ret_target, err);

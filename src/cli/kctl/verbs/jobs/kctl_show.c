@@ -21,10 +21,12 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/resource.h"
+#include "cli/kctl/input/step_operand.h"
 #include "cli/kctl/output/describe_output.h"
 #include "cli/kctl/output/history_columns.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/object_summary.h"
+#include "cli/kctl/output/step_report.h"
 #include "cli/kctl/verbs/jobs/job_file.h"
 #include "cli/kctl/verbs/jobs/job_owner.h"
 #include "cli/kctl/verbs/jobs/shown_job.h"
@@ -52,13 +54,14 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 
 static const struct option_table table = {
     .name = "kctl show",
-    .usage = "[OPTION]... JOB...\n[OPTION]... JOB_TASK...",
-    .summary = "Show a job on one screen: what it runs, where, its files and "
+    .usage = "[OPTION]... JOB...\n[OPTION]... JOB_TASK...\n[OPTION]... JOB.STEP...",
+    .summary = "Show a job or a step of it on one screen: what it runs, where, its files and "
                "times, what it used, and how it ended.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl show 1042\n"
-            "  kctl show 1043_7",
+            "  kctl show 1043_7\n"
+            "  kctl show 1042.0",
 };
 
 /* ---- What it runs ---- */
@@ -512,11 +515,24 @@ show_tasks(struct kctl *kctl, const struct job_elements *tasks, bool *is_next, s
     return r;
 }
 
+static void
+show_step(const struct json *step, bool *is_next, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    if (*is_next)
+        putchar('\n');
+    *is_next = true;
+    step_report_add(arena, step, &out);
+    fwrite(out.text, 1, out.length, stdout);
+}
+
 static int
 show_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct job_operands jobs;
+    struct json *steps = NULL;
     bool is_next = false;
     int64_t total;
     int r;
@@ -524,6 +540,9 @@ show_run(struct kctl *kctl, const void *options, int n_operands, char **operands
     (void)options;
     if (n_operands == 0)
         return error_set(err, -EINVAL, "which job?");
+    r = step_operands_find(kctl, &n_operands, operands, arena, &steps, err);
+    if (r < 0)
+        return r;
     r = job_operands_read(n_operands, operands, arena, &jobs, err);
     if (r < 0)
         return r;
@@ -539,6 +558,8 @@ show_run(struct kctl *kctl, const void *options, int n_operands, char **operands
         r = show_tasks(kctl, &jobs.ids.elements[i], &is_next, err);
     for (size_t i = 0; r == 0 && i < jobs.n_names; i++)
         r = show_named(kctl, arena_strdup(arena, jobs.names[i]), 0, &is_next, err);
+    for (uint32_t i = 0; r == 0 && i < json_count(steps); i++)
+        show_step(json_at(steps, i), &is_next, arena);
     return r;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/step_list.h"
 #include "cli/kctl/input/job_operands.h"
+#include "cli/kctl/input/step_operand.h"
 #include "cli/kctl/output/step_table.h"
 #include "cli/kctl/verbs/jobs/job_owner.h"
 #include "lib/api/object/kind.h"
@@ -47,7 +48,7 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl steps",
-    .usage = "[OPTION]... JOB|JOB_TASK...",
+    .usage = "[OPTION]... JOB|JOB_TASK|JOB.STEP...",
     .summary = "Show the steps of jobs, which krun started in them: of jobs that run and of "
                "jobs that ended, also of deleted ones.",
     OPTION_ROWS(rows),
@@ -56,6 +57,7 @@ static const struct option_table table = {
             "Examples:\n"
             "  kctl steps 1042\n"
             "  kctl steps -o wide 1042_7 1050-1060\n"
+            "  kctl steps 1042.3\n"
             "  kctl steps -o json 1042",
 };
 
@@ -266,13 +268,19 @@ steps_run(struct kctl *kctl, const void *options, int n_operands, char **operand
     struct id_ranges named = {0};
     struct error missing = {0};
     enum steps_form form = AS_TABLE;
+    const bool is_any = n_operands > 0;
+    struct json *single = NULL;
     int r = parse_form(o->form, &form, err);
 
-    if (r == 0 && n_operands == 0)
+    if (r == 0 && !is_any)
         r = error_set(err, -EINVAL, "give the job whose steps to show: kctl steps 1042");
     if (r == 0)
+        r = step_operands_find(kctl, &n_operands, operands, arena, &single, err);
+    for (uint32_t i = 0; r == 0 && i < json_count(single); i++)
+        json_append(arena, c.list.items, json_at(single, i));
+    if (r == 0 && n_operands > 0)
         r = job_operands_read_ids(n_operands, operands, MOST_JOBS, arena, &named, err);
-    if (r == 0)
+    if (r == 0 && n_operands > 0)
         r = add_all(&c, &named, &missing, err);
     if (r < 0)
         return r;

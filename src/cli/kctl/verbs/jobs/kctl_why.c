@@ -11,10 +11,12 @@
 #include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
+#include "cli/kctl/input/step_operand.h"
 #include "cli/kctl/output/array_report.h"
 #include "cli/kctl/output/describe_output.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/object_events.h"
+#include "cli/kctl/output/step_report.h"
 #include "cli/kctl/output/why_answer.h"
 #include "cli/kctl/output/why_history.h"
 #include "cli/print/sanitize_text.h"
@@ -36,12 +38,13 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 
 static const struct option_table table = {
     .name = "kctl why",
-    .usage = "[OPTION]... JOB|JOB_TASK|pod/NAME|pod NAME...",
-    .summary = "Show why jobs and pods do not run yet, or how they ended.",
+    .usage = "[OPTION]... JOB|JOB_TASK|JOB.STEP|pod/NAME|pod NAME...",
+    .summary = "Show why jobs and pods do not run yet, or how they or steps of jobs ended.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl why 1042\n"
-            "  kctl why 1042_7",
+            "  kctl why 1042_7\n"
+            "  kctl why 1042.0",
 };
 
 /* ---- The main cause ---- */
@@ -520,19 +523,37 @@ is_kind_word(const char *word)
     return false;
 }
 
+static void
+explain_steps(const struct json *steps, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < json_count(steps); i++)
+        step_report_add_end(arena, json_at(steps, i), &out);
+    fwrite(out.text, 1, out.length, stdout);
+}
+
 static int
 why_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct named_resources jobs;
+    struct named_resources jobs = {0};
+    struct json *steps = NULL;
     bool has_kind = n_operands > 1 && is_kind_word(operands[0]);
+    const bool is_any = n_operands > 0;
     int r;
 
     (void)options;
     kctl->takes_tasks = true;
+    r = step_operands_find(kctl, &n_operands, operands, arena, &steps, err);
+    if (r < 0)
+        return r;
+    explain_steps(steps, arena);
+    if (is_any && n_operands == 0)
+        return 0;
     r = resource_parse(kctl, has_kind ? NULL : &job_kind, n_operands, operands, arena, &jobs, err);
     for (size_t i = 0; r == 0 && i < jobs.count; i++) {
-        if (i > 0)
+        if (i > 0 || json_count(steps) > 0)
             putchar('\n');
         r = explain_any(kctl, &jobs.items[i], err);
     }
