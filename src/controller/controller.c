@@ -9,6 +9,7 @@
 #include "controller/apiserver/access/audit_log.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
 #include "controller/health_metrics.h"
@@ -83,35 +84,37 @@ typedef void component_stop_fn(struct controller *c);
 
 static component_start_fn start_loop, start_policy, check_state, start_workers, start_serving_keys,
     start_auth, start_store, start_shared_keys, start_history, start_audit, start_api,
-    start_scheduler, start_lifecycle, start_listeners;
+    start_scheduler, start_lifecycle, start_listeners, start_munge_check;
 static component_stop_fn stop_munge_check, free_munge_check, stop_workers, stop_store,
     stop_shared_keys, stop_history, stop_api, stop_scheduler, stop_lifecycle, free_history,
     free_audit, free_loop, free_policy, free_reload, free_serving_keys, free_auth, free_api;
 
 /* All components, in the order in which they start. All are stopped, in the
  * opposite order, before any is freed: a component that waits for a callback of
- * another one gets it.
+ * another one gets it. A controller for conformance serves the API alone.
  */
 static const struct component {
     const char *name;
+    enum { ALWAYS, FOR_JOBS } is_needed;
     component_start_fn *start;
     component_stop_fn *stop;
     component_stop_fn *free;
 } components[] = {
-    {"loop and signals", start_loop, NULL, free_loop},
-    {"policy", start_policy, NULL, free_policy},
-    {"state directory", check_state, NULL, NULL},
-    {"workers", start_workers, stop_workers, free_reload},
-    {"TLS", start_serving_keys, NULL, free_serving_keys},
-    {"identity", start_auth, NULL, free_auth},
-    {"store", start_store, stop_store, NULL},
-    {"shared keys", start_shared_keys, stop_shared_keys, NULL},
-    {"history", start_history, stop_history, free_history},
-    {"audit log", start_audit, NULL, free_audit},
-    {"API", start_api, stop_api, free_api},
-    {"scheduler", start_scheduler, stop_scheduler, NULL},
-    {"lifecycle", start_lifecycle, stop_lifecycle, NULL},
-    {"listeners", start_listeners, stop_munge_check, free_munge_check},
+    {"loop and signals", ALWAYS, start_loop, NULL, free_loop},
+    {"policy", ALWAYS, start_policy, NULL, free_policy},
+    {"state directory", FOR_JOBS, check_state, NULL, NULL},
+    {"workers", ALWAYS, start_workers, stop_workers, free_reload},
+    {"TLS", ALWAYS, start_serving_keys, NULL, free_serving_keys},
+    {"identity", ALWAYS, start_auth, NULL, free_auth},
+    {"store", ALWAYS, start_store, stop_store, NULL},
+    {"shared keys", ALWAYS, start_shared_keys, stop_shared_keys, NULL},
+    {"history", FOR_JOBS, start_history, stop_history, free_history},
+    {"audit log", FOR_JOBS, start_audit, NULL, free_audit},
+    {"API", ALWAYS, start_api, stop_api, free_api},
+    {"scheduler", FOR_JOBS, start_scheduler, stop_scheduler, NULL},
+    {"lifecycle", FOR_JOBS, start_lifecycle, stop_lifecycle, NULL},
+    {"listeners", ALWAYS, start_listeners, NULL, NULL},
+    {"munge check", FOR_JOBS, start_munge_check, stop_munge_check, free_munge_check},
 };
 
 static void
@@ -190,15 +193,13 @@ free_policy(struct controller *c)
     site_policy_fini(&c->policy);
 }
 
-/* Runs before anything is written. A conformance store is made when it is opened. */
+/* Runs before anything is written. A store for conformance is made when it is opened. */
 static int
 check_state(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
 
-    return s->is_conformance
-               ? 0
-               : store_check_present(&(struct store_location){s->state_dir, s->database}, err);
+    return store_check_present(&(struct store_location){s->state_dir, s->database}, err);
 }
 
 static int
@@ -310,7 +311,7 @@ start_store(struct controller *c, struct error *err)
     struct engine_waits waits = standby_waits(&c->standby);
     int r;
 
-    tallies_init(&c->tallies, s->is_conformance);
+    tallies_init(&c->tallies);
     r = store_open(
         &(struct store_settings){
             .loop = c->loop,
@@ -366,24 +367,22 @@ stop_shared_keys(struct controller *c)
     shared_keys_stop(c->shared_keys);
 }
 
-/* In conformance mode no jobs run, so there is no history. */
 static int
 start_history(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
 
     (void)err;
-    if (!s->is_conformance)
-        c->history = history_new(&(struct history_settings){
-            .loop = c->loop,
-            .clock = &clock_system,
-            .store = c->store,
-            .directory = s->state_dir,
-            .database = s->database,
-            .max_age_s = s->history_max_age_us / SECOND_US,
-            .max_bytes = s->history_max_bytes,
-            .metrics = c->metrics,
-        });
+    c->history = history_new(&(struct history_settings){
+        .loop = c->loop,
+        .clock = &clock_system,
+        .store = c->store,
+        .directory = s->state_dir,
+        .database = s->database,
+        .max_age_s = s->history_max_age_us / SECOND_US,
+        .max_bytes = s->history_max_bytes,
+        .metrics = c->metrics,
+    });
     return 0;
 }
 
@@ -436,6 +435,7 @@ start_api(struct controller *c, struct error *err)
         .store = c->store,
         .workers = c->workers,
         .auth = c->auth,
+        .profile = c->settings->is_conformance ? &api_profile_conformance : &api_profile_kiln,
         .policy = &c->policy,
         .cluster = c->settings->cluster,
         .counts = c->tallies.users,
@@ -472,15 +472,12 @@ free_api(struct controller *c)
     strbuf_fini(&c->configz);
 }
 
-/* In conformance mode only the API runs. */
 static int
 start_scheduler(struct controller *c, struct error *err)
 {
     (void)err;
-    if (!c->settings->is_conformance)
-        c->scheduler =
-            component_threads_start_scheduler(c->api, c->settings, c->metrics, &c->is_failing[0],
-                                              &c->is_scheduling_paused, c->topology);
+    c->scheduler = component_threads_start_scheduler(
+        c->api, c->settings, c->metrics, &c->is_failing[0], &c->is_scheduling_paused, c->topology);
     return 0;
 }
 
@@ -496,9 +493,8 @@ static int
 start_lifecycle(struct controller *c, struct error *err)
 {
     (void)err;
-    if (!c->settings->is_conformance)
-        c->lifecycle = component_threads_start_lifecycle(c->api, c->store, c->settings, c->metrics,
-                                                         &c->is_failing[1]);
+    c->lifecycle = component_threads_start_lifecycle(c->api, c->store, c->settings, c->metrics,
+                                                     &c->is_failing[1]);
     return 0;
 }
 
@@ -513,15 +509,19 @@ static int
 start_listeners(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
-    int r;
 
     health_metrics_add(c->metrics, s->state_dir, &c->is_munge_dead,
                        serving_keys_tls(c->serving_keys));
-    r = listeners_open(s, c->api, c->serving_keys, &c->standby, err);
-    if (r == 0 && s->listen.count > 0 && !s->is_conformance)
+    return listeners_open(s, c->api, c->serving_keys, &c->standby, err);
+}
+
+static int
+start_munge_check(struct controller *c, UNUSED struct error *err)
+{
+    if (c->settings->listen.count > 0)
         c->munge_check =
             munge_check_new(c->loop, c->workers, c->credential_backend, &c->is_munge_dead);
-    return r;
+    return 0;
 }
 
 static void
@@ -544,7 +544,9 @@ controller_new(const struct controller_settings *settings, struct controller **r
 
     c->settings = settings;
     for (unsigned i = 0; i < ARRAY_SIZE(components); i++) {
-        int r = components[i].start(c, err);
+        int r = components[i].is_needed == FOR_JOBS && settings->is_conformance
+                    ? 0
+                    : components[i].start(c, err);
 
         if (r < 0) {
             controller_free(c);

@@ -36,7 +36,7 @@ site_audit_open(const struct controller_settings *s, struct metric_registry *met
     };
     int r;
 
-    if (s->is_conformance || strcmp(s->audit_file, "none") == 0)
+    if (strcmp(s->audit_file, "none") == 0)
         return 0;
     if (strcmp(s->audit_file, "journal") == 0)
         settings.path = NULL;

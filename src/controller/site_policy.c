@@ -41,7 +41,6 @@ site_policy_read(const struct controller_settings *s, struct policy *policy, str
         policy->topology_levels[policy->n_topology_levels++] = xstrdup(s->topology_levels.items[i]);
     policy->impossible = (enum impossible_jobs)s->impossible;
     policy->limits = s->limits;
-    policy->is_conformance = s->is_conformance;
     policy->sends_mail = s->mail_program != NULL;
     return r;
 }

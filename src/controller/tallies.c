@@ -8,13 +8,13 @@
 #include "lib/base/clock.h"
 
 void
-tallies_init(struct tallies *t, bool is_conformance)
+tallies_init(struct tallies *t)
 {
     *t = (struct tallies){
         .users = user_counts_new(&clock_system),
         .jobs = job_counts_new(),
         .node_uses = node_uses_new(),
-        .node_classes = is_conformance ? NULL : node_classes_new(),
+        .node_classes = node_classes_new(),
     };
 }
 
@@ -36,6 +36,5 @@ tallies_moved(const struct object *before, const struct object *after, void *con
     user_counts_moved(t->users, before, after);
     job_counts_moved(t->jobs, before, after);
     node_uses_moved(t->node_uses, before, after);
-    if (t->node_classes != NULL)
-        node_classes_moved(t->node_classes, before, after);
+    node_classes_moved(t->node_classes, before, after);
 }

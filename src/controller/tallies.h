@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 struct job_counts;
 struct node_classes;
 struct node_uses;
@@ -18,10 +16,10 @@ struct tallies {
     struct user_counts *users;
     struct job_counts *jobs;
     struct node_uses *node_uses;
-    struct node_classes *node_classes; /* NULL: in conformance mode */
+    struct node_classes *node_classes;
 };
 
-void tallies_init(struct tallies *tallies, bool is_conformance);
+void tallies_init(struct tallies *tallies);
 void tallies_fini(struct tallies *tallies);
 
 /* Of store_settings; the context is the tallies. */

@@ -134,6 +134,8 @@ finds "an allowance for kinds that is too high is found" check-kinds '1 comparis
 ok "check-kinds --lower lowers the numbers" "$lint/check-kinds" "$tree"
 write src/controller/apiserver/kinds/tower.c 'if (kind == &stone_kind)'
 ok "the hooks of kinds may name them" "$lint/check-kinds" "$tree"
+write src/controller/apiserver/tower.c 'if (settings->is_conformance)'
+finds "a question for conformance in the server is found" check-kinds 'tower.c:1:if .settings->is_conf'
 
 fresh
 write src/lib/api/node/gpu_vendor.c '    .variable = "CUDA_VISIBLE_DEVICES",'

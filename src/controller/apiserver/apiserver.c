@@ -47,6 +47,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->store = settings->store;
     server->workers = settings->workers;
     server->auth = settings->auth;
+    server->profile = settings->profile;
     server->policy = settings->policy;
     server->cluster = settings->cluster;
     server->metrics = settings->metrics;

@@ -18,6 +18,7 @@
 #include "controller/apiserver/access/token_endpoint.h"
 #include "lib/base/macro.h"
 
+struct api_profile;
 struct apiserver;
 struct audit_log;
 struct auth_server;
@@ -45,7 +46,8 @@ struct apiserver_settings {
     struct clock *clock;
     struct store *store;
     struct workers *workers;
-    struct auth_server *auth; /* NULL with a conformance policy */
+    const struct api_profile *profile; /* api_profile_kiln, or for conformance */
+    struct auth_server *auth;          /* NULL: the profile authenticates nobody */
     const struct policy *policy;
     const char *cluster;              /* its name; outlives the server */
     const struct http_limits *limits; /* or NULL */

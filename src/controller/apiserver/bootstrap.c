@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/marks/cluster_mark.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/verbs.h"
@@ -25,23 +25,27 @@ static const struct {
     const struct kind *kind;
     const char *name;
     const char *body;
+    bool is_kilns; /* kube-apiserver does not make it */
 } objects[] = {
     {&priority_class_kind, "system-node-critical",
      "{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000,"
      "\"description\":\"Used for system critical pods that must not be moved "
-     "from their current node.\"}"},
+     "from their current node.\"}",
+     false},
     {&priority_class_kind, "system-cluster-critical",
      "{\"metadata\":{\"name\":\"system-cluster-critical\"},"
      "\"value\":2000000000,\"description\":\"Used for system critical pods "
      "that must run in the cluster, but can be moved to another node if "
-     "necessary.\"}"},
-    {&namespace_kind, "kube-system", "{\"metadata\":{\"name\":\"kube-system\"}}"},
-    {&namespace_kind, "kube-public", "{\"metadata\":{\"name\":\"kube-public\"}}"},
-    {&namespace_kind, "kube-node-lease", "{\"metadata\":{\"name\":\"kube-node-lease\"}}"},
-    {&namespace_kind, "default", "{\"metadata\":{\"name\":\"default\"}}"},
+     "necessary.\"}",
+     false},
+    {&namespace_kind, "kube-system", "{\"metadata\":{\"name\":\"kube-system\"}}", false},
+    {&namespace_kind, "kube-public", "{\"metadata\":{\"name\":\"kube-public\"}}", false},
+    {&namespace_kind, "kube-node-lease", "{\"metadata\":{\"name\":\"kube-node-lease\"}}", false},
+    {&namespace_kind, "default", "{\"metadata\":{\"name\":\"default\"}}", false},
     {&storage_class_kind, STORAGE_CLASS_SCRATCH,
      "{\"metadata\":{\"name\":\"" STORAGE_CLASS_SCRATCH "\"},\"provisioner\":\"" PROVISIONER_SCRATCH
-     "\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}"},
+     "\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}",
+     true},
 };
 
 /* Created when there are no partitions: a site may delete this one. Most
@@ -50,13 +54,6 @@ static const struct {
 static const char partition_over_all[] =
     "{\"metadata\":{\"name\":\"" PARTITION_ALL
     "\"},\"spec\":{\"defaultTime\":\"24h\",\"isDefault\":true}}";
-
-/* Whether the kind's objects here are Kiln's own. */
-static bool
-is_kilns(const struct kind *kind)
-{
-    return kind == &storage_class_kind;
-}
 
 static const struct principal seeder = {
     .type = PRINCIPAL_LIFECYCLE,
@@ -176,11 +173,13 @@ bootstrap_stop(struct apiserver *server)
 void
 bootstrap(struct apiserver *server)
 {
+    const bool has_additions = server->profile->has_additions;
+
     for (unsigned i = 0; i < ARRAY_SIZE(objects); i++)
-        if (!(server->policy->is_conformance && is_kilns(objects[i].kind))
+        if ((has_additions || !objects[i].is_kilns)
             && !is_there(server->store, objects[i].kind, objects[i].name))
             create(server, objects[i].kind, objects[i].body);
-    if (!server->policy->is_conformance) {
+    if (has_additions) {
         cluster_mark_make_key(server->store);
         make_partitions(server);
     }

@@ -6,7 +6,7 @@
  *                               are, without defaults, admission, validation;
  *                               one with "$removed": true is removed
  *
- * Only kiln-controller --conformance serves these.
+ * Only the profile for conformance has these paths (api_profiles.c).
  *
  * Thread:  the loop's.
  */

@@ -37,6 +37,7 @@
 #include "controller/apiserver/pipeline.h"
 #include "controller/apiserver/pod_reports.h"
 #include "controller/apiserver/request/accept.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/not_served.h"
@@ -61,7 +62,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/http/http_request.h"
 
-#define CONFORMANCE_TOKEN "Bearer conformance"
 #define REFUSALS_QUIET_US INT64_C(10000000)
 
 /* One request over HTTP until it is answered. */
@@ -108,7 +108,7 @@ done(struct request *q)
 static bool
 is_below_api(const char *path)
 {
-    return strncmp(path, "/api", 4) == 0 || strncmp(path, "/conformance/", 13) == 0;
+    return strncmp(path, "/api", 4) == 0;
 }
 
 static enum body_format
@@ -136,26 +136,6 @@ find_format(const char *type)
         if (strlen(formats[i].type) == n && strncasecmp(formats[i].type, type, n) == 0)
             return formats[i].format;
     return BODY_UNKNOWN;
-}
-
-static const struct parameter *
-copy_parameters(struct http_exchange *v, size_t *ret_count)
-{
-    struct arena *arena = v->q->arena;
-    struct parameter *parameters;
-    const char *name, *value;
-    size_t at = 0, n = 0;
-
-    while (http_request_query_next(v->http, &at, &name, &value))
-        n++;
-    parameters = arena_new_array(arena, struct parameter, n + 1);
-    at = n = 0;
-    while (http_request_query_next(v->http, &at, &name, &value)) {
-        parameters[n].name = arena_strdup(arena, name);
-        parameters[n++].value = arena_strdup(arena, value);
-    }
-    *ret_count = n;
-    return parameters;
 }
 
 /* Returns false when the value is invalid for a Table. */
@@ -225,8 +205,8 @@ check_size(struct http_exchange *v)
     /* A Job's body includes its script. check_rest in body.c measures the rest
      * after parsing.
      */
-    bool brings_content = v->q->route.kind->content != NULL && v->q->route.verb == VERB_CREATE
-                          && !v->server->policy->is_conformance;
+    bool brings_content =
+        v->q->route.verb == VERB_CREATE && kind_hooks_of_route(v->q)->brings_content;
 
     if (v->q->length <= BODY_LIMIT || brings_content)
         return true;
@@ -251,16 +231,11 @@ serve_api(struct http_exchange *v)
 {
     struct request *q = v->q;
     size_t n_parameters;
-    const struct parameter *parameters = copy_parameters(v, &n_parameters);
+    const struct parameter *parameters = options_copy_parameters(q->arena, v->http, &n_parameters);
     enum route_result result =
-        route_find(q->arena, http_request_method(v->http), http_request_path(v->http),
-                   options_wants_watch(parameters, n_parameters), &q->route);
+        request_find_route(q, http_request_method(v->http), http_request_path(v->http),
+                           options_wants_watch(parameters, n_parameters));
 
-    if (result == ROUTE_FOUND
-        && (q->route.kind->flags & KIND_KILN
-            || subresource_is_kiln(q->route.kind, q->route.subresource))
-        && v->server->policy->is_conformance)
-        result = ROUTE_NO_PATH;
     if (not_served_yet(http_request_path(v->http))) {
         not_served_reply_later(&q->reply, http_request_header(v->http, "Upgrade") != NULL);
         answer(v);
@@ -271,9 +246,8 @@ serve_api(struct http_exchange *v)
         answer(v);
         return;
     }
-    q->route.namespace = account_names_resolve(q, q->route.namespace);
-    if (q->route.name != NULL && kind_hooks_of_route(q)->resolve_name != NULL)
-        q->route.name = kind_hooks_of_route(q)->resolve_name(q, q->route.name);
+    q->route.namespace = kind_hooks_resolve_name(q, &namespace_kind, q->route.namespace);
+    q->route.name = kind_hooks_resolve_name(q, q->route.kind, q->route.name);
     v->view.kind = q->route.kind;
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
     v->view.accept.is_pretty = parameter_find(parameters, n_parameters, "pretty") != NULL;
@@ -315,30 +289,9 @@ serve(struct http_exchange *v)
         answer(v);
         return;
     }
-    if (q->server->history != NULL && summary_history_is_asked(asked.path)) {
-        size_t count;
-        const struct parameter *parameters = copy_parameters(v, &count);
-
-        summary_history(q, asked.path, parameters, count);
-        return;
-    }
-    if (summary_timeline_is_asked(asked.path)) {
-        size_t count;
-        const struct parameter *parameters = copy_parameters(v, &count);
-
-        if (summary_timeline(q, parameters, count))
+    for (path_fn *const *path = v->server->profile->paths; *path != NULL; path++)
+        if ((*path)(q, v->http))
             return;
-    }
-    if (controllers_serve(q, asked.path, http_request_query(v->http, "to"))
-        || scheduling_pause_serve(q, asked.path) || token_endpoint_serve(q, asked.path)
-        || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
-        || job_action_serve(q, asked.path, http_request_peer(v->http))
-        || pipeline_serve(q, asked.path, http_request_peer(v->http))
-        || pod_reports_serve(q, asked.path, http_request_peer(v->http))
-        || metrics_token_serve(q, asked.path, http_request_query(v->http, "name"),
-                               http_request_peer(v->http)->is_local
-                                   || http_request_peer(v->http)->is_secure))
-        return;
     if (discovery_serve(q, &asked))
         answer(v);
     else if (!is_below_api(asked.path)) {
@@ -346,7 +299,7 @@ serve(struct http_exchange *v)
         answer(v);
     } else if (!accept_parse(asked.accept, &v->view.accept, &q->reply))
         answer(v);
-    else if (!conformance_serve(q, http_request_path(v->http)))
+    else
         serve_api(v);
 }
 
@@ -481,22 +434,18 @@ opened(struct auth_session *session TAKES, const char *credential, const struct 
     answer(v);
 }
 
-/* For the replay of recordings: one identity, by token or local socket. */
+/* Serves a client of a profile that has one identity, by token or local socket. */
 static void
-serve_conformance(struct http_exchange *v)
+serve_everybody(struct http_exchange *v)
 {
-    static const gid_t groups[] = {0};
     const char *token = http_request_header(v->http, "Authorization");
 
     if (!http_request_peer(v->http)->is_local
-        && (token == NULL || strcmp(token, CONFORMANCE_TOKEN) != 0)) {
+        && (token == NULL || strcmp(token, v->server->profile->token) != 0)) {
         refuse_identity(v, -EKEYREJECTED, NULL);
         return;
     }
-    v->principal->type = PRINCIPAL_ADMINISTRATOR;
-    v->principal->name = "admin";
-    v->principal->groups = groups;
-    v->principal->n_groups = 1;
+    *v->principal = *v->server->profile->everybody;
     serve(v);
 }
 
@@ -518,14 +467,15 @@ http_handler_serve(struct http_request *http, void *arg)
      * fails gets an answer whose seal it can check.
      */
     if (discovery_is_public(path)
-        && (server->policy->is_conformance || http_request_header(http, "Authorization") == NULL)) {
+        && (server->profile->everybody != NULL
+            || http_request_header(http, "Authorization") == NULL)) {
         v->principal->type = PRINCIPAL_USER;
         v->principal->name = "anybody";
         serve(v);
         return;
     }
-    if (server->policy->is_conformance) {
-        serve_conformance(v);
+    if (server->profile->everybody != NULL) {
+        serve_everybody(v);
         return;
     }
     set_question(v, &sealed, &question);

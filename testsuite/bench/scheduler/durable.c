@@ -16,6 +16,7 @@
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
 #include "controller/store/store.h"
@@ -160,6 +161,7 @@ open_cluster(struct pod_run *r, const char *below)
                                                            .clock = &clock_system,
                                                            .store = r->store,
                                                            .workers = r->workers,
+                                                           .profile = &api_profile_kiln,
                                                            .policy = &r->policy});
     loop_drain(r->loop);
 }

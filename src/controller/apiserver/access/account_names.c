@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -54,9 +54,7 @@ account_names_find(const struct store *store, const char *account)
 const char *
 account_names_resolve(const struct request *q, const char *account)
 {
-    const char *found = account != NULL && !q->server->policy->is_conformance
-                            ? account_names_find(q->server->store, account)
-                            : NULL;
+    const char *found = account != NULL ? account_names_find(q->server->store, account) : NULL;
 
     return found != NULL ? found : account;
 }
@@ -65,7 +63,9 @@ bool
 account_names_are_same(const struct request *q, const char *a, const char *b)
 {
     return strcmp(a, b) == 0
-           || strcmp(account_names_resolve(q, a), account_names_resolve(q, b)) == 0;
+           || strcmp(kind_hooks_resolve_name(q, &namespace_kind, a),
+                     kind_hooks_resolve_name(q, &namespace_kind, b))
+                  == 0;
 }
 
 const char *

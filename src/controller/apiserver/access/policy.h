@@ -46,8 +46,7 @@ struct policy {
     size_t n_topology_levels;
     enum impossible_jobs impossible;
     struct limits limits;
-    bool sends_mail;     /* about jobs */
-    bool is_conformance; /* one test identity, no rules of Kiln's own */
+    bool sends_mail; /* about jobs */
 };
 
 /* The loop's thread alone replaces a policy and reads it as it likes; another

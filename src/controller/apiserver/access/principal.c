@@ -17,8 +17,6 @@ type_of(const struct identity *id, const struct policy *policy)
 {
     const struct user *user = id->user;
 
-    if (policy->is_conformance)
-        return PRINCIPAL_ADMINISTRATOR;
     if (id->node_name[0] != '\0')
         return PRINCIPAL_AGENT;
     /* Root of a compute node is not root of the cluster. Tokens of root are

@@ -182,17 +182,12 @@ is_fresh(const struct start_rights *r, const struct known_user *k)
 
 /* Finds who submitted the pod. False: there is nobody to check. */
 static bool
-find_owner(const struct start_rights *r, const struct pod *pod, uid_t *ret_uid,
-           const char **ret_name)
+find_owner(const struct pod *pod, uid_t *ret_uid, const char **ret_name)
 {
     const struct security_context *who = pod->spec.security_context;
-    bool is_conformance;
 
-    policy_begin_reading();
-    is_conformance = r->settings.policy->is_conformance;
-    policy_end_reading();
     *ret_name = string_map_find(&pod->meta.annotations, ANNOTATION_USER);
-    if (is_conformance || *ret_name == NULL || who == NULL || who->run_as_user == NULL)
+    if (*ret_name == NULL || who == NULL || who->run_as_user == NULL)
         return false;
     *ret_uid = (uid_t)*who->run_as_user;
     return true;
@@ -361,7 +356,7 @@ start_rights_refuse(struct start_rights *r, const struct pod *pod, const struct 
     bool is_refused, is_owner_fresh = false;
     uid_t uid;
 
-    if (!find_owner(r, pod, &uid, &owner))
+    if (!find_owner(pod, &uid, &owner))
         return false;
     user = find_user(r, uid, &is_owner_fresh);
     if (kind == NULL)
@@ -426,7 +421,7 @@ start_rights_bind(struct start_rights *r, const struct pod *pod, struct strbuf *
     bool is_fresh_user = false;
     uid_t uid;
 
-    if (!find_owner(r, pod, &uid, &owner))
+    if (!find_owner(pod, &uid, &owner))
         return true;
     user = find_user(r, uid, &is_fresh_user);
     if (user != NULL && is_fresh_user)
@@ -447,7 +442,7 @@ start_rights_look_up(struct start_rights *r, const struct pod *pod, void (*done)
     bool is_known;
     uid_t uid;
 
-    if (!find_owner(r, pod, &uid, &owner))
+    if (!find_owner(pod, &uid, &owner))
         return false;
     pthread_mutex_lock(&r->lock);
     k = map_find(r->users, key_of(uid, buffer));

@@ -28,8 +28,7 @@ user_limits_bind(const struct request *q)
 {
     const struct principal *c = q->principal;
 
-    return !q->server->policy->is_conformance && principal_is_person(c)
-           && !(c->uid == 0 && c->proof == IDENTITY_LOCAL);
+    return principal_is_person(c) && !(c->uid == 0 && c->proof == IDENTITY_LOCAL);
 }
 
 static bool

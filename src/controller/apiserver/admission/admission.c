@@ -7,6 +7,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/node_record.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -141,12 +142,12 @@ static const struct admission_rule {
 static bool
 run(struct request *q, unsigned when, struct json *tree, const struct object *old_object)
 {
-    bool conforms = q->server->policy->is_conformance;
+    const bool has_additions = q->server->profile->has_additions;
 
     for (unsigned i = 0; i < ARRAY_SIZE(rules); i++) {
         const struct admission_rule *rule = &rules[i];
 
-        if (!(rule->when & when) || (rule->when & KILN && conforms)
+        if (!(rule->when & when) || (rule->when & KILN && !has_additions)
             || (rule->kind != ANY_KIND && rule->kind != q->route.kind))
             continue;
         if (!rule->admit(q, tree, old_object))

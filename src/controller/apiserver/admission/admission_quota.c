@@ -6,9 +6,9 @@
  * never use the same remaining quota. The lifecycle component recounts after
  * deletions.
  */
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -27,15 +27,6 @@ struct quota_change {
     struct quota_change *next;
 };
 
-/* A new quota is counted within moments. Until then a job waits; what people
- * create themselves is not refused.
- */
-static bool
-must_be_counted(const struct request *q)
-{
-    return q->route.kind == &pod_kind && !q->server->policy->is_conformance;
-}
-
 static bool
 add_change(struct request *q, const struct object *quota, const struct json *object,
            const struct json *old)
@@ -47,7 +38,10 @@ add_change(struct request *q, const struct object *quota, const struct json *obj
         quota_charge(q->arena, tree, q->route.kind, object, old, now_us, &why);
     struct quota_change *change;
 
-    if (why == NULL && must_be_counted(q))
+    /* A new quota is counted within moments. Until then a job waits; what people create
+     * themselves is not refused.
+     */
+    if (why == NULL && kind_hooks_of_route(q)->must_be_counted)
         why = quota_find_uncounted(q->arena, tree, q->route.kind, object, now_us);
     if (why != NULL) {
         reply_forbidden(&q->reply, q->route.kind, json_path_text(object, "metadata.name"), "%s",

@@ -15,9 +15,9 @@
  */
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "lib/api/node/node.h"
@@ -237,7 +237,7 @@ signature_delete(struct request *q, struct json *meta)
 {
     struct json *annotations;
 
-    if (q->server->policy->is_conformance || !principal_is_person(q->principal))
+    if (!q->server->profile->signs_changes || !principal_is_person(q->principal))
         return;
     annotations = json_get(meta, "annotations");
     annotations =

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/apiserver/request/api_profile.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 
@@ -45,7 +46,7 @@ add_sorted(const struct kind **list, unsigned n, const struct kind *kind)
 
 /* Calls `each` for every kind of the group. */
 static void
-visit_kinds(const char *group, bool upstream_alone,
+visit_kinds(const char *group, const struct api_profile *profile,
             void (*each)(const struct kind *kind, void *context), void *context)
 {
     const struct {
@@ -61,7 +62,8 @@ visit_kinds(const char *group, bool upstream_alone,
         for (unsigned i = 0; i < lists[l].n; i++) {
             const struct kind *kind = lists[l].kinds[i];
 
-            if (strcmp(kind->group, group) == 0 && !(upstream_alone && kind->flags & KIND_KILN))
+            if (strcmp(kind->group, group) == 0
+                && !(!profile->has_additions && kind->flags & KIND_KILN))
                 each(kind, context);
         }
 }
@@ -86,12 +88,12 @@ add_version(const struct kind *kind, void *context)
 
 /* The registry lists the kinds of the preferred version first. */
 unsigned
-api_resources_versions(const char *group, bool upstream_alone,
+api_resources_versions(const char *group, const struct api_profile *profile,
                        const struct kind *ret_kinds[API_RESOURCES_MAX_VERSIONS])
 {
     struct kind_search f = {.kinds = ret_kinds};
 
-    visit_kinds(group, upstream_alone, add_version, &f);
+    visit_kinds(group, profile, add_version, &f);
     return f.n;
 }
 
@@ -105,12 +107,12 @@ add_kind(const struct kind *kind, void *context)
 }
 
 unsigned
-api_resources_kinds(const char *group, const char *version, bool upstream_alone,
+api_resources_kinds(const char *group, const char *version, const struct api_profile *profile,
                     const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
 {
     struct kind_search f = {.kinds = ret_kinds, .version = version};
 
-    visit_kinds(group, upstream_alone, add_kind, &f);
+    visit_kinds(group, profile, add_kind, &f);
     return f.n;
 }
 
@@ -124,7 +126,7 @@ has_part(const struct kind *kind, enum subresource part)
 }
 
 unsigned
-api_resources_parts(const struct kind *kind, bool upstream_alone,
+api_resources_parts(const struct kind *kind, const struct api_profile *profile,
                     enum subresource ret_parts[N_SUBRESOURCES])
 {
     unsigned n = 0;
@@ -132,7 +134,7 @@ api_resources_parts(const struct kind *kind, bool upstream_alone,
     for (unsigned part = SUBRESOURCE_NONE + 1; part < N_SUBRESOURCES; part++) {
         unsigned at = n;
 
-        if (!has_part(kind, part) || (upstream_alone && subresource_is_kiln(kind, part)))
+        if (!has_part(kind, part) || (!profile->has_additions && subresource_is_kiln(kind, part)))
             continue;
         for (; at > 0 && strcmp(subresource_name(ret_parts[at - 1]), subresource_name(part)) > 0;
              at--)

@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 
 #include "controller/apiserver/access/audit_log.h"
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/discovery/api_resources.h"
 #include "controller/apiserver/discovery/discovery_documents.h"
@@ -221,7 +220,7 @@ reply_paths(struct request *q)
     json_append(a, paths, json_string(a, "/api/v1"));
     json_append(a, paths, json_string(a, "/apis"));
     for (const char *const *group = api_resources_groups + 1; *group != NULL; group++) {
-        unsigned n = api_resources_versions(*group, q->server->policy->is_conformance, list);
+        unsigned n = api_resources_versions(*group, q->server->profile, list);
 
         if (n > 0)
             json_append(a, paths, json_stringf(a, "/apis/%s", *group));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/discovery/api_resources.h"
 #include "controller/apiserver/discovery/discovery_documents.h"
 #include "controller/apiserver/request/request.h"
@@ -75,7 +74,7 @@ resource_entry(struct request *q, const struct kind *kind)
 {
     struct arena *a = q->arena;
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n_parts = api_resources_parts(kind, q->server->policy->is_conformance, parts);
+    unsigned n_parts = api_resources_parts(kind, q->server->profile, parts);
     struct json *entry =
         new_entry(a, kind->plural, kind->name, kind->flags & KIND_NAMESPACED, kind->singular);
     struct json *list = json_array(a);
@@ -97,8 +96,8 @@ static struct json *
 version_entry(struct request *q, const struct kind *of_version)
 {
     const struct kind *list[API_RESOURCES_MAX_KINDS];
-    unsigned n = api_resources_kinds(of_version->group, of_version->version,
-                                     q->server->policy->is_conformance, list);
+    unsigned n =
+        api_resources_kinds(of_version->group, of_version->version, q->server->profile, list);
     struct arena *a = q->arena;
     struct json *version = json_object(a);
     struct json *rows = json_array(a);
@@ -146,7 +145,7 @@ make(struct request *q, bool is_core, const char *version)
     json_set(a, tree, "apiVersion", json_stringf(a, "apidiscovery.k8s.io/%s", version));
     json_make_object(a, tree, "metadata");
     for (; *group != NULL; group++) {
-        unsigned n = api_resources_versions(*group, q->server->policy->is_conformance, list);
+        unsigned n = api_resources_versions(*group, q->server->profile, list);
 
         if (n > 0)
             json_append(a, items, group_entry(q, *group, list, n));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/discovery/api_resources.h"
 #include "controller/apiserver/discovery/discovery_documents.h"
 #include "controller/apiserver/request/request.h"
@@ -68,7 +67,7 @@ discovery_groups(struct request *q)
     for (const char *const *name = api_resources_groups + 1; *name != NULL; name++) {
         struct json *group = json_object(a);
 
-        unsigned n = api_resources_versions(*name, q->server->policy->is_conformance, list);
+        unsigned n = api_resources_versions(*name, q->server->profile, list);
 
         if (n == 0)
             continue;
@@ -85,7 +84,7 @@ discovery_group(struct request *q, const char *name)
     const struct kind *list[API_RESOURCES_MAX_VERSIONS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
-    unsigned n = api_resources_versions(name, q->server->policy->is_conformance, list);
+    unsigned n = api_resources_versions(name, q->server->profile, list);
 
     if (name[0] == '\0' || n == 0)
         return false;
@@ -189,7 +188,7 @@ discovery_resources(struct request *q, const char *group, const char *version)
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *rows = json_array(a);
-    unsigned n = api_resources_kinds(group, version, q->server->policy->is_conformance, list);
+    unsigned n = api_resources_kinds(group, version, q->server->profile, list);
 
     if (n == 0)
         return false;
@@ -200,7 +199,7 @@ discovery_resources(struct request *q, const char *group, const char *version)
     if (group[0] == '\0')
         json_append(a, rows, bindings_entry(a));
     for (unsigned i = 0; i < n; i++) {
-        unsigned n_parts = api_resources_parts(list[i], q->server->policy->is_conformance, parts);
+        unsigned n_parts = api_resources_parts(list[i], q->server->profile, parts);
         struct json *entry = json_object(a);
 
         add_whole(a, entry, list[i]);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/discovery/api_resources.h"
 #include "controller/apiserver/discovery/openapi_paths.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "lib/api/object/kind.h"
@@ -82,31 +82,32 @@ new_document(struct arena *a, struct json *paths, struct json *schemas)
 }
 
 static void
-make_version(struct openapi *openapi, const struct kind *of_version, bool upstream_alone)
+make_version(struct openapi *openapi, const struct kind *of_version,
+             const struct api_profile *profile)
 {
     CLEANUP(arena_freep) struct arena *a = arena_new(0);
     const struct kind *list[API_RESOURCES_MAX_KINDS];
     const char *group = of_version->group;
-    unsigned n = api_resources_kinds(group, of_version->version, upstream_alone, list);
+    unsigned n = api_resources_kinds(group, of_version->version, profile, list);
     struct json *paths = json_object(a);
     struct json *schemas = json_object(a);
 
     for (unsigned i = 0; i < n; i++) {
         json_schema_add_kind(a, schemas, list[i]);
-        openapi_add_paths(a, paths, list[i], upstream_alone);
+        openapi_add_paths(a, paths, list[i], profile);
     }
     keep(openapi, arena_printf(a, "%s/%s", group[0] != '\0' ? "apis" : "api", list[0]->api_version),
          new_document(a, paths, schemas));
 }
 
 static void
-make_group(struct openapi *openapi, const char *group, bool upstream_alone)
+make_group(struct openapi *openapi, const char *group, const struct api_profile *profile)
 {
     const struct kind *list[API_RESOURCES_MAX_VERSIONS];
-    unsigned n = api_resources_versions(group, upstream_alone, list);
+    unsigned n = api_resources_versions(group, profile, list);
 
     for (unsigned i = 0; i < n; i++)
-        make_version(openapi, list[i], upstream_alone);
+        make_version(openapi, list[i], profile);
 }
 
 static void
@@ -134,7 +135,7 @@ find(struct apiserver *server, const char *path)
     if (openapi == NULL) {
         openapi = server->openapi = xnew(struct openapi);
         for (const char *const *group = api_resources_groups; *group != NULL; group++)
-            make_group(openapi, *group, server->policy->is_conformance);
+            make_group(openapi, *group, server->profile);
         make_index(openapi);
     }
     for (unsigned i = 0; i < openapi->count; i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/apiserver/discovery/api_resources.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/routes.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -187,7 +188,7 @@ add_path(struct arena *a, struct json *paths, const char *name, const struct kin
 
 void
 openapi_add_paths(struct arena *arena, struct json *paths, const struct kind *kind,
-                  bool upstream_alone)
+                  const struct api_profile *profile)
 {
     const char *root =
         arena_printf(arena, "/%s/%s", kind->group[0] != '\0' ? "apis" : "api", kind->api_version);
@@ -195,7 +196,7 @@ openapi_add_paths(struct arena *arena, struct json *paths, const struct kind *ki
         arena_printf(arena, "%s/%s%s", root,
                      kind->flags & KIND_NAMESPACED ? "namespaces/{namespace}/" : "", kind->plural);
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n_parts = api_resources_parts(kind, upstream_alone, parts);
+    unsigned n_parts = api_resources_parts(kind, profile, parts);
 
     if (kind->flags & KIND_NAMESPACED)
         add_path(arena, paths, arena_printf(arena, "%s/%s", root, kind->plural), kind,

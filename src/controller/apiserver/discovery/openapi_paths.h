@@ -7,11 +7,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
+struct api_profile;
 struct arena;
 struct json;
 struct kind;
 
 void openapi_add_paths(struct arena *arena, struct json *paths, const struct kind *kind,
-                       bool upstream_alone);
+                       const struct api_profile *profile);

@@ -28,6 +28,7 @@ measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_coun
 
 const struct kind_hooks cron_job_hooks = {
     .kind = &cron_job_kind,
+    .brings_content = true,
     .removed = removed,
     .measure = measure,
 };

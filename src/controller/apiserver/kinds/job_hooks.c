@@ -216,6 +216,7 @@ drop_array(struct request *q, struct json *tree)
 
 const struct kind_hooks job_hooks = {
     .kind = &job_kind,
+    .brings_content = true,
     .is_numbered = true,
     .find_claim = name_claims_find_of_job,
     .look_up = look_up,

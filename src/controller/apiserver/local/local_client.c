@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/http/render.h"
 #include "controller/apiserver/local/local_client_state.h"
@@ -168,7 +167,7 @@ start_call(void *arg)
 {
     struct local_call *call = arg;
 
-    if (call->is_on_behalf && !call->q->server->policy->is_conformance)
+    if (call->is_on_behalf)
         on_behalf_start(call->q, call->uid, begin_call);
     else
         verbs_start(call->q, call->parameters, call->n_parameters);

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/write.h"
@@ -401,12 +400,11 @@ cluster_mark_serve(struct request *q, cluster_mark_take_fn *take_held)
 
     /* Agents retry after this failure: they end no pod and keep no other uid.
      */
-    if (uid == NULL && !q->server->policy->is_conformance
-        && write_is_damaged(q, 500, &namespace_kind, NULL, "kube-system")) {
+    if (uid == NULL && write_is_damaged(q, 500, &namespace_kind, NULL, "kube-system")) {
         request_finish_durably(q);
         return;
     }
-    if (uid == NULL || key == NULL || q->server->policy->is_conformance) {
+    if (uid == NULL || key == NULL) {
         reply_not_found(&q->reply, &node_kind, q->route.name);
         request_finish_durably(q);
         return;

@@ -141,7 +141,7 @@ node_reports_new(struct apiserver *server, int64_t wait_ms)
     w->missing = map_new();
     w->timer = timer_new(server->loop, on_time_out, w);
     w->expiry = timer_new(server->loop, on_expiry, w);
-    if (wait_ms > 0 && !server->policy->is_conformance)
+    if (wait_ms > 0)
         (void)store_list(server->store, &node_kind, NULL, NULL, 0, expect_node, w);
     w->are_awaited = map_count(w->missing) > 0;
     w->until_ms = loop_now_ms() + wait_ms;

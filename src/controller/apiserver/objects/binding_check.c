@@ -15,18 +15,13 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
-#include "controller/apiserver/access/start_rights.h"
-#include "controller/apiserver/objects/barred_tasks.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
-#include "lib/api/job/job.h"
-#include "lib/api/job/job_array.h"
-#include "lib/api/job/job_update.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/binding.h"
 #include "lib/api/node/node.h"
@@ -34,12 +29,10 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/api/object_owner.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/arena.h"
 #include "lib/base/bitset.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -70,8 +63,8 @@ read_target(struct bind_member *m)
     return true;
 }
 
-static bool
-refuse(struct bind_member *m, const char *why)
+bool
+binding_check_refuse(struct bind_member *m, const char *why)
 {
     reply_conflict(&m->q->reply, &pod_kind, "/binding", m->name, "%s", why);
     return false;
@@ -103,104 +96,26 @@ check_pod(struct bind_member *m, const struct object *object)
         return false;
     }
     if (pod->meta.deleted_at_us != 0)
-        return refuse(
+        return binding_check_refuse(
             m,
             arena_printf(q->arena, "pod %s is being deleted, cannot be assigned to a host", name));
     if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0'
         && !is_adopted(pod, &m->binding))
-        return refuse(m, arena_printf(q->arena, "pod %s is already assigned to node \"%s\"", name,
-                                      pod->spec.node_name));
+        return binding_check_refuse(m, arena_printf(q->arena,
+                                                    "pod %s is already assigned to node \"%s\"",
+                                                    name, pod->spec.node_name));
     if (pod->spec.scheduling_gates.count > 0)
-        return refuse(m,
-                      arena_printf(q->arena, "pod %s has non-empty .spec.schedulingGates", name));
+        return binding_check_refuse(
+            m, arena_printf(q->arena, "pod %s has non-empty .spec.schedulingGates", name));
     return true;
 }
 
-/* The scheduler names the update with which it placed the pod. Other binders do
- * not know updates.
- */
 static bool
-is_placed_as_it_is(struct bind_member *m, const struct object *pod)
+check_kilns_rules(struct bind_member *m, const struct object *pod)
 {
-    const char *placed =
-        json_get_text(json_get_path(m->body, "metadata.annotations"), ANNOTATION_UPDATE);
-    const char *is = string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE);
+    const struct kind_hooks *hooks = kind_hooks_served(m->q, pod->kind);
 
-    if (m->q->principal->type != PRINCIPAL_SCHEDULER)
-        return true;
-    return is == placed || (is != NULL && placed != NULL && strcmp(is, placed) == 0);
-}
-
-/* A task that was held or cancelled does not start, although the job controller, which
- * withdraws its pod, may not have done so yet: a restarted one reads all results of
- * the array first.
- */
-static const char *
-refuse_for_task(struct bind_member *m, const struct object *pod, const struct object *job)
-{
-    const char *task = string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK);
-    const char *how =
-        task != NULL && job_is_array(job_of(job))
-            ? barred_tasks_find(m->q->server->barred_tasks, job, strtoll(task, NULL, 10))
-            : NULL;
-
-    return how != NULL
-               ? arena_printf(m->q->arena, "task %s of job %s is %s", task, job->meta->name, how)
-               : NULL;
-}
-
-static const char *
-refuse_for_job(struct bind_member *m, const struct object *pod, const struct object *job)
-{
-    struct request *q = m->q;
-    const char *name = job->meta->name;
-
-    if (string_map_find(&job->meta->annotations, ANNOTATION_HOLD) != NULL
-        || job_find_freezer(job_of(job)) != NULL)
-        return arena_printf(q->arena, "job %s is held", name);
-    if (job_is_cancelled(job_of(job)) || job_find_condition(job_of(job), "FailureTarget") != NULL)
-        return arena_printf(q->arena, "job %s is ending", name);
-    if (job_of(job)->spec.begin_at_us > clock_real_us(q->server->clock))
-        return arena_printf(q->arena, "job %s may not start yet", name);
-    if (!job_update_is_current(pod->meta, job->meta) || !is_placed_as_it_is(m, pod))
-        return arena_printf(q->arena,
-                            "job %s was updated meanwhile: the pod will be "
-                            "placed again",
-                            name);
-    return refuse_for_task(m, pod, job);
-}
-
-/* Bindings and changes of a Job (hold, cancel, later begin time, update) are ordered
- * here, whatever was in flight. A pod without a node is not bound once its Job
- * or task is held, cancelled or postponed, and not to a node that was chosen before its Job was
- * updated.
- */
-static bool
-check_job(struct bind_member *m, const struct object *pod)
-{
-    struct request *q = m->q;
-    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
-    const char *node = pod_of(pod)->spec.node_name;
-    const struct object *job;
-    const char *why;
-
-    if (owner == NULL || q->server->policy->is_conformance || (node != NULL && node[0] != '\0'))
-        return true;
-    job = store_find(q->server->store, STORE_PENDING, &job_kind, pod->meta->namespace, owner->name);
-    why = job != NULL && meta_is_controlled_by(pod->meta, job) ? refuse_for_job(m, pod, job) : NULL;
-    return why == NULL || refuse(m, why);
-}
-
-/* The rights of the pod's owner, who may have lost them since the submission. */
-static bool
-check_owner(struct bind_member *m, const struct object *pod)
-{
-    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
-    const char *node = pod_of(pod)->spec.node_name;
-
-    return (node != NULL && node[0] != '\0')
-           || start_rights_bind(m->q->server->start_rights, pod_of(pod), &why)
-           || refuse(m, arena_strdup(m->q->arena, why.text));
+    return hooks->may_bind == NULL || hooks->may_bind(m, pod);
 }
 
 /* Refuses an allocation that cannot be read: it would block every later binding
@@ -221,25 +136,6 @@ check_allocation(struct bind_member *m)
     if (causes.count > 0)
         reply_invalid(&q->reply, "", "Binding", m->name, &causes);
     return causes.count == 0;
-}
-
-/* The node of a rootless agent gets only pods of its user: it would see scripts
- * and environments of others.
- */
-static bool
-check_node_owner(struct bind_member *m, const struct object *pod)
-{
-    const struct object *node =
-        store_find(m->q->server->store, STORE_PENDING, &node_kind, NULL, m->binding.target.name);
-    uid_t node_owner, owner;
-
-    if (node == NULL || m->q->server->policy->is_conformance
-        || !node_find_owner(node_of(node), &node_owner)
-        || (object_owner(pod, &owner) && owner == node_owner))
-        return true;
-    return refuse(m,
-                  arena_printf(m->q->arena, "node %s is of uid %u, and runs only pods of that user",
-                               node->meta->name, (unsigned)node_owner));
 }
 
 /* Checks that the node has the CPUs. An unknown node, or one without a
@@ -264,10 +160,10 @@ check_node(struct bind_member *m)
     if (bitset_is_empty(&asked))
         return true;
     cpuset_format(&asked, &list);
-    return refuse(m, arena_printf(q->arena,
-                                  "node %s does not have the CPUs %s, or "
-                                  "reserves them for the system: it has %s",
-                                  binding->target.name, list.text, there));
+    return binding_check_refuse(m, arena_printf(q->arena,
+                                                "node %s does not have the CPUs %s, or "
+                                                "reserves them for the system: it has %s",
+                                                binding->target.name, list.text, there));
 }
 
 struct neighbours {
@@ -289,11 +185,11 @@ check_neighbour(const struct object *object, void *context)
                 : allocation_check_disjoint(m->binding.allocation, pod->status.allocation, &err))
                == 0)
         return true;
-    n->is_disjoint = refuse(m, arena_printf(m->q->arena,
-                                            "the allocation overlaps that of pod "
-                                            "%s/%s on node %s: %s",
-                                            pod->meta.namespace, pod->meta.name,
-                                            m->binding.target.name, err.text));
+    n->is_disjoint = binding_check_refuse(m, arena_printf(m->q->arena,
+                                                          "the allocation overlaps that of pod "
+                                                          "%s/%s on node %s: %s",
+                                                          pod->meta.namespace, pod->meta.name,
+                                                          m->binding.target.name, err.text));
     return false;
 }
 
@@ -308,7 +204,7 @@ check_disjoint(struct bind_member *m)
     if (binding->allocation == NULL)
         return true;
     if (retained_on_node_check_disjoint(q, binding->target.name, binding->allocation, &err) < 0)
-        return refuse(m, err.text);
+        return binding_check_refuse(m, err.text);
     store_visit_index(q->server->store, &pod_kind, POD_LIVE_BY_NODE, STORE_PENDING,
                       binding->target.name, check_neighbour, &n);
     return n.is_disjoint;
@@ -327,8 +223,8 @@ check_user_of_cores(const struct object *object, void *context)
     const struct pod *pod = pod_of(object);
     struct error why = {0};
 
-    if (object->kind != &pod_kind || pod->status.allocation == NULL
-        || strcmp(pod->meta.uid, m->pod->meta->uid) == 0 || pod_has_yielded(pod)
+    if (pod->status.allocation == NULL || strcmp(pod->meta.uid, m->pod->meta->uid) == 0
+        || pod_has_yielded(pod)
         || allocation_check_disjoint(pod_of(m->pod)->status.allocation, pod->status.allocation,
                                      &why)
                == 0)
@@ -358,6 +254,6 @@ bool
 binding_check(struct bind_member *m, const struct object *pod)
 {
     return authorization_covers(m->q, pod) && read_target(m) && check_pod(m, pod)
-           && check_job(m, pod) && check_owner(m, pod) && check_allocation(m) && check_node(m)
-           && check_node_owner(m, pod) && check_disjoint(m);
+           && check_kilns_rules(m, pod) && check_allocation(m) && check_node(m)
+           && check_disjoint(m);
 }

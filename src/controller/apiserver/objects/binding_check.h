@@ -4,7 +4,7 @@
  *
  * Checked against the node, and against the allocations of its other pods.
  *
- * Called by:  bind.c.
+ * Called by:  bind.c, kinds/pod_hooks.c.
  * Thread:     the API's loop.
  */
 #pragma once
@@ -36,3 +36,6 @@ int binding_check_may_resume(const struct request *q, const struct object *pod, 
  * why.
  */
 bool binding_check(struct bind_member *m, const struct object *pod);
+
+/* For checks elsewhere (kind_hooks.may_bind): replies with a conflict, and returns false. */
+bool binding_check_refuse(struct bind_member *m, const char *why);

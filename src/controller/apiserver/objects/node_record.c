@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -97,8 +96,7 @@ node_record_leave(struct request *q, struct store_txn *txn, const struct object 
 {
     const char *secret = node_secret_name(q->arena, node->meta->name);
 
-    if (!q->server->policy->is_conformance)
-        keep_record(q, txn, node);
+    keep_record(q, txn, node);
     if (store_find_secret(q->server->store, secret) != NULL)
         store_txn_remove_secret(txn, secret);
 }

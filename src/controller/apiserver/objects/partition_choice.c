@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -59,12 +58,12 @@ is_whole(const struct allocation *a, const struct object *node)
 }
 
 bool
-partition_choice_is_open(const struct request *q, const struct object *pod)
+partition_choice_is_open(const struct object *pod)
 {
     const struct placement *p = pod_of(pod)->spec.placement;
 
-    return !q->server->policy->is_conformance && p != NULL && p->partition != NULL
-           && strchr(p->partition, ',') != NULL && meta_controller_of(pod->meta, &job_kind) != NULL;
+    return p != NULL && p->partition != NULL && strchr(p->partition, ',') != NULL
+           && meta_controller_of(pod->meta, &job_kind) != NULL;
 }
 
 void
@@ -76,7 +75,7 @@ partition_choice_write(struct request *q, const struct object *pod, struct json 
     struct json *placement;
     struct choosing choosing = {q, pod_of(pod)};
 
-    if (!partition_choice_is_open(q, pod))
+    if (!partition_choice_is_open(pod))
         return;
     node = store_find(q->server->store, STORE_PENDING, &node_kind, NULL, binding->target.name);
     choice =

@@ -22,4 +22,4 @@ void partition_choice_write(struct request *q, const struct object *pod, struct 
                             const struct binding *binding);
 
 /* Whether partition_choice_write may change the pod. */
-bool partition_choice_is_open(const struct request *q, const struct object *pod);
+bool partition_choice_is_open(const struct object *pod);

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/request/body.h"
@@ -74,8 +73,7 @@ is_plain(const struct request *q, const struct object *object)
     return q->route.subresource == SUBRESOURCE_STATUS
            && (q->format == BODY_MERGE_PATCH || q->format == BODY_STRATEGIC_PATCH)
            && kind == object->kind && kind->check_status != NULL && kind->flags & KIND_SPEC_DEFAULTS
-           && is_trusted(q->principal) && !q->server->policy->is_conformance
-           && !q->options.is_dry_run && q->notes.n_duplicates == 0
+           && is_trusted(q->principal) && !q->options.is_dry_run && q->notes.n_duplicates == 0
            && object->meta->deleted_at_us == 0
            && (kind != &pod_kind || !pod_is_finished(pod_of(object)))
            && json_is(q->body, JSON_OBJECT) && is_status_alone(q, object);

@@ -3,9 +3,9 @@
  *
  * The rooms of the server work for every kind: they read facts from struct kind
  * (lib/api/object/kind.h), and call these hooks where facts are not enough. The
- * hooks of a kind are one file in kinds/, and kinds/hook_registry.c lists them. For
- * conformance the registry gives hooks without Kiln's additions, so that a hook
- * need not ask for it. Each member may be NULL: then nothing is special.
+ * hooks of a kind are one file in kinds/, and api_profiles.c lists them. For
+ * conformance it lists hooks without Kiln's additions, so that a hook need not ask
+ * for it. Each member may be NULL: then nothing is special.
  *
  * Thread:  the loop's.
  */
@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct bind_member;
+struct binding;
 struct json;
 struct kind;
 struct object;
@@ -69,6 +71,25 @@ struct kind_hooks {
                                         const struct json *old_tree);
     void (*updated)(struct request *q, struct store_txn *txn, const struct object *object);
 
+    /* A creation's body may have a script, which admission takes out; so it may be
+     * longer than others.
+     */
+    bool brings_content;
+
+    /* A creation or a change waits until a new quota has been counted. */
+    bool must_be_counted;
+
+    /* A pod is bound: look_up_binding returns true if `then` is called when what may_bind
+     * needs is known; may_bind refuses what kube-apiserver would not; write_bound changes
+     * the spec beside its node, if changes_when_bound.
+     */
+    bool (*look_up_binding)(struct request *q, const struct object *pod,
+                            void (*then)(void *request));
+    bool (*may_bind)(struct bind_member *m, const struct object *pod);
+    bool (*changes_when_bound)(const struct object *pod);
+    void (*write_bound)(struct request *q, const struct object *pod, struct json *spec,
+                        const struct binding *binding);
+
     /* A deletion was asked for, for the first time; then an object is removed by
      * a DELETE (it may have been terminating before); then by any request, in its
      * last version. False: the reply is a 500.
@@ -93,8 +114,14 @@ struct kind_hooks {
     bool (*measure)(const struct object *object, uid_t *ret_uid, struct user_count *ret_count);
 };
 
-/* Never NULL. The second is for the request's route, and depends on whether the
- * server runs for conformance.
+/* Never NULL. kind_hooks_find ignores the profile: it is for what must hold of every
+ * object, as counts and the rights of agents. The others are for a request: the hooks
+ * that its server's profile has, of a kind and of the route's kind.
  */
 const struct kind_hooks *kind_hooks_find(const struct kind *kind);
+const struct kind_hooks *kind_hooks_served(const struct request *q, const struct kind *kind);
 const struct kind_hooks *kind_hooks_of_route(const struct request *q);
+
+/* The object's name for a name that may be another of its names; NULL stays NULL. */
+const char *kind_hooks_resolve_name(const struct request *q, const struct kind *kind,
+                                    const char *name);

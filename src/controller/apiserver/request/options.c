@@ -13,6 +13,7 @@
 #include "lib/api/value/selector.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/http/http_request.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -28,6 +29,25 @@ struct options_parser {
     struct causes causes;
     struct reply *reply;
 };
+
+const struct parameter *
+options_copy_parameters(struct arena *arena, const struct http_request *http, size_t *ret_count)
+{
+    struct parameter *parameters;
+    const char *name, *value;
+    size_t at = 0, n = 0;
+
+    while (http_request_query_next(http, &at, &name, &value))
+        n++;
+    parameters = arena_new_array(arena, struct parameter, n + 1);
+    at = n = 0;
+    while (http_request_query_next(http, &at, &name, &value)) {
+        parameters[n].name = arena_strdup(arena, name);
+        parameters[n++].value = arena_strdup(arena, value);
+    }
+    *ret_count = n;
+    return parameters;
+}
 
 const char *
 parameter_find(const struct parameter *parameters, size_t count, const char *name)

@@ -17,6 +17,7 @@
 
 struct arena;
 struct field_query;
+struct http_request;
 struct json;
 struct label_query;
 struct reply;
@@ -72,6 +73,9 @@ struct options {
 
 /* Reads the parameter `watch` before the request is routed. */
 bool options_wants_watch(const struct parameter *parameters, size_t count);
+/* All parameters of an HTTP request, in the arena. */
+const struct parameter *options_copy_parameters(struct arena *arena,
+                                                const struct http_request *http, size_t *ret_count);
 const char *parameter_find(const struct parameter *parameters, size_t count, const char *name);
 
 /* Returns false when the reply says what is wrong. `body` is the tree of a

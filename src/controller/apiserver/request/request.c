@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
@@ -35,6 +36,18 @@ request_new(struct apiserver *server, struct arena *arena TAKES)
     q->mark = arena_mark(arena);
     reply_init(&q->reply, arena);
     return q;
+}
+
+enum route_result
+request_find_route(struct request *q, enum http_method method, const char *path, bool wants_watch)
+{
+    struct route *route = &q->route;
+    const enum route_result result = route_find(q->arena, method, path, wants_watch, route);
+
+    if (result == ROUTE_FOUND && !q->server->profile->has_additions
+        && (route->kind->flags & KIND_KILN || subresource_is_kiln(route->kind, route->subresource)))
+        return ROUTE_NO_PATH;
+    return result;
 }
 
 const struct json *

@@ -114,6 +114,10 @@ void request_free(struct request *q);
 struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
     OWNED_BY(request_free);
 
+/* Sets the route. Paths of what the server's profile does not have are not found. */
+enum route_result request_find_route(struct request *q, enum http_method method, const char *path,
+                                     bool wants_watch);
+
 /* The tree of the object that the request changes. It is parsed once; do not
  * edit it.
  */

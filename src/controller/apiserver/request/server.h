@@ -31,6 +31,7 @@ struct metric_registry;
 struct openapi;
 struct policy;
 struct agent_relay;
+struct api_profile;
 struct request_metrics;
 struct start_rights;
 struct responders;
@@ -49,6 +50,7 @@ struct apiserver {
     struct store *store;
     struct workers *workers;
     struct auth_server *auth; /* NULL: local peers only */
+    const struct api_profile *profile;
     const struct policy *policy;
     const char *cluster;                     /* its name */
     struct metric_registry *metrics;         /* or NULL */

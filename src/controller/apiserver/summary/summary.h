@@ -32,11 +32,9 @@ void summary_history(struct request *q, const char *path, const struct parameter
 
 void summary_steps(struct request *q, const struct parameter *parameters, size_t count);
 
-/* The timeline. Returns false, without a reply, under conformance; otherwise
- * the request will be finished.
- */
+/* The timeline. The request will be finished. */
 bool summary_timeline_is_asked(const char *path);
-bool summary_timeline(struct request *q, const struct parameter *parameters, size_t count);
+void summary_timeline(struct request *q, const struct parameter *parameters, size_t count);
 
 /* nodes/NAME/steps, for verbs.c (step_reports.c). */
 void verb_report_steps(struct request *q);

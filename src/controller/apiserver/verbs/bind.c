@@ -11,13 +11,14 @@
  */
 #include <string.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/objects/binding_check.h"
 #include "controller/apiserver/objects/partition_choice.h"
 #include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/api_profile.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/bind.h"
@@ -119,6 +120,7 @@ struct json *
 bind_make_tree(struct bind_member *m, const struct object *pod, const struct json *old_tree)
 {
     struct request *q = m->q;
+    const struct kind_hooks *hooks = kind_hooks_served(q, &pod_kind);
     struct json *tree = json_copy(q->arena, old_tree);
     struct json *meta = take_part(q, tree, "metadata");
     struct json *status = take_part(q, tree, "status");
@@ -128,7 +130,8 @@ bind_make_tree(struct bind_member *m, const struct object *pod, const struct jso
     copy_map(m, meta, "annotations");
     copy_map(m, meta, "labels");
     json_set_string(q->arena, spec, "nodeName", m->binding.target.name);
-    partition_choice_write(q, pod, spec, &m->binding);
+    if (hooks->write_bound != NULL)
+        hooks->write_bound(q, pod, spec, &m->binding);
     if (m->binding.allocation != NULL)
         json_set(q->arena, status, "allocation", json_get(m->body, "allocation"));
     set_scheduled(q, status);
@@ -142,12 +145,13 @@ bind_make_tree(struct bind_member *m, const struct object *pod, const struct jso
 static bool
 is_patch(const struct bind_member *m, const struct object *object)
 {
+    const struct kind_hooks *hooks = kind_hooks_served(m->q, &pod_kind);
     const struct json *meta = json_get(m->body, "metadata");
     const struct pod_status *status = &pod_of(object)->status;
 
     return status->conditions.count == 0 && status->allocation == NULL && status->cause == NULL
            && json_get(meta, "annotations") == NULL && json_get(meta, "labels") == NULL
-           && !partition_choice_is_open(m->q, object);
+           && (hooks->changes_when_bound == NULL || !hooks->changes_when_bound(object));
 }
 
 static bool
@@ -225,7 +229,7 @@ is_group(const struct request *q)
 {
     const char *kind = json_get_text(q->body, "kind");
 
-    return q->route.name == NULL && !q->server->policy->is_conformance && kind != NULL
+    return q->route.name == NULL && q->server->profile->has_additions && kind != NULL
            && strcmp(kind, "BindingList") == 0;
 }
 
@@ -412,11 +416,12 @@ waits_for_owner(struct request *q)
 {
     const uint32_t count = is_group(q) ? json_count(json_get(q->body, "items")) : 1;
 
-    for (uint32_t i = 0; i < count && i < GROUP_MAX; i++) {
+    const struct kind_hooks *hooks = kind_hooks_served(q, &pod_kind);
+
+    for (uint32_t i = 0; hooks->look_up_binding != NULL && i < count && i < GROUP_MAX; i++) {
         const struct object *pod = find_pod(q, i);
 
-        if (pod != NULL
-            && start_rights_look_up(q->server->start_rights, pod_of(pod), bind_again, q))
+        if (pod != NULL && hooks->look_up_binding(q, pod, bind_again))
             return true;
     }
     return false;

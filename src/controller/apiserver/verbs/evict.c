@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -163,7 +163,7 @@ mark(struct request *q, struct store_txn *txn, const struct object *pod)
 
     set_condition(q, json_make_object(q->arena, tree, "status"), "DisruptionTarget", "True",
                   "EvictionByEvictionAPI", "Eviction API: evicting");
-    if (!q->server->policy->is_conformance)
+    if (q->server->profile->signs_changes)
         tell_owner(q, json_get(tree, "status"));
     return write_put(q, txn, tree, object_tree(pod, q->arena)) != NULL;
 }

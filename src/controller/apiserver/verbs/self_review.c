@@ -9,9 +9,9 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/membership.h"
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/discovery/discovery.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -280,10 +280,9 @@ add_groups(struct request *q, struct json *groups)
         json_append(q->arena, groups, json_string(q->arena, "kiln:operators"));
     if (principal->type == PRINCIPAL_AGENT)
         json_append(q->arena, groups, json_string(q->arena, "system:nodes"));
-    if (!q->server->policy->is_conformance)
-        for (size_t i = 0; i < principal->n_groups; i++)
-            json_append(q->arena, groups,
-                        json_stringf(q->arena, "gid:%u", (unsigned)principal->groups[i]));
+    for (size_t i = 0; i < principal->n_groups; i++)
+        json_append(q->arena, groups,
+                    json_stringf(q->arena, "gid:%u", (unsigned)principal->groups[i]));
     json_append(q->arena, groups, json_string(q->arena, "system:authenticated"));
 }
 
@@ -303,8 +302,8 @@ answer_subject(struct request *q, struct json *tree)
              principal->node != NULL ? json_stringf(q->arena, "system:node:%s", principal->node)
                                      : json_string(q->arena, principal->name));
     json_set(q->arena, user, "uid",
-             q->server->policy->is_conformance
-                 ? json_string(q->arena, "u1")
+             q->server->profile->everybodys_uid != NULL
+                 ? json_string(q->arena, q->server->profile->everybodys_uid)
                  : json_stringf(q->arena, "%u", (unsigned)principal->uid));
     add_groups(q, groups);
     json_set(q->arena, user, "groups", groups);

@@ -15,6 +15,7 @@
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/dependency_chain.h"
 #include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/responder.h"
 #include "controller/apiserver/request/server.h"
@@ -408,27 +409,12 @@ explain_job(struct request *q, const struct object *object)
     explain_job_alone(q, answer, object, &pods);
 }
 
-/* /why is Kiln's own, so conformance mode does not serve it. */
-static void
-refuse_unknown(struct request *q)
-{
-    reply_fail(&q->reply, &(struct reply_failure){
-                              .code = 404,
-                              .reason = "NotFound",
-                              .message = "the server could not find the requested "
-                                         "resource",
-                              .empty_details = true,
-                          });
-}
-
 void
 verb_get_why(struct request *q)
 {
     const struct object *object = find_object(q);
 
-    if (q->server->policy->is_conformance)
-        refuse_unknown(q);
-    else if (object == NULL)
+    if (object == NULL)
         write_not_found(q);
     else if (authorization_covers(q, object) && user_limits_take_question(q)) {
         if (q->route.kind == &job_kind)
@@ -447,7 +433,7 @@ why_is_asked(const struct request *q)
 {
     const char *value = parameter_find(q->options.parameters, q->options.n_parameters, "why");
 
-    return !q->server->policy->is_conformance && value != NULL && strcmp(value, "true") == 0
+    return q->server->profile->has_additions && value != NULL && strcmp(value, "true") == 0
            && (q->route.kind == &job_kind || q->route.kind == &pod_kind);
 }
 

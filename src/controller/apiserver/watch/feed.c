@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/objects/selection.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
@@ -211,7 +211,7 @@ feed_open(struct request *q, feed_fn *fn, void *context, int64_t *ret_revision,
     /* Only another store can have issued it: a copy of this one that was
      * replaced. The client must list again.
      */
-    if (since > store_revision(store) && !q->server->policy->is_conformance) {
+    if (since > store_revision(store) && q->server->profile->refuses_later_revisions) {
         free(feed);
         return -ESTALE;
     }

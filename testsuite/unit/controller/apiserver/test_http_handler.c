@@ -100,6 +100,7 @@ house_init(struct house *h)
                                                              .workers = h->w.workers,
                                                              .auth = h->auth,
                                                              .look_up_user = world_look_up,
+                                                             .profile = &api_profile_kiln,
                                                              .policy = &h->w.policy});
     h->socket = xasprintf("%s/socket", h->w.directory);
     ck_assert_int_eq(apiserver_listen_unix(h->w.server, h->socket, 0600, NULL), 0);
@@ -249,6 +250,52 @@ START_TEST(paths_that_are_none_are_404)
         ck_assert_int_eq(status.status, 404);
         ck_assert_ptr_nonnull(strstr(status.text, "\"NotFound\""));
         ck_assert_int_eq(method.status, 405);
+    }
+}
+END_TEST
+
+START_TEST(conformance_has_none_of_kilns_paths_and_one_identity)
+{
+    static const struct {
+        enum http_method method;
+        const char *target;
+    } kilns[] = {
+        {HTTP_GET, "/kiln/v1/whoami"},
+        {HTTP_GET, "/kiln/v1/timeline"},
+        {HTTP_GET, "/kiln/v1/controllers"},
+        {HTTP_POST, "/kiln/v1/pipelines"},
+        {HTTP_POST, "/kiln/v1/podreports"},
+        {HTTP_POST, "/kiln/v1/scheduling/pause"},
+        {HTTP_POST, "/kiln/v1/metrics-token?name=a"},
+        {HTTP_GET, PODS "/a/why"},
+        {HTTP_GET, "/apis/batch/v1/namespaces/default/jobs/j/script"},
+        {HTTP_GET, "/apis/kiln.hpc/v1/partitions"},
+        {HTTP_GET, "/apis/metrics.k8s.io/v1beta1/nodes"},
+    };
+    CLEANUP_HOUSE struct house h;
+
+    house_init(&h);
+    for (int conforms = 0; conforms < 2; conforms++) {
+        h.w.server->profile = conforms ? &api_profile_conformance : &api_profile_kiln;
+        for (size_t i = 0; i < ARRAY_SIZE(kilns); i++) {
+            CLEANUP_EXCHANGE struct exchange e = ask(&h, h.local, kilns[i].method, kilns[i].target,
+                                                     kilns[i].method == HTTP_POST ? "{}" : NULL);
+            const bool is_unknown = e.status == 404
+                                    && (strstr(e.text, "could not find the requested") != NULL
+                                        || strstr(e.text, "page not found") != NULL);
+
+            ck_assert_msg(is_unknown == conforms, "%s (%d): %d %s", kilns[i].target, conforms,
+                          e.status, e.text);
+        }
+    }
+    {
+        CLEANUP_EXCHANGE struct exchange unproven = ask(&h, h.remote, HTTP_GET, PODS, NULL);
+        CLEANUP_EXCHANGE struct exchange who =
+            ask(&h, h.local, HTTP_POST, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                "{\"kind\":\"SelfSubjectReview\",\"apiVersion\":\"authentication.k8s.io/v1\"}");
+
+        ck_assert_int_eq(unproven.status, 401);
+        ck_assert_ptr_nonnull(strstr(who.text, "\"username\":\"admin\",\"uid\":\"u1\""));
     }
 }
 END_TEST
@@ -477,6 +524,7 @@ END_TEST
 
 SUITE("http_handler", health_and_version_are_told_to_anybody, nobody_else_is_let_in_without_proof,
       a_local_peer_is_who_the_kernel_says, paths_that_are_none_are_404,
+      conformance_has_none_of_kilns_paths_and_one_identity,
       a_watch_tells_the_state_and_then_what_changes,
       an_object_that_leaves_a_selection_is_deleted_and_added_when_it_returns,
       an_agents_watch_holds_the_end_of_a_pod, an_agent_gets_the_end_of_a_pod_that_stays,

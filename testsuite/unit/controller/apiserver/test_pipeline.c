@@ -284,7 +284,7 @@ START_TEST(stages_are_128_at_the_most)
 }
 END_TEST
 
-START_TEST(only_a_post_submits_and_not_under_conformance)
+START_TEST(other_paths_are_not_pipelines)
 {
     const struct http_peer from = {.address = "test"};
     CLEANUP_WORLD struct world w;
@@ -293,8 +293,6 @@ START_TEST(only_a_post_submits_and_not_under_conformance)
     world_init(&w);
     q = request_new(w.server, arena_new(0));
     ck_assert(!pipeline_serve(q, "/kiln/v1/pipeline", &from));
-    w.policy.is_conformance = true;
-    ck_assert(!pipeline_serve(q, "/kiln/v1/pipelines", &from));
     request_free(q);
 }
 END_TEST
@@ -302,4 +300,4 @@ END_TEST
 SUITE("pipeline", stages_wait_for_the_numbers_that_others_got, one_refused_of_five_leaves_none,
       a_stage_that_names_no_earlier_one_is_refused, a_pipeline_sent_again_is_one,
       a_dry_run_checks_all_and_creates_none, all_stages_count_for_a_quota,
-      stages_are_128_at_the_most, only_a_post_submits_and_not_under_conformance)
+      stages_are_128_at_the_most, other_paths_are_not_pipelines)

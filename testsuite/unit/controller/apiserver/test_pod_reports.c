@@ -188,21 +188,7 @@ START_TEST(one_request_has_no_more_than_the_loop_takes_in_a_turn)
 }
 END_TEST
 
-START_TEST(upstream_has_no_such_path)
-{
-    const struct http_peer from = {.address = "test"};
-    CLEANUP_WORLD struct world w;
-    struct request *q;
-
-    world_init(&w);
-    q = request_new(w.server, arena_new(0));
-    w.policy.is_conformance = true;
-    ck_assert(!pod_reports_serve(q, "/kiln/v1/podreports", &from));
-    request_free(q);
-}
-END_TEST
-
 SUITE("pod_reports", a_refused_report_of_one_pod_keeps_no_other_back,
       two_about_one_pod_are_taken_in_their_order_and_late_ones_refused,
       a_user_can_say_nothing_of_pods, a_request_that_is_no_list_is_refused_in_words,
-      one_request_has_no_more_than_the_loop_takes_in_a_turn, upstream_has_no_such_path)
+      one_request_has_no_more_than_the_loop_takes_in_a_turn)

@@ -16,8 +16,10 @@
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/capacity/node_classes.h"
 #include "controller/apiserver/http/render.h"
+#include "controller/apiserver/request/api_profile.h"
 #include "controller/apiserver/request/frame.h"
 #include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/view.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
@@ -134,6 +136,7 @@ world_open(struct world *w)
                                                            .counts = w->counts,
                                                            .node_classes = w->classes,
                                                            .startup_wait_ms = w->startup_wait_ms,
+                                                           .profile = &api_profile_kiln,
                                                            .policy = &w->policy,
                                                            .cluster = "test",
                                                            .look_up_user = world_look_up});
@@ -255,8 +258,7 @@ world_begin(struct world *w, const struct question *question, struct asked *aske
     asked->q = q;
     asked->awaited = (struct awaited){.loop = w->loop};
     ck_assert_int_eq(target_parse(question->target, target), 0);
-    ck_assert_int_eq(route_find(q->arena, question->method, target->path, false, &q->route),
-                     ROUTE_FOUND);
+    ck_assert_int_eq(request_find_route(q, question->method, target->path, false), ROUTE_FOUND);
     if (question->kind != NULL)
         q->route.kind = question->kind;
     q->principal = question->who;

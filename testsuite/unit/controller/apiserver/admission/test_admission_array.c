@@ -154,7 +154,7 @@ START_TEST(upstream_has_no_arrays)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    w.policy.is_conformance = true;
+    w.server->profile = &api_profile_conformance;
     taken(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"0-9\"", ""));
     has(&w, "spec.completionMode", "NonIndexed");
 }

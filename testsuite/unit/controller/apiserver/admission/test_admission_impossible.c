@@ -67,7 +67,7 @@ START_TEST(a_site_refuses_such_a_job_or_says_nothing)
     w.policy.impossible = IMPOSSIBLE_ACCEPT;
     accepted = submit(&w, BIG("a", "40"));
     w.policy.impossible = IMPOSSIBLE_REFUSE;
-    w.policy.is_conformance = true;
+    w.server->profile = &api_profile_conformance;
     conformant = submit(&w, BIG("b", "40"));
 
     ck_assert_int_eq(refused.code, 403);

@@ -145,7 +145,7 @@ START_TEST(without_kilns_rules_a_template_is_immutable)
 
     world_init(&w);
     make_job(&w);
-    w.policy.is_conformance = true;
+    w.server->profile = &api_profile_conformance;
     ck_assert_int_eq(code(&w, &alice, SELECTS), 422);
     ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":5"), 422);
 }

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "controller/apiserver/request/api_profile.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
+
+static const struct api_profile whole = {.has_additions = true}, upstream;
 
 static bool
 is_listed(const struct kind *kind)
@@ -14,8 +17,8 @@ is_listed(const struct kind *kind)
     const struct kind *list[API_RESOURCES_MAX_KINDS];
 
     for (const char *const *group = api_resources_groups; *group != NULL; group++)
-        for (unsigned v = api_resources_versions(*group, false, versions); v-- > 0;) {
-            unsigned n = api_resources_kinds(*group, versions[v]->version, false, list);
+        for (unsigned v = api_resources_versions(*group, &whole, versions); v-- > 0;) {
+            unsigned n = api_resources_kinds(*group, versions[v]->version, &whole, list);
 
             for (unsigned i = 0; i < n; i++)
                 if (list[i] == kind)
@@ -39,12 +42,12 @@ START_TEST(kinds_and_subresources_come_by_name)
 {
     const struct kind *list[API_RESOURCES_MAX_KINDS];
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n = api_resources_kinds("", "v1", false, list);
+    unsigned n = api_resources_kinds("", "v1", &whole, list);
 
     ck_assert_uint_gt(n, 5);
     for (unsigned i = 1; i < n; i++)
         ck_assert_int_lt(strcmp(list[i - 1]->plural, list[i]->plural), 0);
-    n = api_resources_parts(&pod_kind, false, parts);
+    n = api_resources_parts(&pod_kind, &whole, parts);
     ck_assert_uint_gt(n, 3);
     for (unsigned i = 1; i < n; i++)
         ck_assert_int_lt(strcmp(subresource_name(parts[i - 1]), subresource_name(parts[i])), 0);
@@ -54,14 +57,14 @@ END_TEST
 START_TEST(upstream_alone_leaves_out_what_is_kilns)
 {
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n = api_resources_parts(&node_kind, true, parts);
+    unsigned n = api_resources_parts(&node_kind, &upstream, parts);
 
     const struct kind *list[API_RESOURCES_MAX_KINDS];
 
     ck_assert_uint_eq(n, 1);
     ck_assert_int_eq(parts[0], SUBRESOURCE_STATUS);
-    ck_assert_uint_eq(api_resources_versions("metrics.k8s.io", true, list), 0);
-    ck_assert_uint_gt(api_resources_parts(&node_kind, false, parts), 1);
+    ck_assert_uint_eq(api_resources_versions("metrics.k8s.io", &upstream, list), 0);
+    ck_assert_uint_gt(api_resources_parts(&node_kind, &whole, parts), 1);
 }
 END_TEST
 
@@ -69,11 +72,11 @@ START_TEST(a_group_has_its_versions_with_the_stable_one_first)
 {
     const struct kind *list[API_RESOURCES_MAX_VERSIONS];
 
-    ck_assert_uint_eq(api_resources_versions("scheduling.k8s.io", false, list), 2);
+    ck_assert_uint_eq(api_resources_versions("scheduling.k8s.io", &whole, list), 2);
     ck_assert_str_eq(list[0]->version, "v1");
     ck_assert_str_eq(list[1]->version, "v1beta1");
-    ck_assert_uint_eq(api_resources_versions("scheduling.k8s.io", true, list), 1);
-    ck_assert_uint_eq(api_resources_versions("none.example.com", false, list), 0);
+    ck_assert_uint_eq(api_resources_versions("scheduling.k8s.io", &upstream, list), 1);
+    ck_assert_uint_eq(api_resources_versions("none.example.com", &whole, list), 0);
 }
 END_TEST
 

@@ -76,6 +76,7 @@ restart(struct world *w)
                                                            .store = w->store,
                                                            .workers = w->workers,
                                                            .counts = w->counts,
+                                                           .profile = &api_profile_kiln,
                                                            .policy = &w->policy});
     loop_drain(w->loop);
 }

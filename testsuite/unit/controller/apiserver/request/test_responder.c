@@ -212,25 +212,7 @@ START_TEST(another_answers_when_the_one_that_was_asked_is_gone)
 }
 END_TEST
 
-START_TEST(nobody_is_asked_under_conformance)
-{
-    CLEANUP_WORLD struct world w;
-    struct scholar scholar = {.world = &w};
-    struct responder *responder;
-
-    world_init(&w);
-    add_pod(&w);
-    w.policy.is_conformance = true;
-    responder = responder_new(w.server->responders, w.loop, respond, &scholar);
-    loop_drain(w.loop);
-
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, WHY, NULL), 404);
-    ck_assert_uint_eq(scholar.n_answered, 0);
-    responder_close(responder);
-}
-END_TEST
-
 SUITE("apiserver/responder", questions_are_asked_one_by_one_and_have_a_share_of_the_time,
       quick_answers_do_not_wait, one_user_has_eight_that_wait_and_others_still_ask,
       those_that_wait_fail_when_nobody_answers_any_more,
-      another_answers_when_the_one_that_was_asked_is_gone, nobody_is_asked_under_conformance)
+      another_answers_when_the_one_that_was_asked_is_gone)

@@ -541,10 +541,10 @@ START_TEST(a_group_is_the_schedulers_to_bind_and_kilns_own)
 
     begin_group(&w);
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, BINDINGS, GROUP(ITEM("a", "n1", "0"))), 403);
-    w.policy.is_conformance = true;
+    w.server->profile = &api_profile_conformance;
     ck_assert_int_ne(
         world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, GROUP(ITEM("a", "n1", "0"))), 201);
-    w.policy.is_conformance = false;
+    w.server->profile = &api_profile_kiln;
     check_none_bound(&w);
 }
 END_TEST

@@ -162,7 +162,7 @@ START_TEST(a_pod_of_a_cron_job_is_a_process_of_the_host_as_well)
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON(",\"image\":\"ubuntu\"")),
                      403);
 
-    w.policy.is_conformance = true;
+    w.server->profile = &api_profile_conformance;
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")), 422);
 }
 END_TEST
@@ -189,11 +189,11 @@ START_TEST(a_schedule_that_never_comes_is_refused)
         ck_assert_ptr_nonnull(strstr(a.text, "Schedule: '0 0 31 4,6 *' never occurs"));
     }
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")), 201);
-    w.policy.is_conformance = true;
+    w.server->profile = &api_profile_conformance;
     ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, CRON_JOBS "/c",
                                 "{\"spec\":{\"schedule\":\"0 0 30 2 *\"}}"),
                      200);
-    w.policy.is_conformance = false;
+    w.server->profile = &api_profile_kiln;
     ck_assert_int_eq(
         world_code(&w, &alice, HTTP_PATCH, CRON_JOBS "/c", "{\"spec\":{\"suspend\":true}}"), 200);
     ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, CRON_JOBS "/c",
@@ -313,7 +313,7 @@ START_TEST(nothing_is_said_of_a_job_of_which_more_is_to_be_said)
     world_init(&w);
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
         check_first_status(&w, bodies[i], "", "");
-    w.policy.is_conformance = true;
+    w.server->profile = &api_profile_conformance;
     check_first_status(&w, HELD_JOB("", SUSPENDED), "", "");
 }
 END_TEST
