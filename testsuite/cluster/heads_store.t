@@ -16,26 +16,22 @@ postgres_primary pg1
 
 # --- the contract -----------------------------------------------------------------
 postgres_admin pg1 'CREATE DATABASE contract OWNER kiln'
-contract=$top_builddir/testsuite/unit/controller/store/engine/test_engine_contract
-if [ -x "$contract" ]; then
-    KILN_TEST_POSTGRES=postgresql://kiln@$postgres_hosts/contract CK_VERBOSITY=silent \
-        CK_TAP_LOG_FILE_NAME=- "$contract" >"$cluster/contract" 2>"$cluster/log/contract"
+tests=$top_builddir/testsuite/unit/controller/store/tests
+if [ -x "$tests" ]; then
+    KILN_TEST_POSTGRES=postgresql://kiln@$postgres_hosts/contract
+    export KILN_TEST_POSTGRES
+    "$tests" test_engine_contract >"$cluster/contract" 2>"$cluster/log/contract"
     empty "PostgreSQL's engine does what every engine does" "$(grep '^not ok' "$cluster/contract")"
     ok "all points of the contract were tried" test "$(grep -c '^ok' "$cluster/contract")" -ge 9
-else
-    skip "PostgreSQL's engine does what every engine does" "test_engine_contract is not built"
-    skip "all points of the contract were tried" "test_engine_contract is not built"
-fi
-
-follow=$top_builddir/testsuite/unit/controller/store/test_follow
-if [ -x "$follow" ]; then
-    KILN_TEST_POSTGRES=postgresql://kiln@$postgres_hosts/contract "$follow" \
-        >"$cluster/follow" 2>"$cluster/log/follow"
+    "$tests" test_follow >"$cluster/follow" 2>"$cluster/log/follow"
     empty "what a standby has followed is what a start reads" "$(grep '^not ok' "$cluster/follow")"
     ok "all points of that were tried" test "$(grep -c '^ok' "$cluster/follow")" -eq 10
+    unset KILN_TEST_POSTGRES
 else
-    skip "what a standby has followed is what a start reads" "test_follow is not built"
-    skip "all points of that were tried" "test_follow is not built"
+    skip "PostgreSQL's engine does what every engine does" "the unit tests are not built"
+    skip "all points of the contract were tried" "the unit tests are not built"
+    skip "what a standby has followed is what a start reads" "the unit tests are not built"
+    skip "all points of that were tried" "the unit tests are not built"
 fi
 
 # --- mistakes -----------------------------------------------------------------------

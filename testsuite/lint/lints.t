@@ -269,16 +269,16 @@ else
 fi
 
 # This needs built programs, which exist only in a build directory.
-if [ -x "${top_builddir:-.}/testsuite/unit/lib/loop/test_workers" ]; then
-    sed -e '/test_workers$/d' -e '$a testsuite/unit/gone' \
+if [ -x "${top_builddir:-.}/testsuite/unit/lib/loop/tests" ]; then
+    sed -e '/loop.tests$/d' -e '$a testsuite/unit/gone' \
         "$top_srcdir/testsuite/unit/threaded" >"$tree/threaded"
     found=$("$lint/check-threads" "$tree/threaded" 2>&1)
     case $found in
-    *SKIP*) skip "a test with a thread that is not listed is found" "${found#*SKIP }" ;;
+    *SKIP*) skip "a program with a thread that is not listed is found" "${found#*SKIP }" ;;
     *)
-        like "a test with a thread that is not listed is found" "$found" \
-            'test_workers: can start a thread'
-        like "a listed test that does not exist is found" "$found" 'gone: is listed'
+        like "a program with a thread that is not listed is found" "$found" \
+            'loop/tests: can start a thread'
+        like "a listed program that does not exist is found" "$found" 'gone: is listed'
         ;;
     esac
 fi

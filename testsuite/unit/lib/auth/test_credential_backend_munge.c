@@ -46,6 +46,12 @@ find_munged(void)
     return NULL;
 }
 
+#define NEEDS_MUNGED()                                              \
+    do {                                                            \
+        if (find_munged() == NULL)                                  \
+            SKIP("munged is not installed (Debian package munge)"); \
+    } while (0)
+
 static void
 write_key(const struct realm *r)
 {
@@ -118,6 +124,7 @@ START_TEST(a_credential_says_who_made_it_and_is_read_once)
     struct error err = {0};
     char *text = NULL;
 
+    NEEDS_MUNGED();
     realm_start(&realm);
     n = credential_backend_new_munge(realm.socket);
     ck_assert_int_eq(credential_backend_encode(n, "hello", 5, geteuid(), 60, &text, &err), 0);
@@ -145,6 +152,7 @@ START_TEST(an_expired_credential_says_by_how_much_and_what_to_do)
     struct error err = {0};
     char *text = NULL;
 
+    NEEDS_MUNGED();
     realm_start(&realm);
     n = credential_backend_new_munge(realm.socket);
     ck_assert_int_eq(credential_backend_encode(n, "", 0, geteuid(), 1, &text, &err), 0);
@@ -168,6 +176,7 @@ START_TEST(a_credential_for_another_user_cannot_be_read)
     struct error err = {0};
     char *text = NULL;
 
+    NEEDS_MUNGED();
     realm_start(&realm);
     n = credential_backend_new_munge(realm.socket);
     ck_assert_int_eq(credential_backend_encode(n, "", 0, geteuid() + 1, 60, &text, &err), 0);
@@ -188,6 +197,7 @@ START_TEST(a_credential_of_another_realm_is_refused)
     struct error err = {0};
     char *text = NULL;
 
+    NEEDS_MUNGED();
     realm_start(&ours);
     realm_start(&theirs);
     n = credential_backend_new_munge(ours.socket);
@@ -302,7 +312,7 @@ START_TEST(a_session_is_opened_between_two_users)
     struct auth_request q = {.method = "POST", .target = "/kiln/v1/session"};
     struct auth_server_settings settings = {.cluster = "north"};
     struct strbuf text = STRBUF_INIT;
-    struct opening o = {.loop = loop_new()};
+    struct opening o = {0};
     struct auth_server *server;
     struct realm realm;
     int to[2], from[2], status;
@@ -311,7 +321,9 @@ START_TEST(a_session_is_opened_between_two_users)
 
     if (geteuid() != 0)
         SKIP("only root can be two users");
+    NEEDS_MUNGED();
     realm_start(&realm);
+    o.loop = loop_new();
     ck_assert_int_eq(pipe(to) + pipe(from), 0);
     pid = fork();
     if (pid == 0)
@@ -351,21 +363,7 @@ START_TEST(a_session_is_opened_between_two_users)
 }
 END_TEST
 
-int
-main(void)
-{
-    const TTest *const tests[] = {
-        a_credential_says_who_made_it_and_is_read_once,
-        an_expired_credential_says_by_how_much_and_what_to_do,
-        a_credential_for_another_user_cannot_be_read,
-        a_credential_of_another_realm_is_refused,
-        a_munged_that_is_down_is_named_by_its_socket,
-        a_session_is_opened_between_two_users,
-    };
-
-    if (find_munged() == NULL) {
-        puts("1..0 # SKIP munged is not installed (Debian package munge)");
-        return EXIT_SUCCESS;
-    }
-    return suite_main("credential_backend_munge", tests, ARRAY_SIZE(tests));
-}
+SUITE("credential_backend_munge", a_credential_says_who_made_it_and_is_read_once,
+      an_expired_credential_says_by_how_much_and_what_to_do,
+      a_credential_for_another_user_cannot_be_read, a_credential_of_another_realm_is_refused,
+      a_munged_that_is_down_is_named_by_its_socket, a_session_is_opened_between_two_users)
