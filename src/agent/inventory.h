@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inventory.h - what this node is and has: the machine and its topology
  *
- * Read at the start, replaced when the hardware changes. Open struct: other
- * files read it and never write.
+ * It is read at the start and replaced when the hardware changes. Open struct: other files
+ * read it and never write.
  *
  * Thread: the agent's loop; workers may read a topology of it, so former
  *         topologies are kept until the end.

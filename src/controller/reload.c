@@ -28,7 +28,7 @@ struct reload {
     bool is_wanted; /* again, after this one */
     bool has_stopped;
 
-    /* Used by the worker while a reload is under way. */
+    /* The worker uses these while a reload is under way. */
     struct controller_settings fresh;
     struct policy policy;
     struct fresh_certificate *certificate; /* or NULL */

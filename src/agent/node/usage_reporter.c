@@ -312,7 +312,7 @@ metered_number(const struct topology *t, const char *device)
     return -1;
 }
 
-/* Known if all GPUs of NVIDIA that the pod has are known. */
+/* The use is known if that of all GPUs of NVIDIA is known that the pod has. */
 static void
 read_gpus(struct usage_reporter *m, struct pod_measurement *p)
 {

@@ -34,10 +34,12 @@ struct end_records *end_records_open(const char *state_dir) OWNED_BY(end_records
 void end_records_add(struct end_records *ends, const char *pod_uid, int64_t revision,
                      const char *text);
 
-/* Look. Find: the text, or NULL; the caller owns it. Visit: in no order; the text is
- * borrowed for the call, and read from the disk only if `wants` agrees.
- */
+/* Returns the text, or NULL; the caller owns it. */
 char *end_records_find(const struct end_records *ends, const char *pod_uid) MUST_USE;
+
+/* The visit is in no order. The text is borrowed for the call, and read from the disk only if
+ * `wants` agrees.
+ */
 struct end_record_visitor {
     bool (*wants)(int64_t revision, void *context);
     void (*visit)(const char *pod_uid, int64_t revision, const char *text, void *context);

@@ -31,7 +31,7 @@ struct kept_shepherd {
     int channel;
 };
 
-/* Used as a stack: the latest one's memory is still in the caches. */
+/* This is a stack: the latest one's memory is still in the caches. */
 struct kept_shepherds {
     pthread_mutex_t lock; /* protects the members below */
     struct kept_shepherd items[KEPT_MOST];

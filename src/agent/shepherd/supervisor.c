@@ -67,7 +67,7 @@ supervisor_begin(struct supervisor *v, struct error *err)
 
 /* ---- Freezing ---- */
 
-/* Repeated, because the user could continue a process that only a signal has
+/* The stop is repeated, because the user could continue a process that only a signal has
  * stopped, and it would run while the time limit waits.
  */
 static void

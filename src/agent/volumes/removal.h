@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* removal.h - removes a directory and everything below it
  *
- * Never follows a link, needs two descriptors for a tree of any depth, and
+ * The removal never follows a link, needs two descriptors for a tree of any depth, and
  * detaches file systems that were mounted inside, whose servers are asked nothing.
  *
  * Thread: any; blocks for as long as it takes.

@@ -27,9 +27,11 @@ int kalloc_guard_start(struct kalloc_guard *ret_guard, struct error *err);
 void kalloc_guard_set_job(struct kalloc_guard *g, int64_t id);
 void kalloc_guard_hold(struct kalloc_guard *g, const char *place, const char *pod_uid);
 
-/* Release: the job ends with that status. Cancel: it is cancelled. Both wait a moment for it. Leave:
- * the job goes on, or has ended.
- */
+/* Ends the job with that status, and waits a moment for the end. */
 void kalloc_guard_release(struct kalloc_guard *g, int status);
+
+/* Cancels the job, and waits a moment for the end. */
 void kalloc_guard_cancel(struct kalloc_guard *g);
+
+/* Ends the guard alone: the job goes on, or has ended. */
 void kalloc_guard_leave(struct kalloc_guard *g);

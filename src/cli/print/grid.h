@@ -49,9 +49,11 @@ void grid_sort(struct grid *grid, size_t n_columns);
 size_t grid_columns(const struct grid *grid);
 size_t grid_rows(const struct grid *grid);
 
-/* Text: headings in upper case, spaces between columns (three by default), no
- * trailing spaces. Width: that of the terminal; 0, the default: unlimited.
- */
+/* Sets the number of spaces between columns; three is the default. */
 void grid_set_gap(struct grid *grid, unsigned gap);
+
+/* Sets the width of the terminal; 0, the default, is unlimited. */
 void grid_set_width(struct grid *grid, unsigned width);
+
+/* Prints headings in upper case and rows, without trailing spaces. */
 void grid_print(struct grid *grid, bool with_headings, struct strbuf *out);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <wchar.h>
 
-/* Made once; the C library has this locale built in. */
+/* The locale is made once; the C library has it built in. */
 static locale_t utf8;
 static pthread_once_t utf8_once = PTHREAD_ONCE_INIT;
 

@@ -304,7 +304,7 @@ explanation_add_smaller(struct explanation *e)
     if (e->estimate.chance != START_LATER || spec->containers.count != 1
         || e->shortage.scratch_bytes > 0 || e->of.has_extenders)
         return;
-    /* Must come first: the trials overwrite the diagnosis. */
+    /* This must come first: the trials overwrite the diagnosis. */
     cpus = find_most(e, false);
     bytes = e->pod->requests.memory_bytes > 0 ? find_most(e, true) : 0;
     bind_reservations(e);

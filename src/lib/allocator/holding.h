@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* holding.h - what a pod holds of its node, small enough to keep for each pod
  *
- * Made from a grant when the scheduler chooses, or from status.allocation when
- * the scheduler learns of a pod that is already bound. An occupancy takes and
- * releases the same amounts.
+ * It is made from a grant when the scheduler chooses, or from status.allocation when the
+ * scheduler learns of a pod that is already bound. An occupancy takes and releases the same
+ * amounts.
  *
  * Thread:  any; plain data.
  */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* numa_cover.h - whether any set of so many NUMA nodes holds a demand
  *
- * For machines with so many NUMA nodes that trying all sets takes too long.
- * Builds the sums of sets NUMA node by NUMA node and drops every sum that
- * another one equals or exceeds in all amounts. The set that is found holds the
- * demand, but need not be the closest one.
+ * For machines with so many NUMA nodes that trying all sets takes too long. It builds the sums
+ * of sets NUMA node by NUMA node and drops every sum that another one equals or exceeds in all
+ * amounts. The set that is found holds the demand, but need not be the closest one.
  *
  * Thread:  any.
  */

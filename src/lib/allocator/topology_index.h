@@ -79,12 +79,13 @@ void topology_index_unref(struct topology_index *topology_index);
 struct topology_index *topology_index_ref(struct topology_index *topology_index);
 DEFINE_CLEANUP(struct topology_index, topology_index_unref)
 
-/* Look: the distance that the topology gives; without distances 10 within a
- * NUMA node and 20 between two. Find: the place of the NUMA node with that OS
- * index, or TOPOLOGY_NONE.
+/* Returns the distance that the topology gives; without distances 10 within a NUMA node and
+ * 20 between two.
  */
 unsigned topology_index_distance(const struct topology_index *topology_index, unsigned a,
                                  unsigned b);
+
+/* Returns the place of the NUMA node with that OS index, or TOPOLOGY_NONE. */
 unsigned topology_index_find_numa(const struct topology_index *topology_index, int64_t os_index);
 
 /* The place of that huge page size, or TOPOLOGY_INDEX_MAX_PAGES. */

@@ -29,11 +29,12 @@ struct node_use {
 /* All CPUs that are not free: those of pods, and what others request of the rest. */
 int64_t node_use_cpus(const struct node_use *use);
 
-/* The CPUs of one pod in thousandths, hardware threads that are kept idle for
- * it included. Held: of a bound pod, even if others use the CPUs while it is
- * suspended. Planned: what the pod will hold of this node once it starts there.
- */
+/* The CPUs of one pod in thousandths, hardware threads that are kept idle for it included. */
+
+/* Returns what a bound pod holds, even if others use the CPUs while it is suspended. */
 int64_t node_use_held_milli(const struct pod *pod);
+
+/* Returns what the pod will hold of this node once it starts there. */
 int64_t node_use_planned_milli(const struct pod *pod, const struct node *node);
 
 /* A pod that has ended adds nothing. */

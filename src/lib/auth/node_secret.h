@@ -23,9 +23,11 @@ void node_secret_issue(struct node_secret *ret_secret);
 int node_secret_parse(const char *hex, struct node_secret *ret_secret);
 void node_secret_format(const struct node_secret *s, char out[DIGEST_HEX_SIZE]);
 
-/* Verifier: the digest that the controller keeps. Proof: valid for one nonce,
- * one node and one cluster; made and checked with the verifier.
- */
+/* Computes the digest that the controller keeps. */
 void node_secret_verifier(const struct node_secret *s, struct digest *ret_verifier);
+
+/* Computes a proof, which is valid for one nonce, one node and one cluster; it is made and
+ * checked with the verifier.
+ */
 void node_secret_proof(const struct digest *verifier, const char *cluster, const char *node_name,
                        const char *nonce, struct digest *ret_proof);

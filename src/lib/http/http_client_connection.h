@@ -89,8 +89,8 @@ void http_client_connection_take(struct http_client_connection *l, struct http_c
 void http_client_connection_drop(struct http_client_connection *l);
 bool http_client_connection_is_usable(const struct http_client_connection *l);
 
-/* In http_client.c. Done runs `done` and frees the call. Retry puts the call at
- * the front of the queue. Schedule assigns waiting calls later, from the loop.
+/* In http_client.c. http_call_done runs `done` and frees the call. Retry puts the call at the
+ * front of the queue. Schedule assigns waiting calls later, from the loop.
  */
 void http_call_done(struct http_call *call, const struct http_response *answer,
                     const struct error *err);

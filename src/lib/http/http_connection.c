@@ -29,9 +29,9 @@
 #include "lib/http/http_refusal.h"
 #include "lib/loop/loop.h"
 
-/* Passed to the kernel in one call. The default of libevent, 16 KiB, is a
- * quarter of what a round of watches or a page of a list may need, and each
- * call wakes the reader.
+/* So many bytes are passed to the kernel in one call. The default of libevent, 16 KiB, is a
+ * quarter of what a round of watches or a page of a list may need, and each call wakes the
+ * reader.
  */
 #define WRITTEN_AT_ONCE (256u << 10)
 

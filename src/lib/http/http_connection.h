@@ -190,11 +190,15 @@ void http_connection_limit_input(struct http_connection *c);
 void http_connection_release_input(struct http_connection *c);
 void http_connection_watch_for_close(struct http_connection *c);
 
-/* In http_request.c and http_stream.c. Handle: evhttp's callback. Closed: the
- * client disconnected before the answer, or before its end.
- */
+/* In http_request.c and http_stream.c. */
+
+/* Is evhttp's callback for a request. */
 void http_request_handle(struct evhttp_request *ev, void *server);
+
+/* The client has disconnected before the answer. */
 void http_request_closed(struct http_request *r);
+
+/* The client has disconnected before the end of the stream. */
 void http_stream_closed(struct http_stream *s, enum http_stream_end_reason reason);
 
 /* Appends pieces to `out`, the server's scratch buffer. */

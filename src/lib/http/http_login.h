@@ -2,12 +2,11 @@
 /* http_login.h - authenticates a client on its connections, and the controller
  * to the client
  *
- * Passed to http_client_new in the settings. By session: each connection opens
- * one, its requests and answers carry MACs, and the frames of streams are
- * checked before they are passed on. By request: each request carries a
- * credential, one exchange instead of two; for programs that send a single
- * request. Streams open a session in both modes. On a Unix socket of the
- * controller's own host the kernel authenticates, and no login is needed.
+ * It is passed to http_client_new in the settings. By session: each connection opens one, its
+ * requests and answers carry MACs, and the frames of streams are checked before they are
+ * passed on. By request: each request carries a credential, one exchange instead of two; for
+ * programs that send a single request. Streams open a session in both modes. On a Unix socket
+ * of the controller's own host the kernel authenticates, and no login is needed.
  *
  * Thread: the loop's. Without workers the credential service is called on the
  *         loop's thread, which blocks; daemons pass workers.

@@ -63,10 +63,9 @@ DEFINE_CLEANUP(struct http_server, http_server_free)
 typedef const char *(*http_refusal_fn)(int status, const char *why, struct strbuf *body, void *arg);
 void http_server_set_refusal_text(struct http_server *server, http_refusal_fn fn);
 
-/* A connection to a TCP listener may begin with a preface of `length` bytes (256
- * at most), by which a relay tells for whom it connects. Check writes the address of that
- * client, in the form of http_peer, or returns false: the connection is closed.
- * Set it before listening.
+/* A connection to a TCP listener may begin with a preface of `length` bytes (256 at most), by
+ * which a relay tells for whom it connects. Check writes the address of that client, in the
+ * form of http_peer, or returns false: the connection is closed. Set it before listening.
  */
 struct http_preface {
     const void *signature; /* no request and no TLS begins like it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_stream.h - an answer that continues: watches and logs
  *
- * Sent in chunks as they come, without an idle timeout. A peer that does not
+ * The answer is sent in chunks as they come, without an idle timeout. A peer that does not
  * read is dropped when more than the server's `queued_bytes` are queued for it.
  *
  * Thread:     the server's loop.
@@ -36,18 +36,23 @@ struct http_stream_callbacks {
     void *arg;
 };
 
-/* Change. Send: 0, or -EPIPE once the peer has disconnected or was dropped by
- * this very call (`closed` follows); the pieces are released in any case. End:
- * queued bytes are still delivered; the stream is freed and `closed` is not
- * called. Cut: like end, but the connection closes before the final chunk, so
- * that the peer knows that something is missing; bytes that the socket cannot
- * take are not delivered.
- */
 void http_stream_set_callbacks(struct http_stream *s,
                                const struct http_stream_callbacks *callbacks);
+
+/* Returns 0, or -EPIPE once the peer has disconnected or was dropped by this very call
+ * (`closed` follows). The pieces are released in any case.
+ */
 int http_stream_send(struct http_stream *s, const struct http_piece *pieces, size_t n_pieces);
+
 int http_stream_send_text(struct http_stream *s, const void *text, size_t length);
+
+/* Ends the stream and frees it. Queued bytes are still delivered; `closed` is not called. */
 void http_stream_end(struct http_stream *s TAKES);
+
+/* Ends the stream like http_stream_end, but closes the connection before the final chunk, so
+ * that the peer knows that something is missing; bytes that the socket cannot take are not
+ * delivered.
+ */
 void http_stream_cut(struct http_stream *s TAKES);
 
 /* Look: bytes that the kernel has not taken yet. */

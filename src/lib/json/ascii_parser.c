@@ -145,7 +145,7 @@ measure_string(const struct quick *q, size_t *ret_raw, bool *ret_escapes)
     return p < q->end && *p == '"';
 }
 
-/* May work in place: the result is never longer than the input. */
+/* This may work in place: the result is never longer than the input. */
 static bool
 unescape(const struct quick *q, char *out, size_t raw, size_t *ret_length)
 {

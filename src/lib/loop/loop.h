@@ -36,10 +36,12 @@ void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 void loop_drain(struct loop *loop);
 
-/* Post: from any thread to the loop's; wakes the loop. Defer: on the loop's own
- * thread, after the current callback has returned; cheaper.
- */
+/* Has `fn` called on the loop's thread, from any thread; wakes the loop. */
 void loop_post(struct loop *loop, loop_fn fn, void *arg);
+
+/* Has `fn` called after the present callback has returned, on the loop's own thread; this is
+ * cheaper.
+ */
 void loop_defer(struct loop *loop, loop_fn fn, void *arg);
 
 /* CLOCK_MONOTONIC in milliseconds. */

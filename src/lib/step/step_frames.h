@@ -162,12 +162,13 @@ struct step_exit {
 /* The payload of SIZE, as a number. */
 #define STEP_SIZE(rows, columns) ((uint32_t)(rows) << 16 | (uint32_t)(columns))
 
-/* Text: appends a frame. The payload may be at most what its type allows. Number: a
- * frame whose payload is one number (CREDIT, SIGNAL, SIZE).
- */
+/* Appends a frame. The payload may be at most what its type allows. */
 void step_frame_add(struct strbuf *out, const struct step_frame *frame);
+
+/* Appends a frame whose payload is one number (CREDIT, SIGNAL, SIZE). */
 void step_frame_add_number(struct strbuf *out, enum step_frame_type type, enum step_stream stream,
                            uint32_t task, uint32_t number);
+
 void step_frame_add_exit(struct strbuf *out, uint32_t task, const struct step_exit *end);
 /* Only the header, for a payload that follows from elsewhere. */
 void step_frame_encode_header(const struct step_frame *frame, char out[STEP_FRAME_HEADER]);

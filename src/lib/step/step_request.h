@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_request.h - what krun asks for: the tasks of a step, and where they run
  *
- * krun sends it, as JSON, in its first frame to each agent. It is input from an
- * ordinary user: decoding checks every bound below, and refuses members that it
- * does not know, because an option of a newer krun must not be ignored. Numbers
- * that are 0 and texts that are NULL were not asked for. Texts of the user may have any
- * bytes but NUL (byte_text.h).
+ * krun sends it, as JSON, in its first frame to each agent. It is input from an ordinary user:
+ * decoding checks every bound below, and refuses members that it does not know, because an
+ * option of a newer krun must not be ignored. Numbers that are 0 and texts that are NULL were
+ * not asked for. Texts of the user may have any bytes but NUL (byte_text.h).
  *
- * Nothing in it says who asks: the agent takes the user from the connection. Nor how it
- * ends (--time, --wait, --signal, --kill-on-bad-exit): krun sends signals.
+ * Nothing in it says who asks: the agent takes the user from the connection. It does not say
+ * how the step ends (--time, --wait, --signal, --kill-on-bad-exit): krun sends signals.
  *
  * Thread:  any; a request is borrowed from its arena.
  * See:     step_layout.h for what becomes of the numbers.

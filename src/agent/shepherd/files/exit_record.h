@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exit_record.h - the exit record of a pod: how its job ended
  *
- * Written once by the shepherd, synced, in the pod's state directory, because a
- * finished job without the record would run again. Where the disk refuses the
- * record, it is written to the pod's directory in /run instead.
+ * The shepherd writes it once, synced, in the pod's state directory, because a finished job
+ * without the record would run again. Where the disk refuses the record, it is written to the
+ * pod's directory in /run instead.
  *
  * Thread: any; blocks on the disk.
  */

@@ -12,9 +12,10 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-/* Connections of a program that starts. To the first node: two questions, two requests, because the
- * step manager may send krun to ask all nodes for what they have, and the step; some are left
- * for an agent that is restarted meanwhile. To others: a question and the step.
+/* How many connections a program needs that starts. The first node gets two questions, two
+ * requests, because the step manager may send krun to ask all nodes for what they have, and
+ * the step; some are left for an agent that is restarted meanwhile. The others get a question
+ * and the step.
  */
 #define OF_FIRST 8
 #define OF_OTHER 3

@@ -67,9 +67,8 @@ struct client *kctl_client(struct kctl *kctl); /* after kctl_open */
  */
 void kctl_stop_waiting(struct kctl *kctl);
 
-/* The UTC offset of this process now, in seconds east. Sent as
- * "kiln.hpc/utcOffset" with queries of tables, in which the server formats
- * times.
+/* The UTC offset of this process now, in seconds east. The offset is sent as
+ * "kiln.hpc/utcOffset" with queries of tables, in which the server formats times.
  */
 long kctl_utc_offset(void);
 

@@ -50,7 +50,7 @@ struct audit_log {
     int trouble_code;
     bool is_ending;
 
-    /* Used by the thread only. */
+    /* Only the thread uses these. */
     int fd;
     int64_t size;
     ino_t inode;

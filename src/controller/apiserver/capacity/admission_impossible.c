@@ -150,7 +150,7 @@ impossible_format(struct request *q, struct json *tree, struct strbuf *out)
            && !may_run(q, tree, spec, out);
 }
 
-/* Noun: what can never run. Is by itself: the rule ResourceQuota judges it. */
+/* `noun` is what can never run. With is_by_itself, the rule ResourceQuota judges it. */
 static bool
 admit(struct request *q, struct json *tree, const struct object *old_object, const char *noun,
       bool is_by_itself)

@@ -32,9 +32,9 @@ struct channel_callbacks {
     void *context;
 };
 
-/* Life. Open answers the request with a stream. The grant may be NULL. Free
- * sends the queued frames and ends the stream. Cut sends them, too, but leaves
- * out the end, so the client sees that the stream is incomplete.
+/* Life. Open answers the request with a stream. The grant may be NULL. Free sends the queued
+ * frames and ends the stream. channel_cut sends them, too, but leaves out the end, so the
+ * client sees that the stream is incomplete.
  */
 void channel_free(struct channel *channel);
 void channel_cut(struct channel *channel);

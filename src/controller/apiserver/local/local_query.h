@@ -17,9 +17,7 @@ struct local_query {
     size_t count;
 };
 
-/* Starts with the parameters of `text`, or with none (NULL). Has room for eight
- * more.
- */
+/* Starts with the parameters of `text`, or with none (NULL). There is room for eight more. */
 void local_query_start(struct local_query *query, struct arena *arena, const char *text);
 
 /* Adds nothing when the value is NULL. */

@@ -40,7 +40,7 @@
 
 #define KEY_NAME "cluster/mark-key"
 
-/* Added to the highest mark, for what was issued after that mark. */
+/* This is added to the highest mark, for whatever was issued after that mark. */
 #define MORE_REVISIONS 1000000
 #define MORE_IDS       1000
 

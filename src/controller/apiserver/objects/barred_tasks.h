@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* barred_tasks.h - whether a task of an array is held or cancelled
  *
- * Asked for each binding, so the lists of the arrays that were asked for last stay
- * parsed until the array changes.
+ * Each binding asks this, so the lists of the arrays that were asked for last stay parsed
+ * until the array changes.
  *
  * Thread:  the loop's.
  */

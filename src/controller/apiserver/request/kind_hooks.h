@@ -36,11 +36,14 @@ struct name_claim {
 struct kind_hooks {
     const struct kind *kind;
 
-    /* Names. Is numbered: a generated name ends with the id that the object gets. Find
-     * claim: whether an object of the kind with this name would prevent another user's
-     * object from ever making its own.
-     */
+    /* The names of objects. */
+
+    /* A generated name ends with the id that the object gets. */
     bool is_numbered;
+
+    /* Whether an object of the kind with this name would prevent another user's object from ever
+     * making its own.
+     */
     bool (*find_claim)(const struct request *q, const char *name, struct name_claim *ret_claim);
 
     /* An object's name for a name in a path that may be another of its names. */

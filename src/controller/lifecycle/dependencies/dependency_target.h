@@ -81,16 +81,20 @@ struct dependency_target *dependency_targets_get(struct dependency_targets *all,
                                                  const struct job_dependency *dependency);
 void dependency_targets_release(struct dependency_targets *all, struct dependency_target *target);
 
-/* Change. See: the Job was added or changed. See_pod: a pod of the Job was.
- * Settle: the Job is gone, it ended in `state` (NONE: not known; taken as
- * cancelled) and began at `began_us`, real time (0: not known; taken as now).
- * See_gone: the Job was deleted.
- */
+/* The Job was added or changed. */
 void dependency_target_see(struct dependency_targets *all, struct dependency_target *target,
                            const struct object *job);
+
+/* The Job was deleted. */
 void dependency_target_see_gone(struct dependency_targets *all, struct dependency_target *target,
                                 const struct object *job);
+
+/* A pod of the Job was added or changed. */
 void dependency_target_see_pod(struct dependency_target *target, const struct object *pod);
+
+/* The Job is gone. It ended in `state` (NONE: not known; taken as cancelled) and began at
+ * `began_us`, real time (0: not known; taken as now).
+ */
 void dependency_target_settle(struct dependency_targets *all, struct dependency_target *target,
                               enum job_state state, int64_t began_us);
 

@@ -40,18 +40,26 @@ struct element_ends {
 void element_ends_free(struct element_ends *ends);
 struct element_ends *element_ends_new(void) OWNED_BY(element_ends_free);
 
-/* Change. Follow: the Job is known. Load: reads the store's record of the
- * elements, as jobs/NAME/elements returns it; false: it is malformed. Begin:
- * the element has started. See: the element has reached a state; WAITING: it is
- * to run again. Reset: all are to be loaded again. Close: the array has ended;
- * is_gone: no more of its elements can be read.
- */
+/* The Job is known. */
 void element_ends_follow(struct element_ends *ends, const struct job *job);
+
 bool element_ends_needs_load(const struct element_ends *ends);
+
+/* Reads the store's record of the elements, as jobs/NAME/elements returns it. False: it is
+ * malformed.
+ */
 bool element_ends_load(struct element_ends *ends, const struct json *elements);
+
+/* The element has started. */
 void element_ends_begin(struct element_ends *ends, int64_t index);
+
+/* The element has reached a state; WAITING: it is to run again. */
 void element_ends_see(struct element_ends *ends, int64_t index, enum element_state state);
+
+/* All elements are to be loaded again. */
 void element_ends_reset(struct element_ends *ends);
+
+/* The array has ended; is_gone: no more of its elements can be read. */
 void element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone);
 
 /* The tasks of a Job; an empty list if the Job is not an array. */

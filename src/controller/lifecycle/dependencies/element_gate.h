@@ -34,18 +34,23 @@ struct element_gate {
     struct gate_parts *parts;
 };
 
-/* Add: the gate waits for those elements, too. Complete: all arrays are added;
- * nothing is judged before. Note end: an element of `ends` has ended; false: that
- * changes nothing. Check_all: judges all waiting elements. Drop: removes an
- * element that is never met, after its state was recorded.
- */
 void element_gate_free(struct element_gate *gate);
 struct element_gate *element_gate_new(const struct job *job) OWNED_BY(element_gate_free);
+
+/* The gate waits for those elements, too. */
 void element_gate_add(struct element_gate *gate, const struct element_ends *ends);
+
+/* All arrays are added; nothing is judged before. */
 void element_gate_complete(struct element_gate *gate);
+
+/* An element of `ends` has ended. False: that changes nothing. */
 bool element_gate_note_end(struct element_gate *gate, const struct element_ends *ends,
                            int64_t index);
+
+/* Judges all waiting elements. */
 void element_gate_check_all(struct element_gate *gate);
+
+/* Removes an element that is never met, after its state was recorded. */
 void element_gate_drop(struct element_gate *gate, int64_t index);
 
 /* The verdict for the array as a whole: met as soon as one element need not

@@ -24,7 +24,7 @@ struct member {
     char *key;
 };
 
-/* Sorted by id on demand: jobs are added in that order, except at the start.
+/* The members are sorted by id on demand: jobs are added in that order, except at the start.
  * Members before the head have ended.
  */
 struct group {

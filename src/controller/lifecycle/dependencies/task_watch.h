@@ -51,19 +51,25 @@ void task_watches_free(struct task_watches *all);
 struct task_watches *task_watches_new(task_watch_changed_fn *changed, void *context)
     OWNED_BY(task_watches_free);
 
-/* Change. Get returns the watch, or a new one that is not judged yet. Drop: no
- * job waits for the watch any more. Settle: the tasks ended in `state`, and no
- * more events follow. Check judges one watch. Note end: the element at `index` has
- * changed. Check_all judges all watches again, also decided ones.
- */
+/* Returns the watch, or a new one that is not judged yet. */
 struct task_watch *task_watches_get(struct task_watches *all, enum job_dependency_type type,
                                     const char *tasks);
+
+/* No job waits for the watch any more. */
 void task_watches_drop(struct task_watches *all, struct task_watch *watch);
+
+/* The tasks ended in `state`, and no more events follow. */
 void task_watches_settle(struct task_watches *all, struct task_watch *watch, enum job_state state);
+
+/* Judges one watch. */
 void task_watches_check(struct task_watches *all, struct task_watch *watch,
                         const struct element_ends *ends);
+
+/* The element at `index` has changed. */
 void task_watches_note_end(struct task_watches *all, const struct element_ends *ends,
                            int64_t index);
+
+/* Judges all watches again, also decided ones. */
 void task_watches_check_all(struct task_watches *all, const struct element_ends *ends);
 
 /* Look. End: the state in which the tasks ended; Completed if they only had to

@@ -30,10 +30,10 @@ struct disruption_counts *disruption_counts_new(const struct object *budget, int
     OWNED_BY(disruption_counts_free);
 DEFINE_CLEANUP(struct disruption_counts, disruption_counts_free)
 
-/* Selects: whether the pod is in the budget's namespace and matches its
- * selector. Add: a selected pod and its Job (or NULL).
- */
+/* Whether the pod is in the budget's namespace and matches its selector. */
 bool disruption_selects(const struct object *budget, const struct object *pod);
+
+/* Adds a selected pod and its Job (or NULL). */
 void disruption_counts_add(struct disruption_counts *t, const struct object *pod,
                            const struct object *job);
 

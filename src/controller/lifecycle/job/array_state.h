@@ -106,13 +106,15 @@ void array_state_set_window(struct array_state *a, int64_t monotonic_us);
 void array_state_note_free(struct array_state *a, int64_t index);
 void array_state_note_settled(struct array_state *a, const struct index_set *settled);
 
-/* Look. Next: the first index from `index` on that is neither taken nor barred.
- * Format: the task ids of elements that have no pod and are not settled
- * (`taken` has those that have or are), shortened.
- */
 bool array_state_is_cancelled(const struct array_state *a, int64_t index);
 bool array_state_is_barred(const struct array_state *a, int64_t index);
+
+/* Returns the first index from `index` on that is neither taken nor barred. */
 int64_t array_state_next(const struct array_state *a, const struct index_set *taken, int64_t index);
+
+/* Formats the task ids of elements that have no pod and are not settled (`taken` has those
+ * that have or are), shortened.
+ */
 void array_state_format_waiting(const struct array_state *a, const struct index_set *taken,
                                 struct strbuf *out);
 /* The same for any set of indexes, when the array has ended: less is left out.

@@ -42,21 +42,25 @@ struct array_sync *array_sync_new(const struct array_sync_settings *settings)
     OWNED_BY(array_sync_free);
 void array_sync_hold_never_satisfied(struct array_sync *sync, bool holds);
 
-/* In the order of a sync; each does nothing if the Job is not an array.
- *
- * Knows: false if the states of the elements are not read yet; the job is
- * queued again when they are. See_gate: before the plan, ends elements whose
- * dependency on an element of another array is never met, unless the array
- * waits as a whole. Returns after how many microseconds to sync again; 0: when
- * something changes. Look: withdraws pods that are held, cancelled or too many.
- * Settle: records ended pods after a short delay, or at once when nothing else
- * is left to do.
+/* In the order of a sync; each does nothing if the Job is not an array. */
+
+/* Returns false if the states of the elements are not read yet; the job is queued again when
+ * they are.
  */
 bool array_sync_knows_elements(struct array_sync *sync, struct job_memory *memory,
                                const struct object *job);
+
+/* Before the plan, ends elements whose dependency on an element of another array is never
+ * met, unless the array waits as a whole. Returns after how many microseconds to sync again;
+ * 0: when something changes.
+ */
 int64_t array_sync_see_gate(struct array_sync *sync, struct job_memory *memory,
                             const struct object *job);
+
+/* Withdraws pods that are held, cancelled or too many. */
 void array_sync_visit_pods(struct array_sync *sync, struct job_sync *calls,
                            struct job_pod_counts *counts, int64_t n_withdraw);
+
+/* Records ended pods after a short delay, or at once when nothing else is left to do. */
 void array_sync_settle(struct array_sync *sync, const char *key, struct job_memory *memory,
                        const struct object *job);

@@ -36,13 +36,14 @@ void job_memories_free(struct job_memories *memories);
 struct job_memories *job_memories_new(struct object_cache *cache, struct clock *clock,
                                       struct workqueue *queue) OWNED_BY(job_memories_free);
 
-/* Look. Find: NULL if there is no state, or only that of another job of that
- * name. Peek: the state of whichever job has the name. Next: all, in any order,
- * starting with *at = 0.
- */
+/* Returns NULL if there is no state, or only that of another job of that name. */
 struct job_memory *job_memories_find(struct job_memories *memories, const char *key,
                                      const struct job *job);
+
+/* Returns the state of whichever job has the name. */
 struct job_memory *job_memories_peek(const struct job_memories *memories, const char *key);
+
+/* Returns all states, in any order, starting with *at = 0. */
 bool job_memories_next(const struct job_memories *memories, size_t *at, const char **ret_key,
                        struct job_memory **ret_memory);
 

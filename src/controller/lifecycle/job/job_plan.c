@@ -299,9 +299,9 @@ wake_at_deadline(const struct job *job, const struct job_pod_counts *t, int64_t 
 
 /* ---- How often the job may start again ---- */
 
-/* How many pods ended through no fault of the job since it was submitted,
- * requeued or released; 0 if that is within the limit. Computed from counts
- * that the status has, so a restart neither loses a pod nor counts it twice.
+/* How many pods ended through no fault of the job since it was submitted, requeued or
+ * released; 0 if that is within the limit. The number is computed from counts that the status
+ * has, so a restart neither loses a pod nor counts it twice.
  */
 static int64_t
 count_excess(const struct job *job, const struct job_pod_counts *t)

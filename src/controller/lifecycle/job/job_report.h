@@ -44,17 +44,21 @@ struct job_event job_report_new(struct arena *arena, const struct job *job);
 
 struct job_report job_report(struct arena *arena, const struct job *job, int64_t now_us);
 
-/* Counts: the counts of the pods, and the last run. Start: the start time is
- * `began_us`, or now if that is 0; does nothing if the status has one.
- */
+/* Sets the counts of the pods, and the last run. */
 void job_report_counts(struct job_report *r, const struct job_pod_counts *counts);
+
+/* Sets the start time to `began_us`, or to now if that is 0; does nothing if the status has
+ * one.
+ */
 void job_report_start(struct job_report *r, int64_t began_us);
 
-/* Verdict: the condition of the verdict. End: when no pod is left, the final
- * condition.
- */
+/* Records an order to end, before the pods that it ends are over (FailureTarget, False). */
 void job_report_order(struct job_report *report, const struct job_verdict *verdict);
+
+/* Sets the condition of the verdict. */
 void job_report_verdict(struct job_report *r, const struct job_verdict *v);
+
+/* Sets the final condition, when no pod is left. */
 void job_report_end(struct job_report *r, const struct job_verdict *v);
 
 /* For an ended array: its tasks that never started. */

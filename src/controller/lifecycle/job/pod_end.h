@@ -44,10 +44,10 @@ bool pod_end_is_cancelled(const struct job_pod_counts *counts, const struct job 
 
 bool pod_end_is_success(const struct job *job, const struct pod *pod);
 
-/* Own: it was not ended by others. Cause: the failure of the pod, of which the
- * counts do not know yet, is how the job fails.
- */
+/* Whether the pod was not ended by others. */
 bool pod_end_is_own(const struct pod *pod);
+
+/* Whether the failure of the pod, of which the counts do not know yet, is how the job fails. */
 bool pod_end_is_cause(const struct job_pod_counts *counts, const struct job *job,
                       const struct pod *pod, int64_t ended_us);
 

@@ -38,15 +38,17 @@ struct quota_waiters *quota_waiters_new(struct loop *loop, quota_waiters_wake_fn
                                         quota_waiters_priority_fn *priority, void *context)
     OWNED_BY(quota_waiters_free);
 
-/* Change. Refuse: the API refused a pod of the Job, or the update of one, with
- * these words. Returns false if these are not a quota's, or do not say of what
- * it lacks how much: then the Job does not wait here. *ret_is_new: the Job did not wait for this quota before. Remove:
- * the Job needs no pod now. Recall: a Job that waited when the controller
- * started, by the cause in its status.
+/* The API refused a pod of the Job, or the update of one, with these words. Returns false if
+ * these are not a quota's, or do not say how much is lacking of what: then the Job does not
+ * wait here. *ret_is_new: the Job did not wait for this quota before.
  */
 bool quota_waiters_refuse(struct quota_waiters *w, const struct object *job, const char *words,
                           bool is_update, bool *ret_is_new);
+
+/* The Job needs no pod now. */
 void quota_waiters_remove(struct quota_waiters *w, const char *key);
+
+/* Adds a Job that waited when the controller started, by the cause in its status. */
 void quota_waiters_recall(struct quota_waiters *w, const struct object *job);
 
 /* The Job has changed: it may have another place now. If it asks for other
@@ -60,10 +62,11 @@ void quota_waiters_see_job(struct quota_waiters *w, const struct object *job, bo
 void quota_waiters_see_quota(struct quota_waiters *w, const struct object *old_quota,
                              const struct object *new_quota);
 
-/* Look. Holds back: it is not the Job's turn to create pods, or, for an update,
- * to update them. Explain: which quota the Job waits for, its place in the line
- * and how many wait: {name, place, waiting}; NULL: it waits for none.
- */
+/* Whether it is not the Job's turn to create pods, or, for an update, to update them. */
 bool quota_waiters_holds_back(const struct quota_waiters *w, const char *key, bool is_update);
+
+/* Returns which quota the Job waits for, its place in the line and how many wait: {name,
+ * place, waiting}; NULL: it waits for none.
+ */
 struct json *quota_waiters_explain(const struct quota_waiters *w, const struct object *job,
                                    struct arena *arena);

@@ -109,8 +109,8 @@ find_account(struct mail_sender *m, const struct object *job)
     return a;
 }
 
-/* Whether the program says that it will never take this mail. Tried again for hours, mails
- * to addresses that do not exist would take the turns of other users' mail.
+/* Whether the program says that it will never take this mail. If it were tried again for
+ * hours, mail to addresses that do not exist would take the turns of other users' mail.
  */
 static bool
 is_refused(const struct timed_program *program)

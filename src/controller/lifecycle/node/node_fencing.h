@@ -44,12 +44,14 @@ struct node_fencing *node_fencing_new(const struct node_fencing_settings *settin
     OWNED_BY(node_fencing_free);
 DEFINE_CLEANUP(struct node_fencing, node_fencing_free)
 
-/* Change. Start: has the program run for the node, unless that is under way or
- * done. Returns after how many milliseconds to call again, because it has
- * failed; 0: not. Forget: the node reports again, is fenced or is gone; a
- * program that runs goes on, but its result does not count.
+/* Has the program run for the node, unless that is under way or done. Returns after how many
+ * milliseconds to call again because it has failed; 0: it has not.
  */
 int64_t node_fencing_start(struct node_fencing *f, const char *node);
+
+/* The node reports again, is fenced or is gone. A program that runs goes on, but its result
+ * does not count.
+ */
 void node_fencing_forget(struct node_fencing *f, const char *node);
 
 /* Look: whether the program has succeeded, so that the fence is to be written. */

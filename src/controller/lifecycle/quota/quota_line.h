@@ -48,10 +48,11 @@ struct quota_line *quota_line_new(void) OWNED_BY(quota_line_free);
 void quota_line_add(struct quota_line *line, struct quota_place *place);
 void quota_line_remove(struct quota_line *line, struct quota_place *place);
 
-/* Look. Find first: the first place that needs no more than the room, or NULL.
- * Rank: how many are before it, whether or not it is in the line itself.
- */
 size_t quota_line_count(const struct quota_line *line);
+
+/* Returns the first place that needs no more than the room, or NULL. */
 struct quota_place *quota_line_find_first(const struct quota_line *line,
                                           const int64_t room[QUOTA_LINE_RESOURCES]);
+
+/* Returns how many are before the place, whether or not it is in the line itself. */
 size_t quota_line_rank(const struct quota_line *line, const struct quota_place *place);

@@ -26,9 +26,8 @@ typedef void object_cache_change_fn(const struct object *old_object,
                                     const struct object *new_object, void *context);
 typedef void object_cache_synced_fn(void *context);
 
-/* Whether the store holds an object that it cannot read: one with that key
- * (kind NULL: any object), or one that contains the uid. May be called by any
- * thread.
+/* Whether the store holds an object that it cannot read: one with that key (kind NULL: any
+ * object), or one that contains the uid. Any thread may call it.
  */
 typedef bool object_cache_damaged_fn(const struct kind *kind, const char *namespace,
                                      const char *name, const char *uid, void *context);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* binding_cycle.h - the pods that have a node and are being bound to it
  *
- * Takes an assumed and reserved pod through Permit, PreBind, Bind and PostBind,
- * plugin by plugin. It never blocks: a plugin that waits is resumed later. The
- * pods of a group pass each stage together, and all or none are bound.
+ * It takes an assumed and reserved pod through Permit, PreBind, Bind and PostBind, plugin by
+ * plugin. It never blocks: a plugin that waits is resumed later. The pods of a group pass each
+ * stage together, and all or none are bound.
  *
  * Owns:     the assignments under way.
  * Thread:   the scheduler's.

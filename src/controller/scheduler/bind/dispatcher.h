@@ -28,10 +28,10 @@ struct clock;
 struct dispatched_call;
 struct dispatcher;
 
-/* A kind of call. Start makes the call, or returns NULL if nothing is left to
- * write. Done gets the answer. Dropped says that no answer comes, because
- * another call replaced this one or nothing was left to write. Exactly one of
- * done and dropped is called, unless the call is cancelled.
+/* A kind of call. Start makes the call, or returns NULL if nothing is left to write. `done`
+ * gets the answer. Dropped says that no answer comes, because another call replaced this one
+ * or nothing was left to write. Exactly one of done and dropped is called, unless the call is
+ * cancelled.
  */
 struct dispatch_kind {
     const char *name; /* "pod_binding" */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diagnosis.h - why no node fits a pod
  *
- * Holds the cycle's answer for each node, by slot, and PreFilter's reason for
- * the pod as a whole.
+ * It holds the cycle's answer for each node, by slot, and PreFilter's reason for the pod as a
+ * whole.
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, framework.Diagnosis and FitError.

@@ -163,8 +163,8 @@ read_allocation(const struct node_view *v, const struct allocation *a, const cha
     return holding;
 }
 
-/* Reads from the pod's status what a bound pod holds. Needed when another
- * scheduler bound the pod, or when the node's topology has changed since.
+/* Reads from the pod's status what a bound pod holds. This is needed when another scheduler
+ * bound the pod, or when the node's topology has changed since.
  */
 static void
 read_holding(const struct node_view *v, struct pod_view *pod)

@@ -71,8 +71,8 @@ struct profile {
     /* How often each plugin ran at each point: for a pod, or for a node. */
     uint64_t (*evaluations)[PROFILE_MAX_PLUGINS];
 
-    /* Kept by the queue: how many waiting pods each plugin rejects now, and
-     * whether it ever rejected one.
+    /* The queue keeps this: how many waiting pods each plugin rejects now, and whether it ever
+     * rejected one.
      */
     uint32_t rejected[PROFILE_MAX_PLUGINS];
     bool has_rejected[PROFILE_MAX_PLUGINS];

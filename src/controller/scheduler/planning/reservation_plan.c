@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of a reservation: which nodes it may use once they have room, when and
- * where its pods could start together, beside the reservations before it in the order.
- * Also whether there are enough nodes for a group at all.
+/* The plan of a reservation: which nodes it may use once they have room, when and where its
+ * pods could start together, beside the reservations before it in the order. It also answers
+ * whether there are enough nodes for a group at all.
  */
 #include "controller/scheduler/planning/reservation_plan.h"
 

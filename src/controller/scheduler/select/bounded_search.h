@@ -2,12 +2,11 @@
 /* bounded_search.h - finds the best nodes for a pod without evaluating all
  * nodes
  *
- * Used for a pod with a new signature, for which the result cache has nothing.
- * The search takes buckets of nodes, then nodes, in descending order of the
- * score that they could have at most (best_score of the plugins). It stops when
- * the best total found is above the bound of everything left, because the rest
- * can neither win nor tie. The result is the same as after evaluating every
- * node.
+ * It serves a pod with a new signature, for which the result cache has nothing. The search
+ * takes buckets of nodes, then nodes, in descending order of the score that they could have at
+ * most (best_score of the plugins). It stops when the best total found is above the bound of
+ * everything left, because the rest can neither win nor tie. The result is the same as after
+ * evaluating every node.
  *
  * Owns:    its node buckets, and the results of the last run.
  * Thread:  the scheduler's.

@@ -333,7 +333,7 @@ pick_from_results(struct node_finder *ch, const struct profile *profile, const s
     return node;
 }
 
-/* Used where no other pods matter and kept results are not worth their cost.
+/* The search is used where no other pods matter and kept results are not worth their cost.
  * False: it was not used or found no node.
  */
 static bool

@@ -89,8 +89,8 @@ struct node_finder_facts {
 };
 struct node_finder_facts node_finder_facts(const struct node_finder *ch);
 
-/* Drops the kept results. Needed when the answers of plugins have changed
- * although the nodes have not.
+/* Drops the kept results. It is needed when the answers of plugins have changed although the
+ * nodes have not.
  */
 void node_finder_forget(struct node_finder *ch);
 

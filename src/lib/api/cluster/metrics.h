@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.h - the present resource usage of nodes and pods (metrics.k8s.io)
  *
- * Never stored: agents report their node's figures (struct usage_report, POST
- * to nodes/NAME/usage), and NodeMetrics and PodMetrics are made from the last
- * report on request.
+ * These are never stored: agents report their node's figures (struct usage_report, POST to
+ * nodes/NAME/usage), and NodeMetrics and PodMetrics are made from the last report on request.
  *
  * Thread:  any; plain data.
  */

@@ -127,7 +127,7 @@ struct job_condition {
     int64_t last_transition_at_us;
 };
 
-/* Kiln: how the last pod that ended ran. Kept when the pod is gone. */
+/* Kiln: how the last pod that ended ran. It is kept when the pod is gone. */
 struct job_run {
     const char *pod_name;
     const char *node_name;

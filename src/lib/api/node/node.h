@@ -115,7 +115,9 @@ const struct remnant *node_find_remnant(const struct node *node, const char *pod
 /* Condition: the node's agent cannot start pods. */
 #define NODE_CHECK_FAILED "SelfCheckFailed"
 
-/* Condition: the site's health check has failed. Unknown: it has not ended yet. */
+/* Condition: the site's health check has failed. It is Unknown until the first check has
+ * ended.
+ */
 #define NODE_HEALTH_CHECK_FAILED "HealthCheckFailed"
 
 /* The uids of orphaned processes that an administrator wants killed (kctl

@@ -40,8 +40,8 @@ extern const struct record group_constraints_record;
 extern const struct record disruption_mode_record;
 extern const struct record group_claim_record;
 
-/* Checks these members of `spec`. Needs count: a gang must say its minCount.
- * Warn: for those that are stored, but that no code acts on yet.
- */
+/* Checks these members of `spec`; with needs_count, a gang must have its minCount. */
 void group_scheduling_check(struct causes *c, const struct json *spec, bool needs_count);
+
+/* Warns of those that are stored, but that no code acts on yet. */
 void group_scheduling_warn(struct causes *c, const struct json *spec);

@@ -268,8 +268,8 @@ struct pod_usage { /* Kiln: totals, at the end or so far */
     const int64_t *written_bytes;
 };
 
-/* Kiln: why the pod waits or was ended, written by the component that decided
- * it; job_reason.h has the codes. Removed when it no longer applies.
+/* Kiln: why the pod waits or was ended, written by the component that decided it; job_reason.h
+ * has the codes. It is removed when it no longer applies.
  */
 struct pod_cause {
     const char *code;    /* "Resources" */

@@ -33,12 +33,15 @@ struct pod_sums_defaults {
     int64_t memory_bytes;
 };
 
-/* Life. Both calls add to the sums. Requests: `defaults` may be NULL. Limits:
- * only of resources that a container limits.
- */
 void pod_sums_fini(struct pod_sums *s);
+
+/* Both calls add to the sums. */
+
+/* Adds the requests; `defaults` may be NULL. */
 void pod_sums_add_requests(struct pod_sums *s, const struct pod_spec *spec,
                            const struct pod_sums_defaults *defaults);
+
+/* Adds the limits, only of resources that a container limits. */
 void pod_sums_add_limits(struct pod_sums *s, const struct pod_spec *spec);
 
 /* Look. Find returns NULL for an unknown name. Values are rounded up and

@@ -35,16 +35,19 @@ void index_set_add(struct index_set *set, int64_t index);
 void index_set_add_range(struct index_set *set, int64_t first, int64_t last);
 void index_set_remove(struct index_set *set, int64_t index);
 
-/* Look. Gap: the smallest index >= from that is not in the set. Next: the
- * smallest index >= from that is in the set; INT64_MAX: none. Below: the number
- * of indexes below `end`; its cost depends on the ranges above. Common: the
- * number of indexes in both sets.
- */
 bool index_set_has(const struct index_set *set, int64_t index);
 int64_t index_set_count(const struct index_set *set);
+
+/* Returns the number of indexes below `end`; its cost depends on the ranges above. */
 int64_t index_set_count_below(const struct index_set *set, int64_t end);
+
+/* Returns the number of indexes in both sets. */
 int64_t index_set_count_common(const struct index_set *a, const struct index_set *b);
+
+/* Returns the smallest index >= from that is not in the set. */
 int64_t index_set_gap(const struct index_set *set, int64_t from);
+
+/* Returns the smallest index >= from that is in the set; INT64_MAX: none. */
 int64_t index_set_next(const struct index_set *set, int64_t from);
 
 /* Text in the form of upstream's status.completedIndexes, "0-2,5,7,8", with the

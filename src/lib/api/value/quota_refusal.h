@@ -33,9 +33,9 @@ struct quota_pair {
     size_t n_name, n_asks, n_has, n_most;
 };
 
-/* False: the message is not that of a quota. Next: the pairs one after the
- * other, starting with *at = NULL; false at the end.
- */
+/* Returns false if the message is not that of a quota. */
 bool quota_refusal_parse(const char *words, struct quota_refusal *ret_refusal);
+
+/* Finds the pairs one after the other, starting with *at = NULL. Returns false at the end. */
 bool quota_refusal_next(const struct quota_refusal *refusal, const char **at,
                         struct quota_pair *ret_pair);

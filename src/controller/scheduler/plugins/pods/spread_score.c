@@ -44,7 +44,7 @@ score_note_free(void *value)
     free(note);
 }
 
-/* Used without domain counts. */
+/* This is used without domain counts. */
 static bool
 is_ignored(const struct score_note *note, const struct node_view *node)
 {
@@ -225,8 +225,8 @@ add_domains(const struct domain_column *column, double weight, double more, cons
         sums[n] += by_id[ids[n]];
 }
 
-/* Used for a single constraint. Many nodes share few domains, so the score is
- * computed and rounded once for each domain.
+/* This is used for a single constraint. Many nodes share few domains, so the score is computed
+ * and rounded once for each domain.
  */
 static void
 score_by_domain(const struct score_note *note, unsigned count, int64_t *scores)

@@ -312,9 +312,8 @@ numa_fit_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_res
     return VERDICT_OK;
 }
 
-/* Called with a journal open. The ledger has the holding of every bound or
- * assumed pod. A nominated or reserved pod has none yet, so one is computed
- * here.
+/* It is called with a journal open. The ledger has the holding of every bound or assumed pod.
+ * A nominated or reserved pod has none yet, so one is computed here.
  */
 static void
 numa_fit_add_pod(void *self, struct cycle *c, const struct pod_view *other, struct node_view *node)
