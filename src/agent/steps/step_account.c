@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_account.c - what is recorded of a step: its beginning, its end, what it used
+/* step_account.c - decides what a step's record says
  *
- * The agent of the job's first node has the records (step_records.h). Kiln-step tells
- * in a file what happened to the tasks (step_figures.h).
+ * Four witnesses know something of a step's end: kiln-step, which may have been killed; its
+ * cgroup, which has counted processes that nobody waited for; the kernel's count of kills for
+ * memory, which is the whole pod's; and krun, which knows all nodes. Kiln-step and krun are
+ * the user's, and are believed about the user's own step only. A state is the first that
+ * fits of: a time limit, success, a cancellation, lack of memory, the end of the job, failure.
  */
+#include "agent/steps/step_account.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,9 +21,9 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
+#include "agent/steps/step_process.h"
 #include "agent/steps/step_records.h"
 #include "agent/steps/step_reporter.h"
-#include "agent/steps/steps_state.h"
 #include "lib/api/cluster/step_record.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/meta.h"
@@ -29,22 +34,36 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
-#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/byte_text.h"
 #include "lib/step/step_layout.h"
+#include "lib/step/step_request.h"
 
 #define CODE_MOST 255
 #define DOTS      "..."
 
 #define OBSERVED_MOST 500 /* running steps in one report */
 
-/* After the stop of the agent records are only written down. */
+struct step_account {
+    struct step_account_settings s;
+    char *figures_dir;
+    struct step_records *records;
+    struct step_reporter *reporter; /* NULL: stopped */
+    unsigned observed_before;       /* running steps, before the next report */
+    unsigned n_seen;                /* while a report is made */
+};
+
 static void
-note(const struct steps *s, bool is_end)
+note(const struct step_account *a, bool is_end)
 {
-    if (s->reporter != NULL)
-        step_reporter_note(s->reporter, is_end);
+    if (a->reporter != NULL)
+        step_reporter_note(a->reporter, is_end);
+}
+
+static int64_t
+now(const struct step_account *a)
+{
+    return clock_real_us(a->s.agent->clock);
 }
 
 /* ---- Texts ---- */
@@ -97,7 +116,7 @@ base_of(const char *path)
 }
 
 void
-step_account_take_request(struct agent_step *e, const struct step_request *r)
+step_account_make_title(struct arena *to, const struct step_request *r, struct step_title *title)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
@@ -116,12 +135,12 @@ step_account_take_request(struct agent_step *e, const struct step_request *r)
         if ((i > 0 && !add_printable(&command, arena, " "))
             || !add_printable(&command, arena, r->arguments.items[i]))
             break;
-    e->name = arena_strdup(e->arena, name.text);
-    e->command = arena_strdup(e->arena, command.text);
+    title->name = arena_strdup(to, name.text);
+    title->command = arena_strdup(to, command.text);
     if (line != NULL)
         add_printable(&submit_line, arena, line);
-    e->submit_line = arena_strdup(e->arena, submit_line.text);
-    e->time_limit_s = r->time_limit_s;
+    title->submit_line = arena_strdup(to, submit_line.text);
+    title->time_limit_s = r->time_limit_s;
 }
 
 /* ---- The beginning ---- */
@@ -137,54 +156,52 @@ count_cpus(const struct step_layout *layout)
 }
 
 void
-step_account_begin(const struct agent_step *e, const struct running_pod *running,
-                   const struct step_layout *layout)
+step_account_begin(struct step_account *a, const struct object *pod, const struct step_begin *b)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT;
-    const struct steps *s = e->job->steps;
-    const struct meta *meta = running->pod->meta;
-    const int64_t now_us = clock_real_us(s->s.agent->clock);
+    const struct meta *meta = pod->meta;
+    const int64_t now_us = now(a);
 
-    step_layout_format_nodes(layout, &list);
+    step_layout_format_nodes(b->layout, &list);
     add_printable(&nodes, arena, list.text);
-    step_records_begin(s->records,
-                       &(struct step_records_pod){meta->namespace, meta->name, meta->uid},
-                       &(struct step_record){
-                           .id = e->id,
-                           .name = e->name,
-                           .command = e->command,
-                           .nodes = nodes.text,
-                           .node_count = layout->n_nodes,
-                           .tasks = layout->n_tasks,
-                           .cpus = count_cpus(layout),
-                           .start_at_us = now_us,
-                           .observed_at_us = now_us,
-                           .time_limit_s = e->time_limit_s,
-                           .distribution = e->request.distribution,
-                           .host = e->krun_pid > 0 ? s->s.agent->node : NULL,
-                           .host_pid = e->krun_pid,
-                           .submit_line = e->submit_line[0] != '\0' ? e->submit_line : NULL,
-                           .state = job_state_words(JOB_STATE_RUNNING)->name,
-                       });
-    note(s, false);
+    step_records_begin(
+        a->records, &(struct step_records_pod){meta->namespace, meta->name, meta->uid},
+        &(struct step_record){
+            .id = b->id,
+            .name = b->title->name,
+            .command = b->title->command,
+            .nodes = nodes.text,
+            .node_count = b->layout->n_nodes,
+            .tasks = b->layout->n_tasks,
+            .cpus = count_cpus(b->layout),
+            .start_at_us = now_us,
+            .observed_at_us = now_us,
+            .time_limit_s = b->title->time_limit_s,
+            .distribution = b->distribution,
+            .host = b->krun_pid > 0 ? a->s.agent->node : NULL,
+            .host_pid = b->krun_pid,
+            .submit_line = b->title->submit_line[0] != '\0' ? b->title->submit_line : NULL,
+            .state = job_state_words(JOB_STATE_RUNNING)->name,
+        });
+    note(a, false);
 }
 
 /* ---- The file of kiln-step ---- */
 
 static char *
-figures_path(const struct agent_step *e)
+figures_path(const struct step_account *a, const char *pod_uid, int64_t id)
 {
-    return xasprintf("%s/%s.%" PRId64, e->job->steps->figures_dir, e->job->uid, e->id);
+    return xasprintf("%s/%s.%" PRId64, a->figures_dir, pod_uid, id);
 }
 
 /* All of it is there from the beginning, so that a full disk refuses it here. */
 int
-step_account_open_figures(const struct agent_step *e)
+step_account_open_figures(const struct step_account *a, const char *pod_uid, int64_t id)
 {
     static const struct step_figures nothing;
-    CLEANUP_FREE char *path = figures_path(e);
+    CLEANUP_FREE char *path = figures_path(a, pod_uid, id);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     if (fd < 0 || fd_write_all(fd, &nothing, sizeof(nothing)) == 0)
@@ -196,9 +213,10 @@ step_account_open_figures(const struct agent_step *e)
 
 /* False: kiln-step has told nothing. */
 static bool
-read_figures(const struct agent_step *e, struct step_figures *ret_figures)
+read_figures(const struct step_account *a, const char *pod_uid, int64_t id,
+             struct step_figures *ret_figures)
 {
-    CLEANUP_FREE char *path = figures_path(e);
+    CLEANUP_FREE char *path = figures_path(a, pod_uid, id);
     CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     *ret_figures = (struct step_figures){0};
@@ -207,17 +225,17 @@ read_figures(const struct agent_step *e, struct step_figures *ret_figures)
 }
 
 bool
-step_account_has_begun(const struct agent_step *e)
+step_account_has_begun(const struct step_account *a, const char *pod_uid, int64_t id)
 {
     struct step_figures o;
 
-    return read_figures(e, &o) && (o.flags & STEP_FIGURES_BEGAN);
+    return read_figures(a, pod_uid, id, &o) && (o.flags & STEP_FIGURES_BEGAN);
 }
 
 static void
-remove_figures(const struct agent_step *e)
+remove_figures(const struct step_account *a, const char *pod_uid, int64_t id)
 {
-    CLEANUP_FREE char *path = figures_path(e);
+    CLEANUP_FREE char *path = figures_path(a, pod_uid, id);
 
     unlink(path);
 }
@@ -229,34 +247,32 @@ remove_figures(const struct agent_step *e)
  * have ended, too.
  */
 static bool
-had_oom(struct step_job *job)
+had_oom(const struct step_account *a, struct step_account_pod *p)
 {
-    CLEANUP(cgroup_freep)
-    struct cgroup *cgroup = pod_host_find_cgroup(job->steps->s.agent, job->uid);
+    CLEANUP(cgroup_freep) struct cgroup *cgroup = pod_host_find_cgroup(a->s.agent, p->uid);
     struct cgroup_usage usage = {0};
-    uint64_t before = job->oom_kills;
+    uint64_t before = p->oom_kills;
 
     if (cgroup == NULL)
         return false;
     cgroup_read_usage(cgroup, &usage);
-    job->oom_kills = usage.oom_kills;
+    p->oom_kills = usage.oom_kills;
     return usage.oom_kills > before;
 }
 
 /* Its processes get signals before its end is known here. */
 static bool
-is_ending(const struct step_job *job)
+is_ending(const struct step_account *a, const struct step_account_pod *p)
 {
-    const struct steps *s = job->steps;
     struct running_pod running;
     const struct pod *pod;
 
-    if (job->is_ending || pods_find_running(s->s.pods, job->uid, &running) <= 0)
+    if (p->is_ending || pods_find_running(a->s.pods, p->uid, &running) <= 0)
         return true;
     pod = pod_of(running.pod);
     return pod->meta.deleted_at_us > 0
            || (pod->spec.active_deadline_seconds != NULL
-               && clock_real_us(s->s.agent->clock) - running.started_at_us
+               && now(a) - running.started_at_us
                       >= *pod->spec.active_deadline_seconds * INT64_C(1000000));
 }
 
@@ -264,18 +280,16 @@ is_ending(const struct step_job *job)
  * have them sent at will.
  */
 void
-step_account_cancel(const struct agent_step *e, int64_t uid)
+step_account_cancel(struct step_account *a, const char *pod_uid, int64_t id, int64_t user)
 {
-    struct steps *s = e->job->steps;
-
-    if (step_records_cancel(s->records, e->job->uid, e->id, uid, clock_real_us(s->s.agent->clock)))
-        note(s, true);
+    if (step_records_cancel(a->records, pod_uid, id, user, now(a)))
+        note(a, true);
 }
 
 static enum job_state
-find_state(const struct agent_step *e, const struct step_figures *o, bool is_cancelled)
+find_state(const struct step_account *a, struct step_account_pod *p, const struct step_figures *o,
+           bool is_cancelled, bool is_out_of_memory)
 {
-    struct step_job *job = e->job;
     const bool is_over = o->flags & STEP_FIGURES_OVER;
     const bool was_ended = !is_over || o->signal == SIGKILL || o->signal == SIGTERM;
 
@@ -285,9 +299,9 @@ find_state(const struct agent_step *e, const struct step_figures *o, bool is_can
         return JOB_STATE_COMPLETED;
     if (is_cancelled || (o->flags & STEP_FIGURES_CANCELLED))
         return JOB_STATE_CANCELLED;
-    if (e->is_out_of_memory || ((!is_over || o->signal == SIGKILL) && had_oom(job)))
+    if (is_out_of_memory || ((!is_over || o->signal == SIGKILL) && had_oom(a, p)))
         return JOB_STATE_OUT_OF_MEMORY;
-    if (was_ended && is_ending(job))
+    if (was_ended && is_ending(a, p))
         return JOB_STATE_CANCELLED;
     return is_over || !(o->flags & STEP_FIGURES_BEGAN) ? JOB_STATE_FAILED : JOB_STATE_CANCELLED;
 }
@@ -300,10 +314,10 @@ clamp(uint64_t n)
 
 /* The numbers are the user's word. */
 static void
-end_record(const struct agent_step *e, const struct step_figures *o, bool is_told)
+end_record(struct step_account *a, struct step_account_pod *p, int64_t id,
+           const struct step_figures *o, bool is_told, bool is_out_of_memory)
 {
-    const struct steps *s = e->job->steps;
-    const struct step_record *begun = step_records_find(s->records, e->job->uid, e->id);
+    const struct step_record *begun = step_records_find(a->records, p->uid, id);
     const int64_t user_us = clamp(o->cpu_user_us), system_us = clamp(o->cpu_system_us);
     const int64_t peak = clamp(o->peak_memory_bytes);
     const int64_t code = o->exit_code < CODE_MOST ? (int64_t)o->exit_code : CODE_MOST;
@@ -313,8 +327,8 @@ end_record(const struct agent_step *e, const struct step_figures *o, bool is_tol
     if (begun == NULL)
         return;
     r = *begun;
-    r.end_at_us = r.observed_at_us = clock_real_us(s->s.agent->clock);
-    state = find_state(e, o, begun->ended_by != NULL);
+    r.end_at_us = r.observed_at_us = now(a);
+    state = find_state(a, p, o, begun->ended_by != NULL, is_out_of_memory);
     r.state = job_state_words(state)->name;
     if (state != JOB_STATE_CANCELLED)
         r.ended_by = NULL;
@@ -328,69 +342,71 @@ end_record(const struct agent_step *e, const struct step_figures *o, bool is_tol
         if (peak > 0)
             r.peak_memory_bytes = &peak;
     }
-    step_records_end(s->records, e->job->uid, &r);
-    note(s, r.ended_by != NULL); /* somebody waits for it */
+    step_records_end(a->records, p->uid, &r);
+    note(a, r.ended_by != NULL); /* somebody waits for it */
 }
 
 /* The cgroup has seen processes, too, that were not waited for. */
 static void
-add_cgroup_usage(const struct agent_step *e, struct step_figures *o)
+add_cgroup_usage(const struct cgroup_usage *usage, struct step_figures *o)
 {
-    if (e->cpu_user_us + e->cpu_system_us <= o->cpu_user_us + o->cpu_system_us)
+    if (usage->cpu_user_us + usage->cpu_system_us <= o->cpu_user_us + o->cpu_system_us)
         return;
-    o->cpu_user_us = e->cpu_user_us;
-    o->cpu_system_us = e->cpu_system_us;
+    o->cpu_user_us = usage->cpu_user_us;
+    o->cpu_system_us = usage->cpu_system_us;
 }
 
-void
-step_account_end(struct agent_step *e)
+bool
+step_account_end(struct step_account *a, struct step_account_pod *p, int64_t id,
+                 struct step_outcome *outcome, const struct cgroup_usage *usage,
+                 struct step_outcome *held)
 {
-    struct agent_step *held = agent_step_find(&e->job->held, e->id);
     struct step_figures o;
-    const bool is_told = read_figures(e, &o);
+    const bool is_told = read_figures(a, p->uid, id, &o);
 
-    remove_figures(e);
-    if (e->is_cancelled)
+    remove_figures(a, p->uid, id);
+    if (outcome->is_cancelled)
         o.flags |= STEP_FIGURES_CANCELLED;
-    add_cgroup_usage(e, &o);
-    if (!(o.flags & (STEP_FIGURES_OVER | STEP_FIGURES_CANCELLED)) && had_oom(e->job)) {
-        e->is_out_of_memory = true;
-        step_why_note(e);
-    }
+    add_cgroup_usage(usage, &o);
+    if (!(o.flags & (STEP_FIGURES_OVER | STEP_FIGURES_CANCELLED)) && had_oom(a, p))
+        outcome->is_out_of_memory = true;
     if (held != NULL)
-        held->is_out_of_memory |= e->is_out_of_memory;
+        held->is_out_of_memory |= outcome->is_out_of_memory;
     if (held == NULL)
-        end_record(e, &o, is_told);
+        end_record(a, p, id, &o, is_told, outcome->is_out_of_memory);
     else if (is_told && !held->has_figures)
         held->figures = o;
+    return outcome->is_out_of_memory;
 }
 
 void
-step_account_fail(const struct agent_step *e)
+step_account_fail(struct step_account *a, struct step_account_pod *p, int64_t id)
 {
-    remove_figures(e);
-    end_record(e, &(struct step_figures){.version = 0}, false);
+    remove_figures(a, p->uid, id);
+    end_record(a, p, id, &(struct step_figures){.version = 0}, false, false);
 }
 
 /* A krun that was killed, or is of an earlier release, tells nothing: then there are the
  * figures of the tasks of this node, which may end a little later.
  */
 void
-step_account_end_held(struct agent_step *e)
+step_account_end_held(struct step_account *a, struct step_account_pod *p, int64_t id,
+                      struct step_outcome *outcome, bool is_here)
 {
-    if (!e->has_figures && agent_step_find(&e->job->running, e->id) != NULL)
+    struct step_figures *o = &outcome->figures;
+
+    if (!outcome->has_figures && is_here)
         return;
-    e->figures.flags |= STEP_FIGURES_BEGAN | (e->is_cancelled ? STEP_FIGURES_CANCELLED : 0U);
-    end_record(e, &e->figures, e->figures.version != 0);
+    o->flags |= STEP_FIGURES_BEGAN | (outcome->is_cancelled ? STEP_FIGURES_CANCELLED : 0U);
+    end_record(a, p, id, o, o->version != 0, outcome->is_out_of_memory);
 }
 
 void
-step_account_close(const struct steps *s, const char *pod_uid)
+step_account_close(struct step_account *a, const char *pod_uid)
 {
-    step_records_close(s->records, pod_uid, job_state_words(JOB_STATE_CANCELLED)->name,
-                       clock_real_us(s->s.agent->clock));
-    if (step_records_have_news(s->records))
-        note(s, true);
+    step_records_close(a->records, pod_uid, job_state_words(JOB_STATE_CANCELLED)->name, now(a));
+    if (step_records_have_news(a->records))
+        note(a, true);
 }
 
 /* ---- After a restart ---- */
@@ -398,18 +414,18 @@ step_account_close(const struct steps *s, const char *pod_uid)
 static bool
 is_here(const char *uid, void *context)
 {
-    const struct steps *s = context;
+    const struct step_account *a = context;
 
-    return pods_has(s->s.pods, uid);
+    return pods_has(a->s.pods, uid);
 }
 
 void
-step_account_close_unknown(struct steps *s)
+step_account_close_unknown(struct step_account *a)
 {
-    step_records_close_others(s->records, is_here, s, job_state_words(JOB_STATE_NODE_FAILED)->name,
-                              clock_real_us(s->s.agent->clock));
-    if (step_records_have_news(s->records))
-        note(s, true);
+    step_records_close_others(a->records, is_here, a, job_state_words(JOB_STATE_NODE_FAILED)->name,
+                              now(a));
+    if (step_records_have_news(a->records))
+        note(a, true);
 }
 
 /* ---- Running steps ---- */
@@ -423,9 +439,10 @@ has_used_more(const struct step_record *r, int64_t user_us, int64_t system_us, i
 }
 
 static void
-observe_figures(struct steps *s, const struct agent_step *e, const struct step_figures *o)
+observe_figures(struct step_account *a, const char *pod_uid, int64_t id,
+                const struct step_figures *o)
 {
-    const struct step_record *known = step_records_find(s->records, e->job->uid, e->id);
+    const struct step_record *known = step_records_find(a->records, pod_uid, id);
     const int64_t user_us = clamp(o->cpu_user_us), system_us = clamp(o->cpu_system_us);
     const int64_t peak = clamp(o->peak_memory_bytes);
     struct step_record r;
@@ -433,107 +450,98 @@ observe_figures(struct steps *s, const struct agent_step *e, const struct step_f
     if (known == NULL || !has_used_more(known, user_us, system_us, peak))
         return;
     r = *known;
-    r.observed_at_us = clock_real_us(s->s.agent->clock);
+    r.observed_at_us = now(a);
     r.cpu_user_us = &user_us;
     r.cpu_system_us = &system_us;
     r.peak_memory_bytes = peak > 0 ? &peak : NULL;
-    step_records_observe(s->records, e->job->uid, &r);
+    step_records_observe(a->records, pod_uid, &r);
 }
 
-/* Its cgroup knows what processes use that have not ended. Of a step on several nodes krun tells
- * more, unless it, or a kiln-step, is of an earlier release.
- */
-static void
-observe_running(struct steps *s, const struct agent_step *e)
+/* Its cgroup knows what processes use that have not ended. */
+void
+step_account_observe(struct step_account *a, const char *pod_uid, int64_t id,
+                     const struct step_process *process)
 {
-    const struct agent_step *held = agent_step_find(&e->job->held, e->id);
-    struct cgroup_usage usage = {0};
+    struct cgroup_usage usage;
     struct step_figures o;
 
-    if ((held != NULL && held->observed.version != 0)
-        || step_records_find(s->records, e->job->uid, e->id) == NULL)
+    if (step_records_find(a->records, pod_uid, id) == NULL)
         return;
-    (void)read_figures(e, &o);
-    if (e->cgroup != NULL)
-        cgroup_read_usage(e->cgroup, &usage);
+    (void)read_figures(a, pod_uid, id, &o);
+    step_process_read_usage(process, &usage);
     if (usage.has_cpu) {
         o.cpu_user_us = usage.cpu_user_us;
         o.cpu_system_us = usage.cpu_system_us;
     }
-    observe_figures(s, e, &o);
+    observe_figures(a, pod_uid, id, &o);
 }
 
-static void
-observe_step(struct steps *s, const struct agent_step *e)
+void
+step_account_observe_held(struct step_account *a, const char *pod_uid, int64_t id,
+                          const struct step_outcome *outcome)
 {
-    if (e->phase != STEP_HELD)
-        observe_running(s, e);
-    else if (e->observed.version != 0)
-        observe_figures(s, e, &e->observed);
+    if (outcome->observed.version != 0)
+        observe_figures(a, pod_uid, id, &outcome->observed);
 }
 
-/* Whether it is the turn of this one: of very many, some each time. */
-static bool
-is_turn(const struct steps *s, unsigned n)
+bool
+step_account_is_turn(struct step_account *a)
 {
-    return n >= s->observed_before && n - s->observed_before < OBSERVED_MOST;
+    const unsigned n = a->n_seen++;
+
+    return n >= a->observed_before && n - a->observed_before < OBSERVED_MOST;
 }
 
 static bool
 observe(void *context)
 {
-    struct steps *s = context;
-    unsigned n = 0;
-    size_t at = 0;
-    void *value;
+    struct step_account *a = context;
 
-    while (map_next(s->jobs, &at, NULL, &value)) {
-        const struct step_job *job = value;
-
-        list_foreach(link, &job->running)
-        {
-            if (is_turn(s, n++))
-                observe_step(s, container_of(link, struct agent_step, link));
-        }
-        list_foreach(link, &job->held)
-        {
-            if (is_turn(s, n++))
-                observe_step(s, container_of(link, struct agent_step, link));
-        }
-    }
-    s->observed_before =
-        n > s->observed_before + OBSERVED_MOST ? s->observed_before + OBSERVED_MOST : 0;
-    return n > 0;
+    a->n_seen = 0;
+    a->s.observe(a->s.context);
+    a->observed_before =
+        a->n_seen > a->observed_before + OBSERVED_MOST ? a->observed_before + OBSERVED_MOST : 0;
+    return a->n_seen > 0;
 }
 
 /* ---- Life ---- */
 
 int
-step_account_open(struct steps *s, struct error *err)
+step_account_open(const struct step_account_settings *settings, struct step_account **ret_account,
+                  struct error *err)
 {
-    CLEANUP_FREE char *dir = xasprintf("%s/step-records", s->s.agent->state_dir);
+    CLEANUP_FREE char *dir = xasprintf("%s/step-records", settings->agent->state_dir);
+    struct step_account *a = xnew(struct step_account);
     int r;
 
-    s->figures_dir = xasprintf("%s/step-figures", s->s.agent->run_dir);
-    r = dir_make(s->figures_dir, 0700, err);
+    a->s = *settings;
+    a->figures_dir = xasprintf("%s/step-figures", settings->agent->run_dir);
+    r = dir_make(a->figures_dir, 0700, err);
     if (r == 0)
-        r = step_records_open(dir, &s->records, err);
-    if (r == 0)
-        s->reporter = step_reporter_new(s->s.agent, s->records, observe, s);
-    return r;
+        r = step_records_open(dir, &a->records, err);
+    if (r < 0) {
+        step_account_free(a);
+        return r;
+    }
+    a->reporter = step_reporter_new(a->s.agent, a->records, observe, a);
+    *ret_account = a;
+    return 0;
 }
 
 void
-step_account_stop(struct steps *s)
+step_account_stop(struct step_account *a)
 {
-    step_reporter_free(s->reporter);
-    s->reporter = NULL;
+    step_reporter_free(a->reporter);
+    a->reporter = NULL;
 }
 
 void
-step_account_fini(struct steps *s)
+step_account_free(struct step_account *a)
 {
-    step_account_stop(s);
-    step_records_free(s->records);
-    free(s->figures_dir);
+    if (a == NULL)
+        return;
+    step_account_stop(a);
+    step_records_free(a->records);
+    free(a->figures_dir);
+    free(a);
 }

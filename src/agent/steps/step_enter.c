@@ -5,18 +5,17 @@
  * job's cgroup: itself, so the kernel says which process that is. The session has the job's
  * limits then, and ends with the job.
  */
+#include "agent/steps/step_enter.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/cgroup/cgroup.h"
-#include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
 #include "agent/steps/step_socket.h"
-#include "agent/steps/steps.h"
-#include "agent/steps/steps_state.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -60,8 +59,8 @@ enter(const struct running_pod *running, pid_t pid, struct error *err)
 }
 
 static int
-find(const struct steps *s, const struct step_asked *asked, bool *ret_moves, struct step_session *e,
-     struct error *err)
+find(const struct step_enter_settings *s, const struct step_asked *asked, bool *ret_moves,
+     struct step_session *e, struct error *err)
 {
     CLEANUP_FREE char *text = xstrndup(asked->text, asked->length);
     char *end;
@@ -73,17 +72,18 @@ find(const struct steps *s, const struct step_asked *asked, bool *ret_moves, str
     if (end == text || (*end != '\0' && !*ret_moves))
         return error_set(err, -EINVAL, "'%.40s' is not the request of a pam_kiln of this release",
                          text);
-    pods_visit_running(s->s.pods, keep_newest, e);
+    pods_visit_running(s->pods, keep_newest, e);
     if (e->newest.pod == NULL)
         return error_set(err, -ENOENT,
                          e->has_suspended ? "your job on %s is suspended"
                                           : "you have no running job on %s; see ksub(1)",
-                         s->s.agent->node);
+                         s->node);
     return 0;
 }
 
 void
-step_enter_take(struct steps *s, struct step_channel *connection, const struct step_asked *asked)
+step_enter_answer(const struct step_enter_settings *s, struct step_channel *connection,
+                  const struct step_asked *asked)
 {
     struct step_session e = {0};
     struct error err = {0};

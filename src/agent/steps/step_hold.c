@@ -6,14 +6,13 @@
  * passed on. kiln-pause judges how long silence is too long, so an agent that is
  * restarted forgets nothing.
  */
+#include "agent/steps/step_hold.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/pods/agent_context.h"
 #include "agent/steps/step_socket.h"
-#include "agent/steps/steps.h"
-#include "agent/steps/steps_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
@@ -29,49 +28,68 @@
 #define LEFT_MOST  256u
 
 struct step_hold {
-    struct list link; /* in the job's */
+    struct loop *loop;
+    struct list ends;
+};
+
+/* One end: a connection of kalloc, or of the job itself. */
+struct hold_end {
+    struct list link;
+    struct step_hold *hold;
     struct step_channel *connection;
     struct step_reader in;
     struct fdwatch *watch;
-    struct step_job *job;
     bool is_of_job; /* kiln-pause */
 };
 
 static void
-free_hold(struct step_hold *h)
+free_end(struct hold_end *e)
 {
-    list_remove(&h->link);
-    fdwatch_free(h->watch);
-    step_reader_fini(&h->in);
-    step_socket_close(h->connection);
-    free(h);
+    list_remove(&e->link);
+    fdwatch_free(e->watch);
+    step_reader_fini(&e->in);
+    step_socket_close(e->connection);
+    free(e);
+}
+
+struct step_hold *
+step_hold_new(struct loop *loop)
+{
+    struct step_hold *h = xnew(struct step_hold);
+
+    h->loop = loop;
+    list_init(&h->ends);
+    return h;
 }
 
 void
-step_hold_end(struct step_job *job)
+step_hold_free(struct step_hold *h)
 {
-    list_foreach_safe(at, &job->holds) free_hold(container_of(at, struct step_hold, link));
+    if (h == NULL)
+        return;
+    list_foreach_safe(at, &h->ends) free_end(container_of(at, struct hold_end, link));
+    free(h);
 }
 
-static struct step_hold *
-find_of_job(const struct step_job *job)
+static struct hold_end *
+find_of_job(const struct step_hold *h)
 {
-    list_foreach(at, &job->holds)
+    list_foreach(at, &h->ends)
     {
-        struct step_hold *h = container_of(at, struct step_hold, link);
+        struct hold_end *e = container_of(at, struct hold_end, link);
 
-        if (h->is_of_job)
-            return h;
+        if (e->is_of_job)
+            return e;
     }
     return NULL;
 }
 
 /* A job that is suspended reads nothing; then the socket has beats enough. */
 static bool
-pass_on(const struct step_job *job, enum step_frame_type type, const struct step_exit *end)
+pass_on(const struct step_hold *h, enum step_frame_type type, const struct step_exit *end)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const struct step_hold *to = find_of_job(job);
+    const struct hold_end *to = find_of_job(h);
 
     if (to == NULL)
         return false;
@@ -84,14 +102,14 @@ pass_on(const struct step_job *job, enum step_frame_type type, const struct step
 
 /* Any number of beats in one piece is one. False: the connection is over. */
 static bool
-take_frames(struct step_hold *h)
+take_frames(struct hold_end *e)
 {
     struct step_exit end = {0};
     struct step_frame f;
     bool has_beat = false, has_end = false;
     int r;
 
-    while ((r = step_reader_next(&h->in, &f)) == 1) {
+    while ((r = step_reader_next(&e->in, &f)) == 1) {
         if (f.type == STEP_FRAME_BEAT)
             has_beat = true;
         else if (f.type == STEP_FRAME_EXIT && step_frame_exit(&f, &end) == 0)
@@ -101,86 +119,74 @@ take_frames(struct step_hold *h)
         end.message = NULL; /* the frame's */
         end.message_length = 0;
     }
-    if (r < 0 || step_reader_left(&h->in) > LEFT_MOST)
+    if (r < 0 || step_reader_left(&e->in) > LEFT_MOST)
         return false;
-    if (h->is_of_job)
+    if (e->is_of_job)
         return true;
     if (has_beat)
-        (void)pass_on(h->job, STEP_FRAME_BEAT, NULL);
+        (void)pass_on(e->hold, STEP_FRAME_BEAT, NULL);
     /* Without an answer, kalloc tries again. */
-    if (has_end && !pass_on(h->job, STEP_FRAME_EXIT, &end))
+    if (has_end && !pass_on(e->hold, STEP_FRAME_EXIT, &end))
         return false;
     if (has_end)
-        step_socket_answer(h->connection, STEP_FRAME_END, "");
+        step_socket_answer(e->connection, STEP_FRAME_END, "");
     return true;
 }
 
 static void
 on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
 {
-    struct step_hold *h = context;
+    struct hold_end *e = context;
 
     do {
         size_t room;
-        char *at = step_reader_space(&h->in, &room);
-        ssize_t n = step_channel_receive(h->connection, at, room);
+        char *at = step_reader_space(&e->in, &room);
+        ssize_t n = step_channel_receive(e->connection, at, room);
 
         if (n == -EAGAIN)
             return;
         if (n > 0)
-            step_reader_add(&h->in, (size_t)n);
-        if (n <= 0 || !take_frames(h)) {
-            free_hold(h);
+            step_reader_add(&e->in, (size_t)n);
+        if (n <= 0 || !take_frames(e)) {
+            free_end(e);
             return;
         }
-    } while (step_channel_has_bytes(h->connection));
+    } while (step_channel_has_bytes(e->connection));
 }
 
 static int
-find_job(struct steps *s, const struct step_asked *asked, struct step_job **ret_job,
-         struct error *err)
+check(const struct step_hold *h, const struct step_asked *asked, struct error *err)
 {
-    CLEANUP_FREE char *text = xstrndup(asked->text, asked->length);
-    const char *name = asked->peer.pod != NULL ? asked->peer.pod : text;
     unsigned n = 0;
-    int r = steps_check_caller(s, name, asked->peer.uid, err);
 
-    if (r < 0)
-        return r;
     if (asked->type == STEP_FRAME_AWAIT && asked->peer.pod != NULL)
         return error_set(err, -EINVAL, "only the job itself waits for the one who holds it");
-    *ret_job = steps_get_job(s, step_nodes_find_pod(s, name));
-    list_foreach(at, &(*ret_job)->holds) n++;
-    if ((*ret_job)->is_ending)
-        return error_set(err, -ECANCELED, "the job is ending");
-    if (n >= HOLDS_MOST)
-        return error_set(err, -EBUSY, "the job is held by too many already");
-    return 0;
+    list_foreach(at, &h->ends) n++;
+    return n >= HOLDS_MOST ? error_set(err, -EBUSY, "the job is held by too many already") : 0;
 }
 
 void
-step_hold_take(struct steps *s, struct step_channel *connection, const struct step_asked *asked)
+step_hold_take(struct step_hold *h, struct step_channel *connection, const struct step_asked *asked)
 {
-    struct step_job *job = NULL;
-    struct step_hold *h;
+    struct hold_end *e;
     struct error err = {0};
 
-    if (find_job(s, asked, &job, &err) < 0) {
+    if (check(h, asked, &err) < 0) {
         step_socket_answer(connection, STEP_FRAME_REFUSE, err.text);
         step_socket_close(connection);
         return;
     }
-    h = asked->type == STEP_FRAME_AWAIT ? find_of_job(job) : NULL;
-    if (h != NULL)
-        free_hold(h); /* its process is gone, or is not the only one */
-    h = xnew(struct step_hold);
-    h->job = job;
-    h->connection = connection;
-    h->is_of_job = asked->type == STEP_FRAME_AWAIT;
-    h->watch = fdwatch_new(s->s.agent->loop, connection->fd, FDWATCH_READ, on_readable, h);
-    list_add_last(&job->holds, &h->link);
-    if (h->is_of_job)
+    e = asked->type == STEP_FRAME_AWAIT ? find_of_job(h) : NULL;
+    if (e != NULL)
+        free_end(e); /* its process is gone, or is not the only one */
+    e = xnew(struct hold_end);
+    e->hold = h;
+    e->connection = connection;
+    e->is_of_job = asked->type == STEP_FRAME_AWAIT;
+    e->watch = fdwatch_new(h->loop, connection->fd, FDWATCH_READ, on_readable, e);
+    list_add_last(&h->ends, &e->link);
+    if (e->is_of_job)
         return;
     step_socket_answer(connection, STEP_FRAME_BEAT, "");
-    (void)pass_on(job, STEP_FRAME_BEAT, NULL);
+    (void)pass_on(h, STEP_FRAME_BEAT, NULL);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_place.c - the CPUs, GPUs and memory of a pod, and what its steps have of them */
+/* step_place.c - the CPUs, GPUs and memory of a pod
+ *
+ * Steps are laid out over what the controller gave the pod (its allocation), so that
+ * no second program decides about cores. A pod without cores of its own has numbers that
+ * only count, for its steps still must not ask for more than it may use.
+ */
+#include "agent/steps/step_place.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
-#include "agent/pods/pod_run.h"
-#include "agent/steps/steps_state.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/object.h"
@@ -60,40 +65,31 @@ find_memory(const struct pod *pod, const struct topology *t)
 
 /* The CPUs of a pod may change. */
 static void
-fill_order(struct step_job *job, const struct pod *pod, struct step_place *p)
+fill_order(struct step_cpu_order *order, const struct topology *t, const struct pod *pod,
+           struct step_place *p)
 {
-    const struct topology *t = job->steps->s.agent->topology;
-
-    if (!bitset_equals(&job->ordered, &p->cpus)) {
-        job->ordered = p->cpus;
-        free(job->order);
-        job->order = xnew_array(uint16_t, bitset_count(&p->cpus));
+    if (!bitset_equals(&order->of, &p->cpus)) {
+        order->of = p->cpus;
+        free(order->cpus);
+        order->cpus = xnew_array(uint16_t, bitset_count(&p->cpus));
         if (pod->status.allocation == NULL || pod->status.allocation->cpus == NULL
-            || step_order_make(&p->cpus, t, job->order) == NULL) {
-            free(job->order);
-            job->order = NULL;
+            || step_order_make(&p->cpus, t, order->cpus) == NULL) {
+            free(order->cpus);
+            order->cpus = NULL;
         }
     }
-    p->order = job->order;
+    p->order = order->cpus;
 }
 
 void
-steps_fill_place(struct step_job *job, const struct running_pod *running, bool to_manager,
-                 struct step_place *p)
+step_place_fill(const struct agent_context *agent, const struct object *object,
+                struct step_cpu_order *order, struct step_place *p)
 {
-    p->name = job->steps->s.agent->node;
-    fill_cpus(pod_of(running->pod), &p->cpus);
-    fill_order(job, pod_of(running->pod), p);
-    p->gpus = count_gpus(job->steps->s.agent->topology, pod_of(running->pod)->status.allocation);
-    p->memory_bytes = find_memory(pod_of(running->pod), job->steps->s.agent->topology);
-    list_foreach(at, &job->running)
-    {
-        const struct agent_step *e = container_of(at, struct agent_step, link);
+    const struct pod *pod = pod_of(object);
 
-        if (e->overlaps || (to_manager && (e->is_given_back || e->phase == STEP_ENDING)))
-            continue;
-        bitset_or(&p->busy, &e->cpus);
-        bitset_or(&p->busy_gpus, &e->gpus);
-        p->busy_memory_bytes += e->memory_bytes;
-    }
+    p->name = agent->node;
+    fill_cpus(pod, &p->cpus);
+    fill_order(order, agent->topology, pod, p);
+    p->gpus = count_gpus(agent->topology, pod->status.allocation);
+    p->memory_bytes = find_memory(pod, agent->topology);
 }

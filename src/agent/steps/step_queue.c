@@ -16,11 +16,17 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
+#include "agent/steps/step_account.h"
+#include "agent/steps/step_blockers.h"
+#include "agent/steps/step_log.h"
+#include "agent/steps/step_nodes.h"
+#include "agent/steps/step_process.h"
 #include "agent/steps/step_socket.h"
 #include "agent/steps/steps_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 #include "lib/step/step_channel.h"
@@ -41,7 +47,7 @@ step_of(struct list *link)
 }
 
 void
-agent_step_leave_queue(struct agent_step *e)
+step_queue_leave(struct agent_step *e)
 {
     struct step_job *job = e->job;
 
@@ -56,21 +62,21 @@ agent_step_leave_queue(struct agent_step *e)
 }
 
 void
-agent_step_refuse(struct agent_step *e, const char *words)
+step_queue_refuse(struct agent_step *e, const char *words)
 {
     step_socket_answer(e->connection, STEP_FRAME_REFUSE, words);
     if (!list_is_empty(&e->link))
-        agent_step_leave_queue(e);
+        step_queue_leave(e);
     agent_step_free(e);
 }
 
 void
-step_queue_refuse(struct step_job *job, const char *words)
+step_queue_refuse_all(struct step_job *job, const char *words)
 {
     while (!list_is_empty(&job->waiting))
-        agent_step_refuse(step_of(job->waiting.next), words);
+        step_queue_refuse(step_of(job->waiting.next), words);
     while (!list_is_empty(&job->blocked))
-        agent_step_refuse(step_of(job->blocked.next), words);
+        step_queue_refuse(step_of(job->blocked.next), words);
 }
 
 /* ---- One step ---- */
@@ -81,7 +87,7 @@ on_waited(void *context)
     struct agent_step *e = context;
 
     if (e->request.is_immediate)
-        agent_step_refuse(e, e->words);
+        step_queue_refuse(e, e->words);
     else
         step_socket_answer(e->connection, STEP_FRAME_WAIT, e->words);
 }
@@ -121,16 +127,97 @@ find_layout(struct agent_step *e, const struct running_pod *running, bool is_fir
     if (e->grant != NULL) {
         *ret_layout = e->grant->layout;
         *ret_node = e->grant->node;
-        return step_nodes_check_grant(e, running, err);
+        return step_manager_check_grant(e, running, err);
     }
-    step_nodes_read(e->job);
-    if (e->job->n_nodes > 1)
-        return step_nodes_place(e, running, is_first, err);
+    if (e->job->nodes == NULL)
+        e->job->nodes = step_nodes_read(e->job->steps->s.agent, e->job->uid);
+    if (step_nodes_count(e->job->nodes) > 1)
+        return step_manager_place(e, running, is_first, err);
     steps_fill_place(e->job, running, false, &place);
     r = step_layout_make(arena, &e->request, &place, 1, ret_layout, err);
     if (r == 0 && !is_first && !e->request.overlaps)
         r = error_set(err, -EBUSY, "other steps of the job wait for CPUs");
     return r;
+}
+
+static int
+start_process(struct agent_step *e, const struct object *pod, const struct cgroup *outer,
+              const struct step_layout *layout, unsigned node, struct error *err)
+{
+    CLEANUP_FD int figures = step_account_open_figures(e->job->steps->account, e->job->uid, e->id);
+    struct step_process_settings settings;
+
+    steps_fill_process(e, &settings);
+    settings.outer = outer;
+    return step_process_start(&settings,
+                              &(struct step_process_order){.pod = pod,
+                                                           .connection = e->connection,
+                                                           .text = e->text,
+                                                           .length = e->length,
+                                                           .layout = layout,
+                                                           .node = node,
+                                                           .figures = figures},
+                              &e->process, err);
+}
+
+/* The request and the connection are kiln-step's from now on. */
+static void
+become_running(struct agent_step *e)
+{
+    step_process_watch_krun(e->process, step_socket_release(e->connection));
+    e->connection = NULL;
+    arena_free(e->arena);
+    e->arena = NULL;
+    e->grant = NULL; /* the arena had it */
+    free(e->text);
+    e->text = NULL;
+    e->phase = STEP_RUNNING;
+    list_add_last(&e->job->running, &e->link);
+}
+
+/* The step is recorded before it has a process, so that no agent gives out its id or
+ * its CPUs again. It gets its id, unless its grant has one.
+ */
+static int
+start(struct agent_step *e, const struct running_pod *running, const struct step_layout *layout,
+      unsigned node, struct error *err)
+{
+    struct step_job *job = e->job;
+    struct steps *s = job->steps;
+    int r;
+
+    e->id = e->grant != NULL ? e->grant->step_id : job->next_id;
+    e->overlaps = e->request.overlaps;
+    e->cpus = layout->nodes[node].cpus;
+    e->gpus = layout->nodes[node].gpus;
+    e->memory_bytes = e->request.memory_bytes;
+    r = step_log_begin(s->log_dir, job->uid,
+                       &(struct step_log_entry){.id = e->id,
+                                                .overlaps = e->overlaps,
+                                                .cpus = e->cpus,
+                                                .gpus = e->gpus,
+                                                .memory_bytes = e->memory_bytes,
+                                                .owner = e->owner},
+                       err);
+    if (r < 0)
+        return r;
+    if (e->id >= job->next_id)
+        job->next_id = e->id + 1;
+    if (e->grant == NULL)
+        step_account_begin(s->account, running->pod,
+                           &(struct step_begin){.id = e->id,
+                                                .title = &e->title,
+                                                .layout = layout,
+                                                .distribution = e->request.distribution,
+                                                .krun_pid = e->krun_pid});
+    r = start_process(e, running->pod, running->cgroup, layout, node, err);
+    if (r < 0) {
+        step_account_fail(s->account, &job->account, e->id);
+        step_log_end(s->log_dir, job->uid, e->id);
+        return r;
+    }
+    become_running(e);
+    return 0;
 }
 
 /* Whether the step has left the queue. */
@@ -148,11 +235,11 @@ try_step(struct agent_step *e, const struct running_pod *running, bool is_first)
     if (r == -EBUSY || r > 0)
         return r > 0;
     if (r == 0) {
-        agent_step_leave_queue(e);
-        r = step_start(e, running, &layout, node, &err);
+        step_queue_leave(e);
+        r = start(e, running, &layout, node, &err);
     }
     if (r < 0)
-        agent_step_refuse(e, err.text);
+        step_queue_refuse(e, err.text);
     return true;
 }
 
@@ -169,7 +256,7 @@ static void
 wait_for_pod(struct step_job *job)
 {
     if (job->n_looks++ > LOOKS_MOST) {
-        step_queue_refuse(job, "the job has not started");
+        step_queue_refuse_all(job, "the job has not started");
         return;
     }
     if (job->look == NULL)
@@ -185,9 +272,10 @@ may_try(struct step_job *job, struct running_pod *ret_running)
 
     if (job->n_waiting == 0 || job->steps->is_stopping || job->is_still)
         return false;
-    r = job->is_ending ? -ESRCH : pods_find_running(job->steps->s.pods, job->uid, ret_running);
+    r = job->account.is_ending ? -ESRCH
+                               : pods_find_running(job->steps->s.pods, job->uid, ret_running);
     if (r < 0)
-        step_queue_refuse(job, "the job is ending");
+        step_queue_refuse_all(job, "the job is ending");
     else if (r == 0)
         wait_for_pod(job);
     return r > 0;
@@ -265,7 +353,7 @@ on_waiting_connection(UNUSED int fd, UNUSED unsigned ready, void *context)
     struct agent_step *e = context;
     struct step_job *job = e->job;
 
-    agent_step_leave_queue(e);
+    step_queue_leave(e);
     agent_step_free(e);
     step_queue_try_first(job);
 }

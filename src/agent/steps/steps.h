@@ -4,11 +4,10 @@
  * The step manager: gives out ids and CPUs of a pod, all or none and in the order in
  * which kruns ask, and starts a kiln-step for each step:
  *
- *   WAITING --> RUNNING --> ENDING
+ *   WAITING --> RUNNING
  *
  * WAITING: krun's connection is here; other steps have the CPUs. RUNNING: kiln-step has
- * the connection. ENDING: kiln-step is gone, a worker kills what is left in the
- * step's cgroup; then the CPUs are free.
+ * the connection (step_process.h), until nothing of the step is left; then the CPUs are free.
  *
  * A restarted agent finds its steps in their logs (step_log.h); kruns that waited ask
  * again.
