@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "agent/shepherd/descendants.h"
+#include "agent/shepherd/files/rlimit.h"
 #include "lib/auth/step_handshake.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -29,11 +31,25 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/version/version.h"
+#include "lib/step/step_channel.h"
+#include "lib/step/step_figures.h"
+#include "lib/step/step_frames.h"
+#include "lib/step/step_grant.h"
+#include "lib/step/step_request.h"
+#include "step/step_ending.h"
+#include "step/step_events.h"
+#include "step/step_input.h"
+#include "step/step_link.h"
+#include "step/step_output.h"
 #include "step/step_pmix.h"
-#include "step/step_state.h"
+#include "step/step_result.h"
+#include "step/step_tasks.h"
+#include "step/step_terminal.h"
+#include "step/step_usage.h"
+#include "step/step_user.h"
 
 #define INPUT_FD 1
-#define EVENTS   64
+#define PAGE     4096
 
 #define KILL_AGAIN_MS 10
 #define FREEZE_TRIES  20
@@ -45,6 +61,37 @@
 #define GIVE_UP_MS    2000
 #define RECEIVED_MS   100 /* at most, between two looks at what krun's kernel has */
 
+struct step {
+    struct arena *arena;
+    struct step_request request;
+    struct step_grant grant;
+    pid_t job;             /* its first process on this node */
+    struct cgroup *cgroup; /* NULL: none */
+    struct step_events *events;
+    int signal_fd;
+    struct step_watch signal_watch;
+    struct step_link *link;
+    struct step_input *input;
+    struct step_output *output;
+    struct step_terminal *terminal;
+    struct step_ending *ending;
+    struct step_result *result;
+    struct step_usage *usage;
+    struct step_pmix *pmix;
+    struct step_tasks *tasks; /* NULL: the step could not be opened */
+    bool has_begun;           /* the tasks may start: no other node can refuse the step */
+    bool has_started;         /* they were */
+    bool is_over;             /* all tasks have ended */
+    bool has_ended;           /* END was sent */
+    bool is_refused;          /* the tasks could not be started */
+    int64_t ask_ms;           /* when the tasks get SIGTERM, though krun has not sent it; 0: not */
+    int64_t kill_ms;          /* the same for SIGKILL; 0: they go on */
+    int64_t give_up_ms;       /* on outputs that somebody else holds open; 0: not yet */
+    rlim_t n_descriptors;     /* the soft limit that this program began with */
+    struct rlimit_setting task_limits[RLIMIT_SETTINGS_MAX];
+    unsigned n_task_limits;
+};
+
 static int64_t
 now_ms(void)
 {
@@ -52,15 +99,6 @@ now_ms(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-void
-step_watch(struct step *s, int fd, uint32_t events, struct step_watch *w)
-{
-    struct epoll_event e = {.events = events | EPOLLET, .data.ptr = w};
-
-    if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
-        abort();
 }
 
 /* ---- The beginning ---- */
@@ -86,20 +124,34 @@ read_input(struct step_reader *in)
     }
 }
 
+/* The file of the agent, before the user has any part in this. Without a file, the numbers are for
+ * nobody.
+ */
+static struct step_figures *
+open_figures(void)
+{
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, STEP_FIGURES_FD, 0);
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (null < 0 || dup2(null, STEP_FIGURES_FD) < 0)
+        close(STEP_FIGURES_FD);
+    if (null > STEP_FIGURES_FD)
+        close(null);
+    return page != MAP_FAILED ? page : xnew(struct step_figures);
+}
+
 /* Keys are there for krun on another node. */
 static int
-open_channel(struct step *s, const struct step_frame *f)
+take_keys(struct step *s, const struct step_frame *f)
 {
     struct step_keys keys;
 
-    if (f->length == 0) {
-        step_channel_init(&s->link.channel, STEP_LINK_FD, NULL);
+    if (f->length == 0)
         return 0;
-    }
     if (f->length != sizeof(keys))
         return -EBADMSG;
     memcpy(&keys, f->payload, sizeof(keys));
-    step_channel_init(&s->link.channel, STEP_LINK_FD, &keys);
+    step_link_set_keys(s->link, &keys);
     explicit_bzero(&keys, sizeof(keys));
     return 0;
 }
@@ -114,7 +166,7 @@ take_orders(struct step *s, int kept_fd, struct error *err)
 
     read_input(&in);
     if (read_frame(&in, STEP_FRAME_ORDER, &order) < 0 || read_frame(&in, STEP_FRAME_KEYS, &keys) < 0
-        || open_channel(s, &keys) < 0 || read_frame(&in, STEP_FRAME_ACCEPT, &grant) < 0
+        || take_keys(s, &keys) < 0 || read_frame(&in, STEP_FRAME_ACCEPT, &grant) < 0
         || read_frame(&in, STEP_FRAME_HELLO, &request) < 0)
         r = error_set(err, -EBADMSG, "the agent's order is incomplete");
     if (r == 0)
@@ -165,28 +217,28 @@ static void
 take_call(struct step *s, int number)
 {
     if (number == 0 || number == SIGTERM || number == SIGKILL)
-        s->figures->flags |= STEP_FIGURES_CANCELLED;
+        step_result_cancel(s->result);
     if (number == 0 && s->kill_ms == 0) {
         s->kill_ms = now_ms() + CANCEL_MS;
         s->ask_ms = now_ms() + ASK_MS;
     }
     if (number != 0 && s->grant.layout.n_nodes == 1) {
-        step_tasks_signal(s, STEP_ALL_TASKS, number);
+        step_tasks_signal(s->tasks, STEP_ALL_TASKS, number);
         return;
     }
-    step_frame_add_number(&s->link.out, STEP_FRAME_SIGNAL, STEP_STDIN, STEP_ALL_TASKS,
+    step_frame_add_number(step_link_out(s->link), STEP_FRAME_SIGNAL, STEP_STDIN, STEP_ALL_TASKS,
                           (uint32_t)number);
-    step_link_flush(s);
+    step_link_flush(s->link);
 }
 
 static void
 ask_to_end(struct step *s)
 {
     s->ask_ms = 0;
-    step_tasks_signal(s, STEP_ALL_TASKS, SIGCONT);
+    step_tasks_signal(s->tasks, STEP_ALL_TASKS, SIGCONT);
     if (s->request.has_terminal)
-        step_tasks_signal(s, STEP_ALL_TASKS, SIGHUP);
-    step_tasks_signal(s, STEP_ALL_TASKS, SIGTERM);
+        step_tasks_signal(s->tasks, STEP_ALL_TASKS, SIGHUP);
+    step_tasks_signal(s->tasks, STEP_ALL_TASKS, SIGTERM);
 }
 
 /* In place of a krun that does nothing; the last output is lost that it does not take. When it
@@ -202,10 +254,10 @@ end_cancelled(struct step *s)
         return -1;
     if (s->ask_ms > 0 && now >= s->ask_ms)
         ask_to_end(s);
-    if (now >= s->kill_ms && s->n_running == 0)
-        s->link.is_lost = true;
+    if (now >= s->kill_ms && step_tasks_count_running(s->tasks) == 0)
+        step_link_lose(s->link);
     else if (now >= s->kill_ms) {
-        step_tasks_signal(s, STEP_ALL_TASKS, SIGKILL);
+        step_tasks_signal(s->tasks, STEP_ALL_TASKS, SIGKILL);
         s->kill_ms = now + KILL_AGAIN_MS;
     }
     next = s->ask_ms > 0 && s->ask_ms < s->kill_ms ? s->ask_ms : s->kill_ms;
@@ -213,8 +265,9 @@ end_cancelled(struct step *s)
 }
 
 static void
-on_signal(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
+on_signal(struct step_watch *w, UNUSED uint32_t events)
 {
+    struct step *s = container_of(w, struct step, signal_watch);
     struct signalfd_siginfo info;
 
     while (read(s->signal_fd, &info, sizeof(info)) > 0)
@@ -222,7 +275,7 @@ on_signal(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
             freeze(info.ssi_int != 0);
         else if (info.ssi_signo == SIGWINCH && info.ssi_code == SI_QUEUE)
             take_call(s, info.ssi_int);
-    (void)step_tasks_reap(s);
+    (void)step_tasks_reap(s->tasks);
 }
 
 /* Three descriptors for each task. */
@@ -231,10 +284,10 @@ raise_limit(struct step *s)
 {
     struct rlimit l;
 
-    s->limits = 1024;
+    s->n_descriptors = 1024;
     if (getrlimit(RLIMIT_NOFILE, &l) < 0)
         return;
-    s->limits = l.rlim_cur;
+    s->n_descriptors = l.rlim_cur;
     l.rlim_cur = l.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &l);
 }
@@ -258,40 +311,79 @@ prepare_limits(struct step *s, struct error *err)
     return 0;
 }
 
+static void
+kill_tasks(void *step)
+{
+    struct step *s = step;
+
+    step_tasks_signal(s->tasks, STEP_ALL_TASKS, SIGKILL);
+}
+
+static void start_tasks(void *step);
+static int take_frame(void *step, const struct step_frame *f);
+
+/* The objects of a step, each of which knows only those that it needs. */
+static void
+make_parts(struct step *s)
+{
+    const struct step_layout_node *place = &s->grant.layout.nodes[s->grant.node];
+
+    s->input = step_input_new(s->events, s->link, place->n_tasks);
+    s->output = step_output_new(s->events, s->link, place->tasks, place->n_tasks);
+    s->terminal = step_terminal_new(s->input, s->output);
+    s->ending = step_ending_new(s->grant.layout.n_nodes > 1 ? s->link : NULL, kill_tasks, s);
+    s->usage = step_usage_new(s->cgroup, s->result, s->link);
+    s->pmix = step_pmix_new(&(struct step_pmix_settings){
+        .arena = s->arena,
+        .request = &s->request,
+        .grant = &s->grant,
+        .events = s->events,
+        .link = s->link,
+        .ending = s->ending,
+        .ready = start_tasks,
+        .context = s,
+    });
+    s->tasks = step_tasks_new(&(struct step_tasks_settings){
+        .arena = s->arena,
+        .request = &s->request,
+        .grant = &s->grant,
+        .job = s->job,
+        .cgroup = s->cgroup,
+        .events = s->events,
+        .link = s->link,
+        .input = s->input,
+        .output = s->output,
+        .terminal = s->terminal,
+        .ending = s->ending,
+        .result = s->result,
+        .pmix = s->pmix,
+        .n_descriptors = s->n_descriptors,
+        .limits = s->task_limits,
+        .n_limits = s->n_task_limits,
+    });
+}
+
 static int
 open_step(struct step *s, int pmix_program, struct error *err)
 {
-    int r;
+    int r = step_events_open(&s->events);
 
-    for (enum step_stream i = 0; i < STEP_STREAMS; i++) {
-        list_init(&s->ready[i]);
-        step_send_window_init(&s->windows[i]);
-    }
-    s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (s->epoll_fd < 0)
-        return error_set(err, -errno, "epoll: %s", strerror(errno));
+    if (r < 0)
+        return error_set(err, r, "epoll: %s", strerror(-r));
     r = take_signals(s);
     if (r < 0)
         return error_set(err, r, "signals: %s", strerror(-r));
     s->signal_watch.ready = on_signal;
-    step_watch(s, s->signal_fd, EPOLLIN, &s->signal_watch);
+    step_events_add(s->events, s->signal_fd, EPOLLIN, &s->signal_watch);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return error_set(err, -errno, "subreaper: %s", strerror(errno));
     raise_limit(s);
     r = prepare_limits(s, err);
     if (r < 0)
         return r;
-    step_link_open(s);
-    s->place = &s->grant.layout.nodes[s->grant.node];
-    s->n_tasks = s->place->n_tasks;
-    s->tasks = xnew_array(struct step_task, s->n_tasks);
-    for (unsigned i = 0; i < s->n_tasks; i++) {
-        s->tasks[i].rank = s->place->tasks[i];
-        s->tasks[i].input_fd = -1;
-        for (enum step_stream j = 0; j < STEP_STREAMS; j++)
-            s->tasks[i].outputs[j].fd = -1;
-    }
-    return step_pmix_open(s, pmix_program, err);
+    step_link_open(s->link, s->events, take_frame, s);
+    make_parts(s);
+    return step_pmix_open(s->pmix, pmix_program, err);
 }
 
 /* ---- The life ---- */
@@ -302,25 +394,25 @@ accept_step(struct step *s)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     step_grant_encode(&s->grant, &text);
-    step_frame_add(&s->link.out, &(struct step_frame){
-                                     .type = STEP_FRAME_ACCEPT,
-                                     .task = STEP_ALL_TASKS,
-                                     .payload = text.text,
-                                     .length = text.length,
-                                 });
-    step_link_flush(s);
+    step_frame_add(step_link_out(s->link), &(struct step_frame){
+                                               .type = STEP_FRAME_ACCEPT,
+                                               .task = STEP_ALL_TASKS,
+                                               .payload = text.text,
+                                               .length = text.length,
+                                           });
+    step_link_flush(s->link);
 }
 
 static void
 refuse_step(struct step *s, const struct error *err)
 {
-    step_frame_add(&s->link.out, &(struct step_frame){
-                                     .type = STEP_FRAME_REFUSE,
-                                     .task = STEP_ALL_TASKS,
-                                     .payload = err->text,
-                                     .length = strlen(err->text),
-                                 });
-    step_link_flush(s);
+    step_frame_add(step_link_out(s->link), &(struct step_frame){
+                                               .type = STEP_FRAME_REFUSE,
+                                               .task = STEP_ALL_TASKS,
+                                               .payload = err->text,
+                                               .length = strlen(err->text),
+                                           });
+    step_link_flush(s->link);
 }
 
 /* When all tasks have ended, nothing of theirs may go on, and krun gets the rest of
@@ -334,65 +426,68 @@ finish(struct step *s)
     if (!s->has_started)
         return -1;
     if (!s->is_over) {
-        if (s->n_running > 0)
+        if (step_tasks_count_running(s->tasks) > 0)
             return -1;
         s->is_over = true;
-        step_result_end(s);
+        step_result_end(s->result);
         s->give_up_ms = now_ms() + GIVE_UP_MS;
     }
-    wait_ms = step_pmix_close(s, now_ms());
+    wait_ms = step_pmix_close(s->pmix, now_ms());
     if (wait_ms > 0)
         return wait_ms;
-    if (step_tasks_reap(s)) {
+    if (step_tasks_reap(s->tasks)) {
         step_tasks_kill();
         return KILL_AGAIN_MS;
     }
-    step_pmix_clean(s);
-    step_output_find_ends(s);
-    if (s->n_outputs > 0 && now_ms() < s->give_up_ms)
+    step_pmix_clean(s->pmix);
+    step_output_find_ends(s->output);
+    if (step_output_count(s->output) > 0 && now_ms() < s->give_up_ms)
         return (int)(s->give_up_ms - now_ms()) + 1;
-    if (s->n_outputs > 0)
-        step_output_give_up(s);
-    if (s->n_outputs == 0 && !s->has_ended) {
+    if (step_output_count(s->output) > 0)
+        step_output_give_up(s->output);
+    if (step_output_count(s->output) == 0 && !s->has_ended) {
         s->has_ended = true;
-        step_result_send(s);
-        step_link_flush(s);
+        step_result_send(s->result, s->link);
+        step_link_flush(s->link);
     }
     return -1;
 }
 
-void
-step_start_tasks(struct step *s)
+/* They start as soon as they may, and what they need is there. */
+static void
+start_tasks(void *step)
 {
+    struct step *s = step;
     struct error err = {0};
 
-    if (!s->has_begun || s->has_started || step_pmix_is_starting(s))
+    if (!s->has_begun || s->has_started || step_pmix_is_starting(s->pmix))
         return;
     s->has_started = true;
     /* A node whose server of PMIx starts slowly may hear of the end before it has tasks.
      * These have ended like the others: the step was there.
      */
-    if (s->ending.is_of_other_node) {
-        step_tasks_end_unstarted(s);
+    if (step_ending_is_of_other_node(s->ending)) {
+        step_tasks_end_unstarted(s->tasks);
         return;
     }
-    if (s->ending.has_begun)
-        error_set(&err, -ECANCELED, "%s", step_ending_reason(s));
-    else if (step_tasks_start(s, &err) == 0)
+    if (step_ending_has_begun(s->ending))
+        error_set(&err, -ECANCELED, "%s", step_ending_reason(s->ending));
+    else if (step_tasks_start(s->tasks, &err) == 0)
         return;
     refuse_step(s, &err);
     s->is_refused = true;
 }
 
-int
-step_begin(struct step *s)
+/* The tasks may start; -EBADMSG for the second time. */
+static int
+begin(struct step *s)
 {
     if (s->has_begun)
         return -EBADMSG;
     s->has_begun = true;
-    step_result_begin(s);
-    step_memory_begin(s);
-    step_start_tasks(s);
+    step_result_begin(s->result, step_tasks_count(s->tasks));
+    step_tasks_begin(s->tasks);
+    start_tasks(s);
     return 0;
 }
 
@@ -400,53 +495,84 @@ step_begin(struct step *s)
 static int
 accept_and_begin(struct step *s)
 {
-    step_result_accept(s);
+    step_result_accept(s->result, now_ms());
     accept_step(s);
-    return s->grant.layout.n_nodes > 1 ? 0 : step_begin(s);
-}
-
-/* The time to wait for the next event, -1: any. */
-static int
-look_at_link(struct step *s, int wait_ms)
-{
-    const int look_ms = step_channel_check(&s->link.channel, now_ms());
-
-    if (look_ms == -ETIMEDOUT)
-        s->link.is_lost = true;
-    return look_ms < 0 || (wait_ms >= 0 && wait_ms < look_ms) ? wait_ms : look_ms;
+    return s->grant.layout.n_nodes > 1 ? 0 : begin(s);
 }
 
 static void
-take_events(struct step *s, int wait_ms)
+take_signal(struct step *s, uint32_t rank, int number)
 {
-    struct epoll_event events[EVENTS];
-    const int n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms);
+    if (step_tasks_count_running(s->tasks) > 0)
+        step_result_note_signal(s->result, s->request.time_limit_s, now_ms());
+    if (number == SIGTERM || number == SIGKILL)
+        s->ask_ms = 0;
+    step_tasks_signal(s->tasks, rank, number);
+}
 
-    for (int i = 0; i < n; i++) {
-        struct step_watch *w = events[i].data.ptr;
+static int
+take_frame(void *step, const struct step_frame *f)
+{
+    struct step *s = step;
+    uint16_t rows, columns;
+    uint32_t number;
+    int r;
 
-        w->ready(s, w, events[i].events);
+    switch (f->type) {
+    case STEP_FRAME_DATA:
+        return f->stream == STEP_STDIN ? step_input_receive(s->input, f) : -EBADMSG;
+    case STEP_FRAME_CREDIT:
+        if (f->stream == STEP_STDIN)
+            return -EBADMSG;
+        r = step_frame_number(f, &number);
+        return r < 0 ? r : step_output_credit(s->output, f->stream, number);
+    case STEP_FRAME_SIGNAL:
+        r = step_frame_number(f, &number);
+        if (r == 0)
+            take_signal(s, f->task, (int)number);
+        return r;
+    case STEP_FRAME_SIZE:
+        r = step_frame_size(f, &rows, &columns);
+        if (r == 0)
+            step_terminal_resize(s->terminal, rows, columns);
+        return r;
+    case STEP_FRAME_START:
+        return begin(s);
+    case STEP_FRAME_PMI:
+        return step_tasks_receive_pmi(s->tasks, f);
+    case STEP_FRAME_PMIX:
+        return step_pmix_receive(s->pmix, f);
+    case STEP_FRAME_ABORT:
+        return step_ending_receive(s->ending, f);
+    case STEP_FRAME_BEAT:
+        return 0;
+    default:
+        return -EBADMSG;
     }
+}
+
+/* The shorter time to wait; -1: any time. */
+static int
+sooner(int a_ms, int b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
 static void
 run_step(struct step *s)
 {
-    while (!s->link.is_lost && !s->is_refused && !(s->has_ended && step_link_is_flushed(s))) {
-        int wait_ms = look_at_link(s, finish(s));
-        const int turn_ms = step_terminal_turn(s, now_ms());
-        const int cancel_ms = end_cancelled(s), usage_ms = step_usage_report(s, now_ms());
+    while (!step_link_is_lost(s->link) && !s->is_refused
+           && !(s->has_ended && step_link_is_flushed(s->link))) {
+        int wait_ms = finish(s);
 
-        if (s->link.is_lost || (s->has_ended && step_link_is_flushed(s)))
+        wait_ms = sooner(wait_ms, step_link_check(s->link, now_ms()));
+        wait_ms = sooner(wait_ms, step_terminal_turn(s->terminal, now_ms()));
+        wait_ms = sooner(wait_ms, end_cancelled(s));
+        wait_ms = sooner(wait_ms, step_usage_report(s->usage, s->tasks, now_ms()));
+        if (step_link_is_lost(s->link) || (s->has_ended && step_link_is_flushed(s->link)))
             break;
-        if (turn_ms >= 0 && (wait_ms < 0 || turn_ms < wait_ms))
-            wait_ms = turn_ms;
-        if (cancel_ms >= 0 && (wait_ms < 0 || cancel_ms < wait_ms))
-            wait_ms = cancel_ms;
-        if (usage_ms >= 0 && (wait_ms < 0 || usage_ms < wait_ms))
-            wait_ms = usage_ms;
-        take_events(s, wait_ms);
-        step_output_pump(s);
+        step_events_take(s->events, wait_ms);
+        step_output_pump(s->output);
     }
 }
 
@@ -459,21 +585,31 @@ wait_until_received(struct step *s)
 {
     int64_t wait_ms = 1;
 
-    while (!s->link.is_lost && !step_channel_is_received(&s->link.channel)) {
-        take_events(s, look_at_link(s, (int)wait_ms));
+    while (!step_link_is_lost(s->link) && !step_link_is_received(s->link)) {
+        step_events_take(s->events, sooner((int)wait_ms, step_link_check(s->link, now_ms())));
         wait_ms = backoff_next(wait_ms, 1, RECEIVED_MS);
     }
+}
+
+static bool
+reap(void *step)
+{
+    struct step *s = step;
+
+    return step_tasks_reap(s->tasks);
 }
 
 /* Until nothing is left; what cannot be killed by its user is the agent's. */
 static void
 kill_rest(struct step *s)
 {
-    for (int i = 0; step_tasks_reap(s) && i < 3000 / KILL_AGAIN_MS; i++) {
+    if (step_link_is_lost(s->link))
+        step_terminal_hang_up(s->terminal, reap, s);
+    for (int i = 0; reap(s) && i < 3000 / KILL_AGAIN_MS; i++) {
         step_tasks_kill();
         usleep(KILL_AGAIN_MS * 1000);
     }
-    step_pmix_clean(s);
+    step_pmix_clean(s->pmix);
 }
 
 static int
@@ -512,9 +648,8 @@ main(int argc, char **argv)
         return print_usage(argv[1]);
     s = xnew(struct step);
     s->arena = arena_new(0);
-    step_result_open(s);
-    step_channel_init(&s->link.channel, STEP_LINK_FD, NULL);
-    strbuf_init(&s->link.out);
+    s->result = step_result_new(open_figures());
+    s->link = step_link_new(STEP_LINK_FD);
     pmix_program = step_pmix_find();
     r = take_orders(s, pmix_program, &err);
     if (r == 0)
@@ -525,9 +660,9 @@ main(int argc, char **argv)
         r = accept_and_begin(s);
     if (r == 0)
         run_step(s);
-    step_terminal_hang_up(s);
-    kill_rest(s);
-    is_well = r == 0 && !s->is_refused && !s->link.is_lost;
+    if (s->tasks != NULL)
+        kill_rest(s);
+    is_well = r == 0 && !s->is_refused && !step_link_is_lost(s->link);
     if (is_well)
         wait_until_received(s);
     return is_well ? EXIT_SUCCESS : EXIT_FAILURE;

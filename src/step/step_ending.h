@@ -12,28 +12,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct step;
+struct step_ending;
 struct step_exit;
 struct step_frame;
+struct step_link;
 
-struct step_ending {
-    bool has_begun;
-    bool is_of_other_node; /* krun has passed it on */
-    uint32_t code;
-    char words[512];
-};
+/* Kill kills the tasks of this node. With a link, krun ends those of other nodes, too; NULL: there
+ * are none.
+ */
+struct step_ending *step_ending_new(struct step_link *link, void (*kill)(void *context),
+                                    void *context);
 
 /* "Killed, because task 3 has ended ..."; of STEP_ALL_TASKS, "Killed, because ...". The first
- * one counts. With tells_others, krun ends the tasks of other nodes, too.
+ * one counts.
  */
-void step_ending_begin(struct step *s, uint32_t because, uint32_t code, const char *reason,
-                       bool tells_others);
+void step_ending_begin(struct step_ending *e, uint32_t because, uint32_t code, const char *reason);
 
 /* An ABORT of krun, which has it from another node. -EBADMSG. */
-int step_ending_receive(struct step *s, const struct step_frame *f);
+int step_ending_receive(struct step_ending *e, const struct step_frame *f);
 
-/* Why, after it has begun. */
-const char *step_ending_reason(const struct step *s);
+/* Whether it has begun, and on another node, and why. */
+bool step_ending_has_begun(const struct step_ending *e);
+bool step_ending_is_of_other_node(const struct step_ending *e);
+const char *step_ending_reason(const struct step_ending *e);
 
 /* Changes what is told about the end of a task if it was killed for another. */
-void step_ending_set_exit(const struct step *s, struct step_exit *end);
+void step_ending_set_exit(const struct step_ending *e, struct step_exit *end);

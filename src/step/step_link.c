@@ -1,44 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_link.c - the connection to krun */
+/* step_link.c - the connection to krun
+ *
+ * What is sent waits in one queue, in the order in which it happened, for the end of a task
+ * must not overtake its output. The queue is short, and output is read from the tasks only
+ * while it has room: so a krun that reads slowly slows its tasks, and takes no memory here.
+ */
+#include "step/step_link.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <sys/epoll.h>
 
-#include "lib/base/macro.h"
-#include "step/step_ending.h"
-#include "step/step_pmi.h"
-#include "step/step_pmix.h"
-#include "step/step_state.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/step/step_channel.h"
+#include "lib/step/step_frames.h"
+#include "step/step_events.h"
 
 /* Bytes that wait to be sent, above which no more output is read from tasks. */
 #define QUEUE_MOST (128u << 10)
 
-static void
-break_link(struct step *s)
-{
-    s->link.is_lost = true;
-    strbuf_truncate(&s->link.out, 0);
-    s->link.sent = 0;
-}
+struct step_link {
+    struct step_watch watch;
+    struct step_channel channel;
+    struct step_reader in;
+    struct strbuf out;
+    size_t sent; /* of out */
+    bool is_lost;
+    step_link_take_fn *take;
+    void *context;
+};
 
-bool
-step_link_has_room(const struct step *s)
+struct step_link *
+step_link_new(int fd)
 {
-    return s->link.out.length - s->link.sent < QUEUE_MOST;
-}
+    struct step_link *l = xnew(struct step_link);
 
-bool
-step_link_is_flushed(const struct step *s)
-{
-    return s->link.out.length == s->link.sent && step_channel_is_flushed(&s->link.channel);
+    step_channel_init(&l->channel, fd, NULL);
+    strbuf_init(&l->out);
+    return l;
 }
 
 void
-step_link_flush(struct step *s)
+step_link_set_keys(struct step_link *l, const struct step_keys *keys)
 {
-    struct step_link *l = &s->link;
+    step_channel_init(&l->channel, l->channel.fd, keys);
+}
+
+void
+step_link_lose(struct step_link *l)
+{
+    l->is_lost = true;
+    strbuf_truncate(&l->out, 0);
+    l->sent = 0;
+}
+
+struct strbuf *
+step_link_out(struct step_link *l)
+{
+    return &l->out;
+}
+
+bool
+step_link_has_room(const struct step_link *l)
+{
+    return l->out.length - l->sent < QUEUE_MOST;
+}
+
+bool
+step_link_is_flushed(const struct step_link *l)
+{
+    return l->out.length == l->sent && step_channel_is_flushed(&l->channel);
+}
+
+bool
+step_link_is_received(const struct step_link *l)
+{
+    return step_channel_is_received(&l->channel);
+}
+
+bool
+step_link_is_lost(const struct step_link *l)
+{
+    return l->is_lost;
+}
+
+bool
+step_link_is_sealed(const struct step_link *l)
+{
+    return l->channel.out_keys != NULL;
+}
+
+void
+step_link_flush(struct step_link *l)
+{
     int r;
 
     while (!l->is_lost && l->sent < l->out.length) {
@@ -51,64 +107,27 @@ step_link_flush(struct step *s)
         if (n > 0)
             l->sent += (size_t)n;
         else
-            break_link(s);
+            step_link_lose(l);
     }
     strbuf_truncate(&l->out, 0);
     l->sent = 0;
     if (!l->is_lost && (r = step_channel_flush(&l->channel)) < 0 && r != -EAGAIN)
-        break_link(s);
+        step_link_lose(l);
 }
 
-static int
-take_frame(struct step *s, const struct step_frame *f)
+int
+step_link_check(struct step_link *l, int64_t now_ms)
 {
-    uint16_t rows, columns;
-    uint32_t number;
-    int r;
+    const int look_ms = step_channel_check(&l->channel, now_ms);
 
-    switch (f->type) {
-    case STEP_FRAME_DATA:
-        return f->stream == STEP_STDIN ? step_input_receive(s, f) : -EBADMSG;
-    case STEP_FRAME_CREDIT:
-        if (f->stream == STEP_STDIN)
-            return -EBADMSG;
-        r = step_frame_number(f, &number);
-        return r < 0 ? r : step_send_window_credit(&s->windows[f->stream], number);
-    case STEP_FRAME_SIGNAL:
-        r = step_frame_number(f, &number);
-        if (r == 0) {
-            step_result_note_signal(s);
-            if (number == SIGTERM || number == SIGKILL)
-                s->ask_ms = 0;
-            step_tasks_signal(s, f->task, (int)number);
-        }
-        return r;
-    case STEP_FRAME_SIZE:
-        r = step_frame_size(f, &rows, &columns);
-        if (r == 0)
-            step_terminal_resize(s, rows, columns);
-        return r;
-    case STEP_FRAME_START:
-        return step_begin(s);
-    case STEP_FRAME_PMI:
-        return step_pmi_receive(s, f);
-    case STEP_FRAME_PMIX:
-        return step_pmix_receive(s, f);
-    case STEP_FRAME_ABORT:
-        return step_ending_receive(s, f);
-    case STEP_FRAME_BEAT:
-        return 0;
-    default:
-        return -EBADMSG;
-    }
+    if (look_ms == -ETIMEDOUT)
+        step_link_lose(l);
+    return look_ms < 0 ? -1 : look_ms;
 }
 
-/* A krun that breaks the protocol is as good as none. */
 static void
-receive(struct step *s)
+receive(struct step_link *l)
 {
-    struct step_link *l = &s->link;
-
     for (;;) {
         struct step_frame f;
         size_t room;
@@ -119,34 +138,39 @@ receive(struct step *s)
         if (n == -EAGAIN)
             return;
         if (n <= 0) {
-            break_link(s);
+            step_link_lose(l);
             return;
         }
         step_reader_add(&l->in, (size_t)n);
-        while ((r = step_reader_next(&l->in, &f)) == 1 && (r = take_frame(s, &f)) == 0)
+        while ((r = step_reader_next(&l->in, &f)) == 1 && (r = l->take(l->context, &f)) == 0)
             ;
         if (r < 0) {
-            break_link(s);
+            step_link_lose(l);
             return;
         }
     }
 }
 
 static void
-on_link(struct step *s, UNUSED struct step_watch *w, uint32_t events)
+on_link(struct step_watch *w, uint32_t events)
 {
+    struct step_link *l = container_of(w, struct step_link, watch);
+
     if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-        receive(s);
-    step_link_flush(s);
+        receive(l);
+    step_link_flush(l);
 }
 
 void
-step_link_open(struct step *s)
+step_link_open(struct step_link *l, struct step_events *events, step_link_take_fn *take,
+               void *context)
 {
     static const unsigned never = 0;
 
     /* The agent's, for krun's request; now krun may be stopped for any time. */
-    (void)setsockopt(s->link.channel.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &never, sizeof(never));
-    s->link.watch.ready = on_link;
-    step_watch(s, s->link.channel.fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &s->link.watch);
+    (void)setsockopt(l->channel.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &never, sizeof(never));
+    l->take = take;
+    l->context = context;
+    l->watch.ready = on_link;
+    step_events_add(events, l->channel.fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, &l->watch);
 }

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* step_plan.c - makes of the request and the grant what one task runs
+ *
+ * All that can be wrong with a request as a whole is found before the first task starts, so
+ * that a step is refused with one sentence, and not by each task. The plan of a
+ * task is made when the task starts, and thrown away then: a node may have thousands.
+ */
 #include "step/step_plan.h"
 
 #include <inttypes.h>
@@ -14,11 +20,12 @@
 #include "lib/step/step_binding.h"
 #include "lib/step/step_distribution.h"
 #include "lib/step/step_environment.h"
+#include "lib/step/step_grant.h"
 #include "lib/step/step_output_name.h"
 #include "lib/step/step_programs.h"
+#include "lib/step/step_request.h"
 #include "step/step_pmi.h"
 #include "step/step_pmix.h"
-#include "step/step_state.h"
 #include "step/step_surroundings.h"
 #include "step/step_topology.h"
 
@@ -26,7 +33,9 @@
 #define NOTHING      "/dev/null"
 #define CPUS_FOLDER  "/sys/devices/system/cpu"
 
-struct step_plans {
+struct step_plan {
+    struct step_plan_settings s;
+    const struct step_layout_node *place; /* this node's */
     struct step_environment *environment;
     struct step_programs *programs; /* NULL: all tasks run the same */
     struct step_binding binding;
@@ -38,44 +47,46 @@ struct step_plans {
  */
 
 static int
-bind_tasks(struct step *s, struct step_plans *p, struct error *err)
+bind_tasks(struct step_plan *p, struct error *err)
 {
     struct step_distribution distribution;
     const struct topology *topology;
-    int r = step_distribution_parse(s->request.distribution, &distribution, err);
+    int r = step_distribution_parse(p->s.request->distribution, &distribution, err);
 
     if (r == 0)
-        r = step_binding_parse(s->arena, s->request.cpu_bind, &p->binding, err);
-    if (r < 0 || !s->grant.is_bound)
+        r = step_binding_parse(p->s.arena, p->s.request->cpu_bind, &p->binding, err);
+    if (r < 0 || !p->s.grant->is_bound)
         return r;
-    topology = step_topology_read(s->arena, CPUS_FOLDER, &s->place->cpus);
-    p->cpus = arena_new_array(s->arena, struct bitset, s->n_tasks + 1);
-    return step_binding_apply(&p->binding, &distribution, topology, &s->place->cpus,
-                              s->grant.layout.cpus_per_task, s->n_tasks, p->cpus, err);
+    topology = step_topology_read(p->s.arena, CPUS_FOLDER, &p->place->cpus);
+    p->cpus = arena_new_array(p->s.arena, struct bitset, p->place->n_tasks + 1);
+    return step_binding_apply(&p->binding, &distribution, topology, &p->place->cpus,
+                              p->s.grant->layout.cpus_per_task, p->place->n_tasks, p->cpus, err);
 }
 
 int
-step_plans_make(struct step *s, struct step_plans **ret_plans, struct error *err)
+step_plan_make(const struct step_plan_settings *s, struct step_plan **ret_plan, struct error *err)
 {
-    struct step_plans *p = arena_alloc(s->arena, sizeof(*p));
+    struct step_plan *p = arena_alloc(s->arena, sizeof(*p));
     int r = 0;
 
-    snprintf(p->step_id, sizeof(p->step_id), "%" PRId64, s->grant.step_id);
-    if (s->request.programs != NULL)
-        r = step_programs_parse(s->arena, s->request.programs, s->grant.layout.n_tasks,
+    p->s = *s;
+    p->place = &s->grant->layout.nodes[s->grant->node];
+    snprintf(p->step_id, sizeof(p->step_id), "%" PRId64, s->grant->step_id);
+    if (s->request->programs != NULL)
+        r = step_programs_parse(s->arena, s->request->programs, s->grant->layout.n_tasks,
                                 &p->programs, err);
     if (r == 0)
-        r = bind_tasks(s, p, err);
+        r = bind_tasks(p, err);
     if (r < 0)
         return r;
     p->environment =
-        step_environment_new(s->arena, &s->request, &s->grant.layout, s->grant.node, p->step_id);
-    if (s->pmi != NULL)
+        step_environment_new(s->arena, s->request, &s->grant->layout, s->grant->node, p->step_id);
+    if (s->has_pmi)
         step_environment_set_pmi(p->environment, STEP_PMI_FD);
-    step_pmix_add_variables(s, p->environment);
-    if (s->link.channel.out_keys != NULL) /* krun is on another node */
-        step_surroundings_add(s->arena, s->job, &s->request, p->environment);
-    *ret_plans = p;
+    step_pmix_add_variables(s->pmix, p->environment);
+    if (s->is_foreign)
+        step_surroundings_add(s->arena, s->job, s->request, p->environment);
+    *ret_plan = p;
     return 0;
 }
 
@@ -92,27 +103,27 @@ copy(struct arena *arena, const char *text)
  * directory.
  */
 static char **
-find_paths(struct step *s, const char *program)
+find_paths(const struct step_plan *all, const char *program)
 {
-    const char *path = step_request_variable(&s->request, "PATH");
+    const char *path = step_request_variable(all->s.request, "PATH");
     unsigned n = 0, most = 2;
     char **paths;
 
     if (strchr(program, '/') != NULL) {
-        paths = arena_new_array(s->arena, char *, 2);
-        paths[0] = copy(s->arena, program);
+        paths = arena_new_array(all->s.arena, char *, 2);
+        paths[0] = copy(all->s.arena, program);
         return paths;
     }
     if (path == NULL)
         path = DEFAULT_PATH;
     for (const char *c = path; *c != '\0'; c++)
         most += *c == ':';
-    paths = arena_new_array(s->arena, char *, most);
+    paths = arena_new_array(all->s.arena, char *, most);
     for (;;) {
         const size_t length = strcspn(path, ":");
 
-        paths[n++] =
-            arena_printf(s->arena, "%.*s%s%s", (int)length, path, length == 0 ? "" : "/", program);
+        paths[n++] = arena_printf(all->s.arena, "%.*s%s%s", (int)length, path,
+                                  length == 0 ? "" : "/", program);
         if (path[length] == '\0')
             return paths;
         path += length + 1;
@@ -146,33 +157,33 @@ static const char around[] =
     "exit $status\n";
 
 static void
-add_program(struct step *s, unsigned rank, struct task_plan *p)
+add_program(const struct step_plan *all, unsigned rank, struct task_plan *p)
 {
-    const struct step_request *q = &s->request;
+    const struct step_request *q = all->s.request;
     const char **words = q->arguments.items;
     unsigned n = q->arguments.count, at = 0;
 
-    if (s->plans->programs != NULL) {
-        words = step_programs_arguments(s->arena, s->plans->programs, rank, words, n);
+    if (all->programs != NULL) {
+        words = step_programs_arguments(all->s.arena, all->programs, rank, words, n);
         for (n = 0; words[n] != NULL;)
             n++;
     }
-    p->arguments = arena_new_array(s->arena, char *, n + 8);
-    if (s->grant.task_prolog != NULL || q->task_prolog != NULL || q->task_epilog != NULL) {
-        p->arguments[at++] = copy(s->arena, "sh");
-        p->arguments[at++] = copy(s->arena, "-c");
-        p->arguments[at++] = copy(s->arena, around);
-        p->arguments[at++] = copy(s->arena, "kiln-step");
+    p->arguments = arena_new_array(all->s.arena, char *, n + 8);
+    if (all->s.grant->task_prolog != NULL || q->task_prolog != NULL || q->task_epilog != NULL) {
+        p->arguments[at++] = copy(all->s.arena, "sh");
+        p->arguments[at++] = copy(all->s.arena, "-c");
+        p->arguments[at++] = copy(all->s.arena, around);
+        p->arguments[at++] = copy(all->s.arena, "kiln-step");
         p->arguments[at++] =
-            copy(s->arena, s->grant.task_prolog != NULL ? s->grant.task_prolog : "");
-        p->arguments[at++] = copy(s->arena, q->task_prolog != NULL ? q->task_prolog : "");
-        p->arguments[at++] = copy(s->arena, q->task_epilog != NULL ? q->task_epilog : "");
-        p->paths = find_paths(s, "/bin/sh");
+            copy(all->s.arena, all->s.grant->task_prolog != NULL ? all->s.grant->task_prolog : "");
+        p->arguments[at++] = copy(all->s.arena, q->task_prolog != NULL ? q->task_prolog : "");
+        p->arguments[at++] = copy(all->s.arena, q->task_epilog != NULL ? q->task_epilog : "");
+        p->paths = find_paths(all, "/bin/sh");
     } else {
-        p->paths = find_paths(s, words[0]);
+        p->paths = find_paths(all, words[0]);
     }
     for (unsigned i = 0; i < n; i++)
-        p->arguments[at++] = copy(s->arena, words[i]);
+        p->arguments[at++] = copy(all->s.arena, words[i]);
 }
 
 /* --- its files -------------------------------------------------------------
@@ -185,33 +196,33 @@ is_number(const char *text)
 }
 
 static const char *
-expand(struct step *s, unsigned rank, const char *pattern)
+expand(const struct step_plan *all, unsigned rank, const char *pattern)
 {
     CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
-    const struct step_request *q = &s->request;
+    const struct step_request *q = all->s.request;
     const struct step_output_values values = {
         .job_id = q->job_id,
         .job_name = step_request_variable(q, "KILN_JOB_NAME"),
         .user = step_request_variable(q, "KILN_JOB_USER"),
         .array_job_id = step_request_variable(q, "KILN_ARRAY_JOB_ID"),
         .array_task_id = step_request_variable(q, "KILN_ARRAY_TASK_ID"),
-        .step_id = s->plans->step_id,
-        .node = s->place->name,
-        .node_index = s->grant.node,
+        .step_id = all->step_id,
+        .node = all->place->name,
+        .node_index = all->s.grant->node,
         .task = rank,
     };
 
     if (pattern[0] != '/')
         strbuf_printf(&name, "%s/", q->directory);
     step_output_name_expand(pattern, &values, &name);
-    return arena_strndup(s->arena, name.text, name.length);
+    return arena_strndup(all->s.arena, name.text, name.length);
 }
 
 static void
-add_file(struct step *s, unsigned index, const char *pattern, enum step_stream stream,
+add_file(const struct step_plan *all, unsigned index, const char *pattern, enum step_stream stream,
          struct task_plan *p)
 {
-    const unsigned rank = s->place->tasks[index];
+    const unsigned rank = all->place->tasks[index];
 
     if (pattern == NULL)
         return;
@@ -221,7 +232,7 @@ add_file(struct step *s, unsigned index, const char *pattern, enum step_stream s
         if (strtoul(pattern, NULL, 10) != rank)
             p->files[stream] = NOTHING;
     } else {
-        p->files[stream] = expand(s, rank, pattern);
+        p->files[stream] = expand(all, rank, pattern);
         p->shares_file[stream] = index > 0 && step_output_name_scope(pattern) != STEP_OUTPUT_TASK;
     }
 }
@@ -230,37 +241,37 @@ add_file(struct step *s, unsigned index, const char *pattern, enum step_stream s
  */
 
 static void
-bind_task(struct step *s, unsigned index, struct task_plan *p)
+bind_task(const struct step_plan *all, unsigned index, struct task_plan *p)
 {
     CLEANUP_STRBUF struct strbuf mask = STRBUF_INIT;
-    const struct bitset *cpus = s->plans->cpus != NULL ? &s->plans->cpus[index] : NULL;
+    const struct bitset *cpus = all->cpus != NULL ? &all->cpus[index] : NULL;
 
     if (cpus == NULL)
         return;
     CPU_ZERO(&p->cpus);
     bitset_foreach(cpu, cpus) CPU_SET(cpu, &p->cpus);
     p->is_bound = CPU_COUNT(&p->cpus) > 0;
-    if (!s->plans->binding.is_verbose)
+    if (!all->binding.is_verbose)
         return;
     step_binding_format_mask(cpus, &mask);
-    p->notice = arena_printf(s->arena, "cpu-bind=MASK - %s, task %2u %2u: mask %s set\n",
-                             s->place->name, s->place->tasks[index], index, mask.text);
+    p->notice = arena_printf(all->s.arena, "cpu-bind=MASK - %s, task %2u %2u: mask %s set\n",
+                             all->place->name, all->place->tasks[index], index, mask.text);
 }
 
 void
-task_plan_make(struct step *s, unsigned index, struct task_plan *ret_plan)
+step_plan_of_task(const struct step_plan *all, unsigned index, struct task_plan *ret_plan)
 {
-    const struct step_streams *streams = &s->request.streams;
+    const struct step_streams *streams = &all->s.request->streams;
     struct task_plan p = {0};
 
-    add_program(s, s->place->tasks[index], &p);
-    p.environment = step_environment_of_task(
-        s->plans->environment, index, s->plans->cpus != NULL ? &s->plans->cpus[index] : NULL);
-    bind_task(s, index, &p);
-    if (s->request.has_terminal && s->place->tasks[index] != 0)
+    add_program(all, all->place->tasks[index], &p);
+    p.environment = step_environment_of_task(all->environment, index,
+                                             all->cpus != NULL ? &all->cpus[index] : NULL);
+    bind_task(all, index, &p);
+    if (all->s.request->has_terminal && all->place->tasks[index] != 0)
         p.files[STEP_STDIN] = p.files[STEP_STDOUT] = p.files[STEP_STDERR] = NOTHING;
-    add_file(s, index, streams->input, STEP_STDIN, &p);
-    add_file(s, index, streams->output, STEP_STDOUT, &p);
-    add_file(s, index, streams->error, STEP_STDERR, &p);
+    add_file(all, index, streams->input, STEP_STDIN, &p);
+    add_file(all, index, streams->output, STEP_STDOUT, &p);
+    add_file(all, index, streams->error, STEP_STDERR, &p);
     *ret_plan = p;
 }

@@ -8,12 +8,27 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "lib/step/step_frames.h"
 
+struct arena;
 struct error;
-struct step;
-struct step_plans;
+struct step_grant;
+struct step_plan;
+struct step_pmix;
+struct step_request;
+
+/* All is borrowed for as long as the plan is used. */
+struct step_plan_settings {
+    struct arena *arena;
+    const struct step_request *request;
+    const struct step_grant *grant;
+    const struct step_pmix *pmix;
+    bool has_pmi;    /* PMI-1 */
+    bool is_foreign; /* krun is on another node, and its environment is of that one */
+    pid_t job;       /* its first process on this node */
+};
 
 struct task_plan {
     char **paths; /* of the program: the first that can run is used */
@@ -27,10 +42,11 @@ struct task_plan {
     const char *notice; /* for krun's standard error, or NULL */
 };
 
-/* The parts that all tasks have in common, in the step's arena. -EINVAL, -ENOSPC: the request does
+/* The parts that all tasks have in common, in the arena. -EINVAL, -ENOSPC: the request does
  * not fit the CPUs of the step, or its file of programs is wrong.
  */
-int step_plans_make(struct step *s, struct step_plans **ret_plans, struct error *err);
+int step_plan_make(const struct step_plan_settings *settings, struct step_plan **ret_plan,
+                   struct error *err);
 
-/* Of the task with that index on this node; borrowed from the step's arena. */
-void task_plan_make(struct step *s, unsigned index, struct task_plan *ret_plan);
+/* Of the task with that index on this node; borrowed from the arena. */
+void step_plan_of_task(const struct step_plan *p, unsigned task, struct task_plan *ret_plan);

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* step_pmix.c - runs kiln-pmix beside the tasks, and ends them when it cannot serve them
+ *
+ * libpmix is a large library that reads what tasks send, so it runs in a process of its own, as
+ * the user. Here is only what has to outlive it: who has joined and not left, its
+ * directory, and messages on their way between it and krun.
+ */
 #include "step/step_pmix.h"
 
 #include <dirent.h>
@@ -25,8 +31,12 @@
 #include "lib/base/strbuf.h"
 #include "lib/step/pmix_message.h"
 #include "lib/step/step_environment.h"
+#include "lib/step/step_frames.h"
+#include "lib/step/step_grant.h"
+#include "lib/step/step_request.h"
 #include "step/step_ending.h"
-#include "step/step_state.h"
+#include "step/step_events.h"
+#include "step/step_link.h"
 #include "step/step_tree.h"
 
 #define PROGRAM      "kiln-pmix"
@@ -39,6 +49,9 @@ struct pmix_task {
 };
 
 struct step_pmix {
+    struct step_pmix_settings s;
+    const struct step_layout_node *place; /* this node's */
+    bool is_wanted;                       /* else nothing below is used */
     struct step_watch watch;
     int fd; /* -1: closed */
     pid_t pid;
@@ -109,43 +122,42 @@ fork_server(int program, int fd, char **environment, int *ret_error)
  * believes them who they are. "hash" has no files.
  */
 static char **
-make_environment(struct step *s)
+make_environment(struct step_pmix *p)
 {
-    const struct step_request *q = &s->request;
+    const struct step_request *q = p->s.request;
     unsigned n, n_own = 0;
     char **e;
 
     while (environ[n_own] != NULL)
         n_own++;
-    e = arena_new_array(s->arena, char *, n_own + q->environment.count + 8);
+    e = arena_new_array(p->s.arena, char *, n_own + q->environment.count + 8);
     memcpy(e, environ, n_own * sizeof(*e));
     n = n_own;
 
-    e[n++] = arena_strdup(s->arena, "PMIX_MCA_psec=native");
-    e[n++] = arena_strdup(s->arena, "PMIX_MCA_gds=hash");
-    e[n++] = arena_printf(s->arena, "TMPDIR=%s", s->pmix->directory);
-    e[n++] = arena_strdup(s->arena, "PATH=/usr/bin:/bin");
+    e[n++] = arena_strdup(p->s.arena, "PMIX_MCA_psec=native");
+    e[n++] = arena_strdup(p->s.arena, "PMIX_MCA_gds=hash");
+    e[n++] = arena_printf(p->s.arena, "TMPDIR=%s", p->directory);
+    e[n++] = arena_strdup(p->s.arena, "PATH=/usr/bin:/bin");
     for (unsigned i = 0; i < q->environment.count; i++)
         if (strncmp(q->environment.items[i], "PMIX_MCA_", strlen("PMIX_MCA_")) == 0)
-            e[n++] = arena_strdup(s->arena, q->environment.items[i]);
+            e[n++] = arena_strdup(p->s.arena, q->environment.items[i]);
     e[n] = NULL;
     return e;
 }
 
 static int
-start_server(struct step *s, int program, struct error *err)
+start_server(struct step_pmix *p, int program, struct error *err)
 {
-    struct step_pmix *p = s->pmix;
     int ends[2];
     int r;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set(err, -errno, "socketpair: %s", strerror(errno));
-    p->pid = fork_server(program, ends[1], make_environment(s), &r);
+    p->pid = fork_server(program, ends[1], make_environment(p), &r);
     close(ends[1]);
     p->fd = ends[0];
     (void)fd_set_nonblocking(p->fd, true);
-    return r < 0 ? error_set(err, r, "starting kiln-pmix on %s: %s", s->place->name, strerror(-r))
+    return r < 0 ? error_set(err, r, "starting kiln-pmix on %s: %s", p->place->name, strerror(-r))
                  : 0;
 }
 
@@ -154,12 +166,11 @@ start_server(struct step *s, int program, struct error *err)
 
 /* In memory, because the tasks share memory by files there. */
 static int
-make_directory(struct step *s, struct error *err)
+make_directory(struct step_pmix *p, struct error *err)
 {
-    struct step_pmix *p = s->pmix;
     const char *base = access(MEMORY_FILES, W_OK) == 0
                            ? MEMORY_FILES
-                           : step_request_variable(&s->request, "TMPDIR");
+                           : step_request_variable(p->s.request, "TMPDIR");
     CLEANUP_FREE char *begin = xasprintf("kiln-step.%u.", (unsigned)geteuid());
 
     if (base == NULL)
@@ -178,11 +189,9 @@ make_directory(struct step *s, struct error *err)
 }
 
 void
-step_pmix_clean(struct step *s)
+step_pmix_clean(struct step_pmix *p)
 {
-    struct step_pmix *p = s->pmix;
-
-    if (p == NULL || p->directory == NULL)
+    if (p->directory == NULL)
         return;
     step_tree_remove(p->directory);
     free(p->directory);
@@ -196,10 +205,8 @@ step_pmix_clean(struct step *s)
  */
 
 static void
-flush(struct step *s)
+flush(struct step_pmix *p)
 {
-    struct step_pmix *p = s->pmix;
-
     while (p->fd >= 0 && p->sent < p->out.length) {
         ssize_t n = send(p->fd, p->out.text + p->sent, p->out.length - p->sent,
                          MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -217,86 +224,80 @@ flush(struct step *s)
 }
 
 static void
-fail(struct step *s, const char *words)
+fail(struct step_pmix *p, const char *words)
 {
-    step_ending_begin(s, STEP_ALL_TASKS, 1, words, true);
+    step_ending_begin(p->s.ending, STEP_ALL_TASKS, 1, words);
 }
 
 static void
-lose(struct step *s)
+lose(struct step_pmix *p)
 {
-    struct step_pmix *p = s->pmix;
     char words[256];
 
     if (p->fd >= 0)
         close(p->fd);
     p->fd = -1;
-    if (p->until_ms != 0 || s->is_over)
+    if (p->until_ms != 0)
         return;
     snprintf(words, sizeof(words),
-             "kiln-pmix, its server of PMIx on %.100s, has ended unexpectedly", s->place->name);
-    fail(s, words);
+             "kiln-pmix, its server of PMIx on %.100s, has ended unexpectedly", p->place->name);
+    fail(p, words);
     if (!p->is_ready)
-        step_start_tasks(s);
+        p->s.ready(p->s.context);
 }
 
 /* Whether a task waits, or will, for one that is gone. */
 static void
-check_left(struct step *s, unsigned left)
+check_left(struct step_pmix *p, unsigned left)
 {
-    struct step_pmix *p = s->pmix;
-
-    for (unsigned i = 0; i < s->n_tasks; i++) {
+    for (unsigned i = 0; i < p->place->n_tasks; i++) {
         const struct pmix_task *t = &p->tasks[i];
 
         if (t->has_joined && !t->has_left)
-            step_ending_begin(s, s->tasks[left].rank, p->tasks[left].code,
-                              "has ended and other tasks wait for it", true);
+            step_ending_begin(p->s.ending, p->place->tasks[left], p->tasks[left].code,
+                              "has ended and other tasks wait for it");
     }
 }
 
 static void
-join(struct step *s, unsigned index)
+join(struct step_pmix *p, unsigned index)
 {
-    struct step_pmix *p = s->pmix;
-
     p->tasks[index].has_joined = true;
     p->tasks[index].has_left = false;
-    for (unsigned i = 0; i < s->n_tasks; i++)
+    for (unsigned i = 0; i < p->place->n_tasks; i++)
         if (p->tasks[i].has_ended && !p->tasks[i].has_left)
-            check_left(s, i);
+            check_left(p, i);
 }
 
 static int
-find_task(const struct step *s, uint64_t rank)
+find_task(const struct step_pmix *p, uint64_t rank)
 {
-    for (unsigned i = 0; i < s->n_tasks; i++)
-        if (s->tasks[i].rank == rank)
+    for (unsigned i = 0; i < p->place->n_tasks; i++)
+        if (p->place->tasks[i] == rank)
             return (int)i;
     return -1;
 }
 
 static int
-take_of_task(struct step *s, const struct pmix_message *m)
+take_of_task(struct step_pmix *p, const struct pmix_message *m)
 {
-    const int index = find_task(s, m->id);
+    const int index = find_task(p, m->id);
 
     if (index < 0)
         return -EBADMSG;
     if (m->kind == PMIX_JOINED)
-        join(s, (unsigned)index);
+        join(p, (unsigned)index);
     else if (m->kind == PMIX_LEFT)
-        s->pmix->tasks[index].has_left = true;
+        p->tasks[index].has_left = true;
     else
-        step_ending_begin(s, s->tasks[index].rank, m->number, "has aborted the step", true);
+        step_ending_begin(p->s.ending, p->place->tasks[index], m->number, "has aborted the step");
     return 0;
 }
 
 /* The rest is for other nodes. */
 static int
-take_message(struct step *s, const struct step_frame *f)
+take_message(struct step_pmix *p, const struct step_frame *f)
 {
-    struct step_pmix *p = s->pmix;
     struct pmix_message m;
 
     if (pmix_message_read(f, &m) < 0)
@@ -306,30 +307,28 @@ take_message(struct step *s, const struct step_frame *f)
         strbuf_add(&p->variables, m.bytes, m.length);
         if (!m.has_more && !p->is_ready) {
             p->is_ready = true;
-            step_start_tasks(s);
+            p->s.ready(p->s.context);
         }
         return 0;
     case PMIX_JOINED:
     case PMIX_LEFT:
     case PMIX_ABORT:
-        return take_of_task(s, &m);
+        return take_of_task(p, &m);
     case PMIX_FAILED: {
         CLEANUP_FREE char *words = xstrndup(m.bytes, m.length);
 
-        fail(s, words);
+        fail(p, words);
         return 0;
     }
     default:
-        step_frame_add(&s->link.out, f);
+        step_frame_add(step_link_out(p->s.link), f);
         return 0;
     }
 }
 
 static void
-receive(struct step *s)
+receive(struct step_pmix *p)
 {
-    struct step_pmix *p = s->pmix;
-
     while (p->fd >= 0) {
         struct step_frame f;
         size_t room;
@@ -342,45 +341,46 @@ receive(struct step *s)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) {
-            lose(s);
+            lose(p);
             return;
         }
         step_reader_add(&p->in, (size_t)n);
-        while ((r = step_reader_next(&p->in, &f)) == 1 && (r = take_message(s, &f)) == 0)
+        while ((r = step_reader_next(&p->in, &f)) == 1 && (r = take_message(p, &f)) == 0)
             ;
         if (r < 0) {
-            lose(s);
+            lose(p);
             return;
         }
     }
 }
 
 static void
-on_server(struct step *s, UNUSED struct step_watch *w, UNUSED uint32_t events)
+on_server(struct step_watch *w, UNUSED uint32_t events)
 {
-    receive(s);
-    flush(s);
-    step_link_flush(s);
+    struct step_pmix *p = container_of(w, struct step_pmix, watch);
+
+    receive(p);
+    flush(p);
+    step_link_flush(p->s.link);
 }
 
 /* --- the life ---------------------------------------------------------------------
  */
 
 static void
-send_setup(struct step *s)
+send_setup(struct step_pmix *p)
 {
-    struct step_pmix *p = s->pmix;
     CLEANUP_STRBUF struct strbuf grant = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf setup = STRBUF_INIT;
 
-    step_grant_encode(&s->grant, &grant);
+    step_grant_encode(p->s.grant, &grant);
     step_frame_add(&p->out, &(struct step_frame){
                                 .type = STEP_FRAME_ACCEPT,
                                 .task = STEP_ALL_TASKS,
                                 .payload = grant.text,
                                 .length = grant.length,
                             });
-    strbuf_printf(&setup, "kiln.%" PRId64 ".%s", s->grant.step_id, s->request.mpi_secret);
+    strbuf_printf(&setup, "kiln.%" PRId64 ".%s", p->s.grant->step_id, p->s.request->mpi_secret);
     strbuf_add_char(&setup, '\0');
     strbuf_add(&setup, p->directory, strlen(p->directory) + 1);
     pmix_message_add(&p->out, &(struct pmix_message){
@@ -388,9 +388,8 @@ send_setup(struct step *s)
 }
 
 static int
-open_server(struct step *s, int program, struct error *err)
+open_server(struct step_pmix *p, int program, struct error *err)
 {
-    struct step_pmix *p;
     int r;
 
     if (program < 0)
@@ -398,41 +397,52 @@ open_server(struct step *s, int program, struct error *err)
             err, -ENOENT,
             "--mpi=pmix: node %s has no kiln-pmix; Kiln has it where it was built with "
             "libpmix (Debian package libpmix-dev)",
-            s->place->name);
+            p->place->name);
     if (geteuid() == 0)
         return error_set(err, -EPERM, "--mpi=pmix is not for root");
-    p = s->pmix = xnew(struct step_pmix);
-    p->fd = p->lock = -1;
-    strbuf_init(&p->out);
-    strbuf_init(&p->variables);
-    p->tasks = xnew_array(struct pmix_task, s->n_tasks + 1);
-    r = make_directory(s, err);
+    p->is_wanted = true;
+    p->tasks = xnew_array(struct pmix_task, p->place->n_tasks + 1);
+    r = make_directory(p, err);
     if (r == 0)
-        r = start_server(s, program, err);
+        r = start_server(p, program, err);
     if (r < 0)
         return r;
-    send_setup(s);
+    send_setup(p);
     p->watch.ready = on_server;
-    step_watch(s, p->fd, EPOLLIN | EPOLLOUT, &p->watch);
+    step_events_add(p->s.events, p->fd, EPOLLIN | EPOLLOUT, &p->watch);
     return 0;
 }
 
-int
-step_pmix_open(struct step *s, int program, struct error *err)
+struct step_pmix *
+step_pmix_new(const struct step_pmix_settings *settings)
 {
+    struct step_pmix *p = xnew(struct step_pmix);
+
+    p->s = *settings;
+    p->place = &settings->grant->layout.nodes[settings->grant->node];
+    p->fd = p->lock = -1;
+    strbuf_init(&p->out);
+    strbuf_init(&p->variables);
+    return p;
+}
+
+int
+step_pmix_open(struct step_pmix *p, int program, struct error *err)
+{
+    const char *mpi = p->s.request->mpi;
     int r = 0;
 
-    if (s->request.mpi != NULL && strcmp(s->request.mpi, "pmix") == 0)
-        r = open_server(s, program, err);
+    if (mpi != NULL && strcmp(mpi, "pmix") == 0)
+        r = open_server(p, program, err);
     if (program >= 0)
         close(program);
     return r;
 }
 
 bool
-step_pmix_is_starting(const struct step *s)
+step_pmix_is_starting(const struct step_pmix *p)
 {
-    return s->pmix != NULL && !s->pmix->is_ready && s->pmix->fd >= 0;
+    return p->is_wanted && !p->is_ready && p->fd >= 0;
 }
 
 /* Open MPI 4 takes itself for a program without a launcher, and looks for no server of PMIx,
@@ -440,79 +450,72 @@ step_pmix_is_starting(const struct step *s)
  * which has PMIx and of which it wants one only.
  */
 void
-step_pmix_add_variables(const struct step *s, struct step_environment *e)
+step_pmix_add_variables(const struct step_pmix *p, struct step_environment *e)
 {
-    const struct step_pmix *p = s->pmix;
     const struct {
         const char *name, *value;
     } of_open_mpi[] = {
-        {"OMPI_MCA_btl_vader_backing_directory", p != NULL ? p->directory : NULL},
-        {"OMPI_MCA_btl_sm_backing_directory", p != NULL ? p->directory : NULL},
+        {"OMPI_MCA_btl_vader_backing_directory", p->directory},
+        {"OMPI_MCA_btl_sm_backing_directory", p->directory},
     };
 
-    if (p == NULL)
+    if (!p->is_wanted)
         return;
     for (const char *at = p->variables.text, *end = at + p->variables.length; at < end;
          at += strlen(at) + 1) {
         const size_t length = strcspn(at, "=");
 
         if (at[length] == '=')
-            step_environment_set(e, arena_strndup(s->arena, at, length), at + length + 1);
+            step_environment_set(e, arena_strndup(p->s.arena, at, length), at + length + 1);
     }
     step_environment_set_pmix(e);
     for (size_t i = 0; i < ARRAY_SIZE(of_open_mpi); i++)
-        if (step_request_variable(&s->request, of_open_mpi[i].name) == NULL)
+        if (step_request_variable(p->s.request, of_open_mpi[i].name) == NULL)
             step_environment_set(e, of_open_mpi[i].name, of_open_mpi[i].value);
-    if (step_request_variable(&s->request, "SLURM_NODELIST") == NULL)
+    if (step_request_variable(p->s.request, "SLURM_NODELIST") == NULL)
         step_environment_set(e, "JSM_JSRUN_PORT", "0");
 }
 
 int
-step_pmix_receive(struct step *s, const struct step_frame *f)
+step_pmix_receive(struct step_pmix *p, const struct step_frame *f)
 {
-    if (s->pmix == NULL)
+    if (!p->is_wanted)
         return -EBADMSG;
-    step_frame_add(&s->pmix->out, f);
-    flush(s);
+    step_frame_add(&p->out, f);
+    flush(p);
     return 0;
 }
 
 /* Its last words to kiln-pmix are read first. */
 void
-step_pmix_end_task(struct step *s, const struct step_task *t, uint32_t code)
+step_pmix_end_task(struct step_pmix *p, unsigned task, uint32_t code)
 {
-    struct step_pmix *p = s->pmix;
-    const unsigned index = (unsigned)(t - s->tasks);
-
-    if (p == NULL)
+    if (!p->is_wanted)
         return;
-    receive(s);
-    p->tasks[index].has_ended = true;
-    p->tasks[index].code = code;
-    if (!p->tasks[index].has_left)
-        check_left(s, index);
-    pmix_message_add(&p->out, &(struct pmix_message){.kind = PMIX_ENDED, .id = t->rank});
-    flush(s);
+    receive(p);
+    p->tasks[task].has_ended = true;
+    p->tasks[task].code = code;
+    if (!p->tasks[task].has_left)
+        check_left(p, task);
+    pmix_message_add(&p->out,
+                     &(struct pmix_message){.kind = PMIX_ENDED, .id = p->place->tasks[task]});
+    flush(p);
 }
 
 void
-step_pmix_reaped(struct step *s, pid_t pid)
+step_pmix_reaped(struct step_pmix *p, pid_t pid)
 {
-    struct step_pmix *p = s->pmix;
-
-    if (p == NULL || pid != p->pid || p->is_gone)
+    if (!p->is_wanted || pid != p->pid || p->is_gone)
         return;
     p->is_gone = true;
-    receive(s);
-    lose(s);
+    receive(p);
+    lose(p);
 }
 
 int
-step_pmix_close(struct step *s, int64_t now_ms)
+step_pmix_close(struct step_pmix *p, int64_t now_ms)
 {
-    struct step_pmix *p = s->pmix;
-
-    if (p == NULL || p->is_gone)
+    if (!p->is_wanted || p->is_gone)
         return 0;
     if (p->until_ms == 0) {
         p->until_ms = now_ms + LAST_MS;

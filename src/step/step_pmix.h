@@ -18,34 +18,55 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct arena;
 struct error;
-struct step;
+struct step_ending;
 struct step_environment;
-struct step_exit;
+struct step_events;
 struct step_frame;
-struct step_task;
+struct step_grant;
+struct step_link;
+struct step_pmix;
+struct step_request;
+
+/* All is borrowed, and lives as long as the program. Ready: the tasks need not wait any longer,
+ * also because it has ended.
+ */
+struct step_pmix_settings {
+    struct arena *arena;
+    const struct step_request *request;
+    const struct step_grant *grant;
+    struct step_events *events;
+    struct step_link *link;
+    struct step_ending *ending;
+    void (*ready)(void *context);
+    void *context;
+};
 
 /* Before the user's words are read: the program, as a descriptor; -1: it is not installed. */
 int step_pmix_find(void);
 
-/* Starts it if the step wants it, with that program, which it closes. */
-int step_pmix_open(struct step *s, int program, struct error *err);
+/* Open starts it if the step wants it, with that program, which it closes. Of a step that does
+ * not want it the functions below do nothing.
+ */
+struct step_pmix *step_pmix_new(const struct step_pmix_settings *settings);
+int step_pmix_open(struct step_pmix *p, int program, struct error *err);
 
 /* Whether the tasks have to wait for it. */
-bool step_pmix_is_starting(const struct step *s);
+bool step_pmix_is_starting(const struct step_pmix *p);
 
 /* Variables of the tasks; the rank is the environment's business. */
-void step_pmix_add_variables(const struct step *s, struct step_environment *e);
+void step_pmix_add_variables(const struct step_pmix *p, struct step_environment *e);
 
 /* A frame of krun. -EBADMSG. */
-int step_pmix_receive(struct step *s, const struct step_frame *f);
+int step_pmix_receive(struct step_pmix *p, const struct step_frame *f);
 
-/* A task has ended, with that code; a child that is no task has. */
-void step_pmix_end_task(struct step *s, const struct step_task *t, uint32_t code);
-void step_pmix_reaped(struct step *s, pid_t pid);
+/* The task with that index on this node has ended, with that code; a child that is no task has. */
+void step_pmix_end_task(struct step_pmix *p, unsigned task, uint32_t code);
+void step_pmix_reaped(struct step_pmix *p, pid_t pid);
 
-/* Asks it to end. Returns how long to wait for that, in ms; 0: no longer. */
-int step_pmix_close(struct step *s, int64_t now_ms);
+/* All tasks have ended: asks it to end. Returns how long to wait for that, in ms; 0: no longer. */
+int step_pmix_close(struct step_pmix *p, int64_t now_ms);
 
 /* When no process is left. */
-void step_pmix_clean(struct step *s);
+void step_pmix_clean(struct step_pmix *p);

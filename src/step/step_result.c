@@ -1,75 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_result.c - what the agent is told about the tasks (step_figures.h) */
-#include <fcntl.h>
-#include <sys/mman.h>
+/* step_result.c - what the agent is told about the tasks
+ *
+ * Nobody may be there to read it: the agent is restarted, krun is killed. So each fact is written
+ * when it is known, into memory that is the agent's file, and nothing has to be sent at the end.
+ */
+#include "step/step_result.h"
+
 #include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
-#include "step/step_state.h"
+#include "lib/step/step_figures.h"
+#include "lib/step/step_frames.h"
+#include "step/step_link.h"
 
-#define PAGE           4096
 #define CLOCK_DRIFT    10000 /* one part in so many between two machines */
 #define CLOCK_SLACK_MS 10
 
-/* Without a file, the numbers are for nobody. */
-void
-step_result_open(struct step *s)
+struct step_result {
+    struct step_figures *figures;
+    int64_t accepted_ms; /* monotonic; before krun was told */
+};
+
+struct step_result *
+step_result_new(struct step_figures *figures)
 {
-    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, STEP_FIGURES_FD, 0);
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct step_result *r = xnew(struct step_result);
 
-    s->figures = page != MAP_FAILED ? page : xnew(struct step_figures);
-    if (null < 0 || dup2(null, STEP_FIGURES_FD) < 0)
-        close(STEP_FIGURES_FD);
-    if (null > STEP_FIGURES_FD)
-        close(null);
-    s->figures->version = STEP_FIGURES_VERSION;
-}
-
-static int64_t
-now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    r->figures = figures;
+    r->figures->version = STEP_FIGURES_VERSION;
+    return r;
 }
 
 void
-step_result_accept(struct step *s)
+step_result_accept(struct step_result *r, int64_t now_ms)
 {
-    s->accepted_ms = now_ms();
+    r->accepted_ms = now_ms;
 }
 
 void
-step_result_begin(struct step *s)
+step_result_begin(struct step_result *r, unsigned n_tasks)
 {
-    s->figures->tasks = s->n_tasks;
-    s->figures->flags |= STEP_FIGURES_BEGAN;
+    r->figures->tasks = n_tasks;
+    r->figures->flags |= STEP_FIGURES_BEGAN;
 }
 
 void
-step_result_end(struct step *s)
+step_result_end(struct step_result *r)
 {
-    s->figures->flags |= STEP_FIGURES_OVER;
+    r->figures->flags |= STEP_FIGURES_OVER;
+}
+
+void
+step_result_cancel(struct step_result *r)
+{
+    r->figures->flags |= STEP_FIGURES_CANCELLED;
+}
+
+const struct step_figures *
+step_result_figures(const struct step_result *r)
+{
+    return r->figures;
 }
 
 /* Of a step on several nodes krun adds them, and tells the step manager. */
 void
-step_result_send(struct step *s)
+step_result_send(const struct step_result *r, struct step_link *link)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    step_figures_format(s->figures, &text);
-    step_frame_add(&s->link.out, &(struct step_frame){
-                                     .type = STEP_FRAME_END,
-                                     .task = STEP_ALL_TASKS,
-                                     .payload = text.text,
-                                     .length = text.length,
-                                 });
+    step_figures_format(r->figures, &text);
+    step_frame_add(step_link_out(link), &(struct step_frame){
+                                            .type = STEP_FRAME_END,
+                                            .task = STEP_ALL_TASKS,
+                                            .payload = text.text,
+                                            .length = text.length,
+                                        });
 }
 
 /* Krun ends the tasks at the time limit, which it counts from when all nodes have
@@ -78,19 +84,19 @@ step_result_send(struct step *s)
  * or slower.
  */
 void
-step_result_note_signal(struct step *s)
+step_result_note_signal(struct step_result *r, int64_t time_limit_s, int64_t now_ms)
 {
-    const int64_t limit_ms = s->request.time_limit_s * 1000;
+    const int64_t limit_ms = time_limit_s * 1000;
 
-    if (limit_ms > 0 && s->n_running > 0
-        && now_ms() - s->accepted_ms >= limit_ms - limit_ms / CLOCK_DRIFT - CLOCK_SLACK_MS)
-        s->figures->flags |= STEP_FIGURES_TIMED_OUT;
+    if (limit_ms > 0
+        && now_ms - r->accepted_ms >= limit_ms - limit_ms / CLOCK_DRIFT - CLOCK_SLACK_MS)
+        r->figures->flags |= STEP_FIGURES_TIMED_OUT;
 }
 
 void
-step_result_add_exit(struct step *s, const struct step_exit *end)
+step_result_add_exit(struct step_result *r, const struct step_exit *end)
 {
-    struct step_figures *o = s->figures;
+    struct step_figures *o = r->figures;
     const uint32_t code = end->signal != 0 ? 128 + end->signal : end->exit_code;
 
     if (code <= o->exit_code)
@@ -106,13 +112,19 @@ microseconds(const struct timeval *t)
 }
 
 void
-step_result_add_usage(struct step *s, const struct rusage *usage)
+step_result_add_usage(struct step_result *r, const struct rusage *usage)
 {
-    struct step_figures *o = s->figures;
+    struct step_figures *o = r->figures;
     const uint64_t peak = (uint64_t)usage->ru_maxrss * 1024;
 
     o->cpu_user_us += microseconds(&usage->ru_utime);
     o->cpu_system_us += microseconds(&usage->ru_stime);
-    if (peak > o->peak_memory_bytes)
-        o->peak_memory_bytes = peak;
+    step_result_add_peak(r, peak);
+}
+
+void
+step_result_add_peak(struct step_result *r, uint64_t bytes)
+{
+    if (bytes > r->figures->peak_memory_bytes)
+        r->figures->peak_memory_bytes = bytes;
 }

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_tasks.c - the processes of the tasks: their start, their signals, their ends */
+/* step_tasks.c - the processes of the tasks
+ *
+ * A task is started by vfork: the program that starts a thousand of them is small, but the
+ * parent must wait for exec anyway, to tell why a program could not be run. Between
+ * both only system calls are made. A process that a task leaves behind becomes a child
+ * of this program (a subreaper), so nothing of a step is lost, and its end is the end of all.
+ */
+#include "step/step_tasks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/cgroup/cgroup.h"
 #include "agent/shepherd/descendants.h"
 #include "agent/shepherd/files/rlimit.h"
 #include "lib/base/alloc.h"
@@ -22,11 +31,18 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/step/step_environment.h"
+#include "lib/step/step_frames.h"
+#include "lib/step/step_grant.h"
+#include "lib/step/step_request.h"
 #include "step/step_ending.h"
+#include "step/step_input.h"
+#include "step/step_link.h"
+#include "step/step_output.h"
 #include "step/step_plan.h"
 #include "step/step_pmi.h"
 #include "step/step_pmix.h"
-#include "step/step_state.h"
+#include "step/step_result.h"
+#include "step/step_terminal.h"
 
 #define KERNEL_NSIG 65
 
@@ -34,13 +50,100 @@
 #define NOT_STARTED  125
 #define NOT_RUNNABLE 126
 #define NOT_FOUND    127
-/* In the words of srun. */
+
+struct step_task {
+    uint32_t rank;
+    pid_t pid; /* 0: it never ran, or has ended */
+    bool has_terminal;
+};
+
+struct step_tasks {
+    struct step_tasks_settings s;
+    const struct step_layout_node *place; /* this node's */
+    struct step_task *tasks;
+    unsigned n_tasks, n_running;
+    struct step_plan *plan; /* from the start of the tasks on */
+    struct step_pmi *pmi;   /* NULL: the step has no PMI-1 */
+    uint64_t oom_kills;     /* of the pod, that were told or before the step */
+};
+
+struct step_tasks *
+step_tasks_new(const struct step_tasks_settings *settings)
+{
+    struct step_tasks *s = xnew(struct step_tasks);
+
+    s->s = *settings;
+    s->place = &settings->grant->layout.nodes[settings->grant->node];
+    s->n_tasks = s->place->n_tasks;
+    s->tasks = xnew_array(struct step_task, s->n_tasks);
+    for (unsigned i = 0; i < s->n_tasks; i++)
+        s->tasks[i].rank = s->place->tasks[i];
+    return s;
+}
+
+unsigned
+step_tasks_count(const struct step_tasks *s)
+{
+    return s->n_tasks;
+}
+
+unsigned
+step_tasks_count_running(const struct step_tasks *s)
+{
+    return s->n_running;
+}
+
+pid_t
+step_tasks_pid(const struct step_tasks *s, unsigned task)
+{
+    return s->tasks[task].pid;
+}
+
+static unsigned
+index_of(const struct step_tasks *s, const struct step_task *t)
+{
+    return (unsigned)(t - s->tasks);
+}
+
+/* ---- Lack of memory ---- */
+
+/* The memory is the pod's, of all its steps and its script. With cgroup v2 the kernel kills
+ * all of them, this program included, and krun asks the agent (agent/steps/step_why.h); with v1 only
+ * one process, and each such kill is told once.
+ */
+static uint64_t
+count_memory_kills(const struct step_tasks *s)
+{
+    struct cgroup_usage usage = {0};
+
+    if (s->s.cgroup != NULL)
+        cgroup_read_usage(s->s.cgroup, &usage);
+    return usage.oom_kills;
+}
+
+void
+step_tasks_begin(struct step_tasks *s)
+{
+    s->oom_kills = count_memory_kills(s);
+}
+
+/* For the end of a task by SIGKILL. */
+static bool
+take_memory_kill(struct step_tasks *s)
+{
+    if (count_memory_kills(s) <= s->oom_kills)
+        return false;
+    s->oom_kills++;
+    return true;
+}
+
+/* ---- A new process ---- */
 
 /* The arguments of a child between vfork and exec, and where it says what failed: it shares
  * this memory.
  */
 struct task_start {
-    const struct step *step;
+    const struct step_tasks *tasks;
     const struct task_plan *plan;
     int fds[3];
     bool has_terminal;
@@ -50,18 +153,18 @@ struct task_start {
 };
 
 static int
-set_limits(const struct step *s)
+set_limits(const struct step_tasks_settings *s)
 {
     struct rlimit own;
 
     if (getrlimit(RLIMIT_NOFILE, &own) < 0)
         return -errno;
-    own.rlim_cur = s->limits < own.rlim_max ? s->limits : own.rlim_max;
+    own.rlim_cur = s->n_descriptors < own.rlim_max ? s->n_descriptors : own.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &own) < 0)
         return -errno;
-    for (unsigned i = 0; i < s->n_task_limits; i++) {
+    for (unsigned i = 0; i < s->n_limits; i++) {
         struct rlimit now;
-        const struct rlimit_setting *l = &s->task_limits[i];
+        const struct rlimit_setting *l = &s->limits[i];
 
         if (getrlimit(l->resource, &now) < 0)
             return -errno;
@@ -129,6 +232,7 @@ execute(const struct task_plan *p)
 static const char *
 become_task(const struct task_start *b, int *ret_error)
 {
+    const struct step_request *q = b->tasks->s.request;
     const struct task_plan *p = b->plan;
     int r;
 
@@ -148,11 +252,11 @@ become_task(const struct task_start *b, int *ret_error)
         return *ret_error = r, "standard streams";
     if (b->pmi_fd >= 0 && keep_descriptor(b->pmi_fd, STEP_PMI_FD) < 0)
         return *ret_error = -errno, "descriptor of PMI";
-    umask((mode_t)b->step->request.umask);
-    r = set_limits(b->step);
+    umask((mode_t)q->umask);
+    r = set_limits(&b->tasks->s);
     if (r < 0)
         return *ret_error = r, "resource limits";
-    if (chdir(b->step->request.directory) < 0)
+    if (chdir(q->directory) < 0)
         return *ret_error = -errno, "working directory";
     r = reset_signals();
     if (r < 0)
@@ -177,26 +281,27 @@ fork_task(struct task_start *b)
 }
 
 static void
-end_task(struct step *s, struct step_task *t, const struct step_exit *end)
+end_task(struct step_tasks *s, struct step_task *t, const struct step_exit *end)
 {
     const uint32_t code = end->signal != 0 ? 128 + end->signal : end->exit_code;
+    const unsigned index = index_of(s, t);
     struct step_exit told = *end;
 
     if (t->pid != 0)
         s->n_running--;
     t->pid = 0;
-    step_input_drop(s, t);
-    if (t->has_terminal)
-        step_output_check(s, t, STEP_STDOUT);
-    step_pmi_end_task(s, t, code);
-    step_pmix_end_task(s, t, code);
-    step_ending_set_exit(s, &told);
-    step_result_add_exit(s, &told);
-    step_frame_add_exit(&s->link.out, t->rank, &told);
+    step_input_drop(s->s.input, index);
+    step_output_end_task(s->s.output, index);
+    step_pmi_end_task(s->pmi, index, code);
+    step_pmix_end_task(s->s.pmix, index, code);
+    step_ending_set_exit(s->s.ending, &told);
+    step_result_add_exit(s->s.result, &told);
+    step_frame_add_exit(step_link_out(s->s.link), t->rank, &told);
 }
 
 static void
-fail_task(struct step *s, struct step_task *t, const char *what, int error_number, const char *path)
+fail_task(struct step_tasks *s, struct step_task *t, const char *what, int error_number,
+          const char *path)
 {
     CLEANUP_FREE char *words = path != NULL
                                    ? xasprintf("%s: %s: %s", what, path, strerror(error_number))
@@ -214,17 +319,17 @@ fail_task(struct step *s, struct step_task *t, const char *what, int error_numbe
 }
 
 void
-step_tasks_end_unstarted(struct step *s)
+step_tasks_end_unstarted(struct step_tasks *s)
 {
     for (unsigned i = 0; i < s->n_tasks; i++)
         end_task(s, &s->tasks[i], &(struct step_exit){.signal = SIGKILL});
 }
 
 static const char *
-path_of(const struct step *s, const struct task_plan *p, const char *what)
+path_of(const struct step_tasks *s, const struct task_plan *p, const char *what)
 {
     return strcmp(what, "program") == 0             ? p->arguments[0]
-           : strcmp(what, "working directory") == 0 ? s->request.directory
+           : strcmp(what, "working directory") == 0 ? s->s.request->directory
                                                     : NULL;
 }
 
@@ -238,31 +343,34 @@ close_all(int fds[3])
 
 /* A stream of a task that krun does not have is a file, or /dev/null. */
 static int
-open_streams(struct step *s, struct step_task *t, const struct task_plan *p, int fds[3],
+open_streams(struct step_tasks *s, struct step_task *t, const struct task_plan *p, int fds[3],
              const char **ret_path)
 {
     int r = 0;
 
-    if (s->request.has_terminal && t->rank == 0) {
+    if (s->s.request->has_terminal && t->rank == 0) {
         *ret_path = "/dev/ptmx";
-        return step_terminal_open(s, t, fds);
+        r = step_terminal_open(s->s.terminal, index_of(s, t), (uint16_t)s->s.request->terminal_rows,
+                               (uint16_t)s->s.request->terminal_columns, fds);
+        t->has_terminal = r == 0;
+        return r;
     }
     *ret_path = p->files[STEP_STDIN];
     if (p->files[STEP_STDIN] == NULL)
-        r = step_input_open(s, t, &fds[0]);
+        r = step_input_open(s->s.input, index_of(s, t), &fds[0]);
     else if ((fds[0] = open(p->files[STEP_STDIN], O_RDONLY | O_NOCTTY | O_CLOEXEC)) < 0)
         r = -errno;
     for (int i = STEP_STDOUT; r == 0 && i <= STEP_STDERR; i++) {
         *ret_path = p->files[i];
         if (p->files[i] == NULL)
-            r = step_output_open(s, t, (enum step_stream)i, &fds[i]);
+            r = step_output_open(s->s.output, index_of(s, t), (enum step_stream)i, &fds[i]);
         else if (i == STEP_STDERR && p->files[STEP_STDOUT] != NULL
                  && strcmp(p->files[STEP_STDOUT], p->files[i]) == 0)
             fds[i] = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
         else
             fds[i] = open(p->files[i],
                           O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | O_APPEND
-                              | (s->request.streams.appends || p->shares_file[i] ? 0 : O_TRUNC),
+                              | (s->s.request->streams.appends || p->shares_file[i] ? 0 : O_TRUNC),
                           0666);
         if (r == 0 && fds[i] < 0)
             r = -errno;
@@ -271,16 +379,15 @@ open_streams(struct step *s, struct step_task *t, const struct task_plan *p, int
 }
 
 static void
-start_task(struct step *s, struct step_task *t, const struct task_plan *plan)
+start_task(struct step_tasks *s, struct step_task *t, const struct task_plan *plan)
 {
-    struct task_start b = {.step = s, .plan = plan, .fds = {-1, -1, -1}, .pmi_fd = -1};
+    struct task_start b = {.tasks = s, .plan = plan, .fds = {-1, -1, -1}, .pmi_fd = -1};
     const char *path = NULL;
     pid_t pid;
     int r = open_streams(s, t, plan, b.fds, &path);
 
     if (r == 0)
-        r = step_pmi_connect(s, t, &b.pmi_fd);
-
+        r = step_pmi_connect(s->pmi, index_of(s, t), &b.pmi_fd);
     if (r < 0) {
         close_all(b.fds);
         fail_task(s, t, "opening a stream", -r, path);
@@ -306,51 +413,54 @@ start_task(struct step *s, struct step_task *t, const struct task_plan *plan)
     s->n_running++;
 }
 
-/* As a part of the task's standard error. Slurm also prints it before the task runs. */
-static void
-send_notice(struct step *s, const struct step_task *t, const char *notice)
-{
-    const size_t length = strlen(notice);
-
-    if (length > s->windows[STEP_STDERR].credit)
-        return;
-    step_send_window_take(&s->windows[STEP_STDERR], length);
-    step_frame_add(&s->link.out, &(struct step_frame){
-                                     .type = STEP_FRAME_DATA,
-                                     .stream = STEP_STDERR,
-                                     .task = t->rank,
-                                     .payload = notice,
-                                     .length = length,
-                                 });
-}
-
-/* Files of patterns are opened with the task's umask. */
+/* Files of patterns are opened with the task's umask. Words about the CPUs of a task come before
+ * it runs, as Slurm's do.
+ */
 int
-step_tasks_start(struct step *s, struct error *err)
+step_tasks_start(struct step_tasks *s, struct error *err)
 {
+    const struct step_tasks_settings *with = &s->s;
+    const struct step_request *q = with->request;
     int r;
 
-    step_pmi_open(s);
-    r = step_plans_make(s, &s->plans, err);
+    if (q->mpi == NULL || strcmp(q->mpi, "pmi1") == 0)
+        s->pmi = step_pmi_new(with->grant, with->events, with->link, with->ending);
+    r = step_plan_make(
+        &(struct step_plan_settings){
+            .arena = with->arena,
+            .request = q,
+            .grant = with->grant,
+            .pmix = with->pmix,
+            .has_pmi = s->pmi != NULL,
+            .is_foreign = step_link_is_sealed(with->link),
+            .job = with->job,
+        },
+        &s->plan, err);
     if (r < 0)
         return r;
-    umask((mode_t)s->request.umask);
+    umask((mode_t)q->umask);
     for (unsigned i = 0; i < s->n_tasks; i++) {
         struct task_plan plan;
-        struct arena_mark mark = arena_mark(s->arena);
+        struct arena_mark mark = arena_mark(with->arena);
 
-        task_plan_make(s, i, &plan);
+        step_plan_of_task(s->plan, i, &plan);
         if (plan.notice != NULL)
-            send_notice(s, &s->tasks[i], plan.notice);
+            step_output_add_notice(with->output, i, plan.notice);
         start_task(s, &s->tasks[i], &plan);
-        arena_rewind(s->arena, &mark);
-        step_link_flush(s);
+        arena_rewind(with->arena, &mark);
+        step_link_flush(with->link);
     }
     return 0;
 }
 
+int
+step_tasks_receive_pmi(struct step_tasks *s, const struct step_frame *f)
+{
+    return step_pmi_receive(s->pmi, f);
+}
+
 static struct step_task *
-find_task(struct step *s, pid_t pid)
+find_task(struct step_tasks *s, pid_t pid)
 {
     for (unsigned i = 0; i < s->n_tasks; i++)
         if (s->tasks[i].pid == pid)
@@ -360,7 +470,7 @@ find_task(struct step *s, pid_t pid)
 
 /* A shell says by its exit code that its program was killed. */
 static void
-end_task_with(struct step *s, struct step_task *t, int status)
+end_task_with(struct step_tasks *s, struct step_task *t, int status)
 {
     struct step_exit end = {
         .exit_code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0,
@@ -368,7 +478,7 @@ end_task_with(struct step *s, struct step_task *t, int status)
         .has_core = WIFSIGNALED(status) && WCOREDUMP(status),
     };
 
-    if ((end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) && step_memory_take_kill(s)) {
+    if ((end.signal == SIGKILL || end.exit_code == 128 + SIGKILL) && take_memory_kill(s)) {
         end.message = STEP_OUT_OF_MEMORY;
         end.message_length = strlen(STEP_OUT_OF_MEMORY);
     }
@@ -376,7 +486,7 @@ end_task_with(struct step *s, struct step_task *t, int status)
 }
 
 bool
-step_tasks_reap(struct step *s)
+step_tasks_reap(struct step_tasks *s)
 {
     for (;;) {
         int status;
@@ -389,8 +499,8 @@ step_tasks_reap(struct step *s)
         if (pid < 0 && errno != EINTR)
             return false;
         if (pid > 0) {
-            step_result_add_usage(s, &usage);
-            step_pmix_reaped(s, pid);
+            step_result_add_usage(s->s.result, &usage);
+            step_pmix_reaped(s->s.pmix, pid);
         }
         t = pid > 0 ? find_task(s, pid) : NULL;
         if (t != NULL)
@@ -399,7 +509,7 @@ step_tasks_reap(struct step *s)
 }
 
 void
-step_tasks_signal(struct step *s, uint32_t rank, int signal_number)
+step_tasks_signal(struct step_tasks *s, uint32_t rank, int signal_number)
 {
     if (signal_number < 1 || signal_number >= KERNEL_NSIG)
         return;

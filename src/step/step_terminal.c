@@ -5,6 +5,8 @@
  * and the signals for Ctrl-C are the kernel's business, and set by the programs in the
  * terminal: krun passes on what is typed.
  */
+#include "step/step_terminal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,8 +15,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/fd.h"
-#include "step/step_state.h"
+#include "step/step_input.h"
+#include "step/step_output.h"
 
 /* How long the programs have to save their work after a hang-up; a krun that is
  * gone takes its step with it within 2 s.
@@ -24,6 +28,25 @@
 #define AGAIN_MS    200 /* what was typed and not taken */
 /* between two keys that end the input */
 #define TYPE_END_MS 1000
+
+struct step_terminal {
+    struct step_input *input;
+    struct step_output *output;
+    bool is_open;
+    unsigned task;
+    bool has_typed_end, has_ended_line;
+    int64_t type_end_ms; /* the next time */
+};
+
+struct step_terminal *
+step_terminal_new(struct step_input *input, struct step_output *output)
+{
+    struct step_terminal *t = xnew(struct step_terminal);
+
+    t->input = input;
+    t->output = output;
+    return t;
+}
 
 static int
 take(int *fd)
@@ -53,9 +76,9 @@ set_utf8(int fd)
 }
 
 int
-step_terminal_open(struct step *s, struct step_task *t, int fds[3])
+step_terminal_open(struct step_terminal *t, unsigned task, uint16_t rows, uint16_t columns,
+                   int fds[3])
 {
-    const struct step_request *q = &s->request;
     CLEANUP_FD int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     CLEANUP_FD int slave = -1, input = -1, output = -1, error = -1;
 
@@ -68,23 +91,22 @@ step_terminal_open(struct step *s, struct step_task *t, int fds[3])
         || (error = fcntl(slave, F_DUPFD_CLOEXEC, 3)) < 0)
         return -errno;
     set_utf8(slave);
-    set_size(master, (uint16_t)q->terminal_rows, (uint16_t)q->terminal_columns);
-    t->has_terminal = true;
-    step_input_add(s, t, take(&input));
-    step_output_add(s, t, STEP_STDOUT, take(&master));
+    set_size(master, rows, columns);
+    t->is_open = true;
+    t->task = task;
+    step_input_add_terminal(t->input, task, take(&input));
+    step_output_add_terminal(t->output, task, take(&master));
     fds[0] = take(&slave);
     fds[1] = take(&output);
     fds[2] = take(&error);
     return 0;
 }
 
-static struct step_task *
-find_terminal(struct step *s)
+/* -1: there is none, or no longer. */
+static int
+get_master(const struct step_terminal *t)
 {
-    for (unsigned i = 0; i < s->n_tasks; i++)
-        if (s->tasks[i].has_terminal && s->tasks[i].outputs[STEP_STDOUT].fd >= 0)
-            return &s->tasks[i];
-    return NULL;
+    return t->is_open ? step_output_terminal(t->output, t->task) : -1;
 }
 
 /* krun's input was a file, or a pipe: the key that ends input is typed. After the beginning
@@ -93,17 +115,17 @@ find_terminal(struct step *s)
  * end of input is one for all who read later: so it is typed again and again.
  */
 static void
-type_end(const struct step *s, struct step_task *t)
+type_end(struct step_terminal *t)
 {
-    const struct step_input *in = &s->input;
-    const char last = in->end > 0 ? in->ring[(in->end - 1) % STEP_WINDOW_BYTES] : '\n';
+    const int fd = step_input_fd(t->input, t->task);
+    const char last = step_input_last(t->input);
     const bool is_in_line = last != '\n' && last != '\r';
     struct termios attributes;
     bool takes_lines;
     char keys[2];
     size_t n = 1;
 
-    if (tcgetattr(t->input_fd, &attributes) < 0)
+    if (tcgetattr(fd, &attributes) < 0)
         return;
     takes_lines = attributes.c_lflag & ICANON;
     keys[0] = keys[1] = (char)attributes.c_cc[VEOF];
@@ -113,51 +135,42 @@ type_end(const struct step *s, struct step_task *t)
     } else if (is_in_line && takes_lines && !t->has_typed_end) {
         n = 2;
     }
-    if (write(t->input_fd, keys, n) <= 0)
+    if (write(fd, keys, n) <= 0)
         return;
     t->has_typed_end = true;
     t->has_ended_line = t->has_ended_line || !takes_lines;
 }
 
 int
-step_terminal_turn(struct step *s, int64_t now_ms)
+step_terminal_turn(struct step_terminal *t, int64_t now_ms)
 {
-    struct step_task *t = find_terminal(s);
-
-    if (t == NULL || t->input_fd < 0)
+    if (get_master(t) < 0 || step_input_fd(t->input, t->task) < 0)
         return -1;
-    if (t->read < s->input.end) {
-        step_input_write(s, t);
+    if (step_input_write(t->input, t->task))
         return AGAIN_MS;
-    }
-    if (!s->input.is_over)
+    if (!step_input_is_over(t->input))
         return -1;
     if (now_ms >= t->type_end_ms) {
-        type_end(s, t);
+        type_end(t);
         t->type_end_ms = now_ms + TYPE_END_MS;
     }
     return (int)(t->type_end_ms - now_ms);
 }
 
 void
-step_terminal_resize(struct step *s, uint16_t rows, uint16_t columns)
+step_terminal_resize(struct step_terminal *t, uint16_t rows, uint16_t columns)
 {
-    struct step_task *t = find_terminal(s);
-
-    if (t != NULL)
-        set_size(t->outputs[STEP_STDOUT].fd, rows, columns);
+    if (get_master(t) >= 0)
+        set_size(get_master(t), rows, columns);
 }
 
 void
-step_terminal_hang_up(struct step *s)
+step_terminal_hang_up(struct step_terminal *t, bool (*reap)(void *context), void *context)
 {
-    struct step_task *t = find_terminal(s);
-
-    if (t == NULL || !s->link.is_lost)
+    if (get_master(t) < 0)
         return;
-    step_input_drop(s, t);
-    close(t->outputs[STEP_STDOUT].fd);
-    t->outputs[STEP_STDOUT].fd = -1;
-    for (int i = 0; i < HANG_UP_MS / LOOK_MS && step_tasks_reap(s); i++)
+    step_input_drop(t->input, t->task);
+    step_output_close_terminal(t->output, t->task);
+    for (int i = 0; i < HANG_UP_MS / LOOK_MS && reap(context); i++)
         usleep(LOOK_MS * 1000);
 }

@@ -5,6 +5,8 @@
  * and tells the step manager, which has the record: in a job of several nodes this is how it learns
  * of the other nodes.
  */
+#include "step/step_usage.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,15 +14,27 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "lib/base/alloc.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
-#include "step/step_state.h"
+#include "lib/step/step_figures.h"
+#include "lib/step/step_frames.h"
+#include "step/step_link.h"
+#include "step/step_result.h"
+#include "step/step_tasks.h"
 
 /* The tasks are disturbed as seldom as possible; the controller gets it no sooner. */
 #define FIRST_MS       1000
 #define INTERVAL_MS    10000
 #define PROCESSES_MOST 4096
 #define STATUS_BYTES   4096
+
+struct step_usage {
+    const struct cgroup *cgroup; /* NULL: none */
+    struct step_result *result;
+    struct step_link *link;
+    int64_t next_ms; /* 0: not yet */
+};
 
 struct step_sample {
     uint64_t peak_bytes;
@@ -79,32 +93,34 @@ add_times(pid_t pid, struct step_sample *sample)
 }
 
 static void
-take_sample(struct step *s, struct step_sample *ret_sample)
+take_sample(struct step_usage *u, const struct step_tasks *tasks, struct step_sample *ret_sample)
 {
     struct step_sample sample = {0};
 
-    if (s->cgroup != NULL)
-        (void)cgroup_visit_processes(s->cgroup, add_process, &sample);
-    for (unsigned i = 0, all = sample.n == 0 ? s->n_tasks : 0; i < all; i++)
-        if (s->tasks[i].pid > 0) {
-            (void)add_process(s->tasks[i].pid, &sample);
-            add_times(s->tasks[i].pid, &sample);
+    if (u->cgroup != NULL)
+        (void)cgroup_visit_processes(u->cgroup, add_process, &sample);
+    for (unsigned i = 0, all = sample.n == 0 ? step_tasks_count(tasks) : 0; i < all; i++) {
+        const pid_t pid = step_tasks_pid(tasks, i);
+
+        if (pid > 0) {
+            (void)add_process(pid, &sample);
+            add_times(pid, &sample);
         }
-    if (sample.peak_bytes > s->figures->peak_memory_bytes)
-        s->figures->peak_memory_bytes = sample.peak_bytes;
+    }
+    step_result_add_peak(u->result, sample.peak_bytes);
     *ret_sample = sample;
 }
 
 /* CPU times in the file are of processes that have ended, and are added up. */
 static void
-tell_krun(struct step *s, const struct step_sample *sample)
+report_to_krun(struct step_usage *u, const struct step_sample *sample)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    struct step_figures f = *s->figures;
+    struct step_figures f = *step_result_figures(u->result);
     struct cgroup_usage usage = {0};
 
-    if (s->cgroup != NULL)
-        cgroup_read_usage(s->cgroup, &usage);
+    if (u->cgroup != NULL)
+        cgroup_read_usage(u->cgroup, &usage);
     f.cpu_user_us += sample->user_us;
     f.cpu_system_us += sample->system_us;
     if (usage.has_cpu
@@ -113,29 +129,40 @@ tell_krun(struct step *s, const struct step_sample *sample)
         f.cpu_system_us = usage.cpu_system_us;
     }
     step_figures_format(&f, &text);
-    step_frame_add(&s->link.out, &(struct step_frame){
-                                     .type = STEP_FRAME_BEAT,
-                                     .task = STEP_ALL_TASKS,
-                                     .payload = text.text,
-                                     .length = text.length,
-                                 });
-    step_link_flush(s);
+    step_frame_add(step_link_out(u->link), &(struct step_frame){
+                                               .type = STEP_FRAME_BEAT,
+                                               .task = STEP_ALL_TASKS,
+                                               .payload = text.text,
+                                               .length = text.length,
+                                           });
+    step_link_flush(u->link);
+}
+
+struct step_usage *
+step_usage_new(const struct cgroup *cgroup, struct step_result *result, struct step_link *link)
+{
+    struct step_usage *u = xnew(struct step_usage);
+
+    u->cgroup = cgroup;
+    u->result = result;
+    u->link = link;
+    return u;
 }
 
 int
-step_usage_report(struct step *s, int64_t now_ms)
+step_usage_report(struct step_usage *u, const struct step_tasks *tasks, int64_t now_ms)
 {
-    if (!s->has_started || s->n_running == 0)
+    if (step_tasks_count_running(tasks) == 0)
         return -1;
-    if (s->usage_ms == 0)
-        s->usage_ms = now_ms + FIRST_MS;
-    if (now_ms >= s->usage_ms) {
+    if (u->next_ms == 0)
+        u->next_ms = now_ms + FIRST_MS;
+    if (now_ms >= u->next_ms) {
         struct step_sample sample;
 
-        take_sample(s, &sample);
-        if (step_link_is_flushed(s)) /* a krun that reads nothing needs none */
-            tell_krun(s, &sample);
-        s->usage_ms = now_ms + INTERVAL_MS;
+        take_sample(u, tasks, &sample);
+        if (step_link_is_flushed(u->link)) /* a krun that reads nothing needs none */
+            report_to_krun(u, &sample);
+        u->next_ms = now_ms + INTERVAL_MS;
     }
-    return (int)(s->usage_ms - now_ms);
+    return (int)(u->next_ms - now_ms);
 }

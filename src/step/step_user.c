@@ -5,6 +5,8 @@
  * namespace are those of the job's first process: the shepherd has looked them up in
  * the site's user database, which may take long.
  */
+#include "step/step_user.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -26,7 +28,7 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
-#include "step/step_state.h"
+#include "lib/step/step_grant.h"
 
 #define GROUPS_MOST 65536
 
