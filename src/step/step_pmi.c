@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_pmi.c - carries the lines of PMI-1 between the tasks, the server and krun
  *
- * The protocol is lib/step/pmi_server.h. What is decided here is who may hurt whom: a client that
+ * The protocol is lib/step/pmi_server.h. It is decided here who may hurt whom: a client that
  * does not keep to the protocol, or does not read, loses its connection and nobody else's, and
  * one that is gone while others wait for it ends the step, for they would wait for ever.
  */

@@ -27,7 +27,7 @@ struct step_layout;
 struct step_process;
 struct step_request;
 
-/* What people see of a request; the texts are in its arena. */
+/* The parts of a request that people see; the texts are in its arena. */
 struct step_title {
     const char *name, *command, *submit_line;
     int64_t time_limit_s;
@@ -40,7 +40,7 @@ struct step_account_pod {
     uint64_t oom_kills; /* when they were looked at last */
 };
 
-/* What is known of a step before its end; a member of the step. */
+/* The facts about a step that are known before its end; a member of the step. */
 struct step_outcome {
     bool is_cancelled;
     bool is_out_of_memory; /* kiln-step was killed for it, too */

@@ -2,8 +2,8 @@
 /* step_nodes.c - the nodes of a job
  *
  * An agent watches only its own pods, so it learns the other nodes from the host file
- * that the pod was started with, which outlives the agent. What the pods there have it does
- * not know at all: each krun asks the agents of the nodes, and tells the manager.
+ * that the pod was started with, which outlives the agent. It does
+ * not know at all what the pods there have: each krun asks the agents of the nodes, and tells the manager.
  */
 #include "agent/steps/step_nodes.h"
 

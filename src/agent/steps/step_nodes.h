@@ -29,7 +29,7 @@ const char *step_nodes_manager(const struct step_nodes *n);
 bool step_nodes_is_manager(const struct step_nodes *n);
 unsigned step_nodes_count(const struct step_nodes *n);
 
-/* What the pods have on their nodes. Take: the text is a krun's (lib/step/step_layout.h), and is
+/* The places of the pods on their nodes. Take: the text is a krun's (lib/step/step_layout.h), and is
  * ignored if it is not about these nodes, or another one has come before. Copy returns one
  * place for each node, of which that of this node is empty; *ret_own is NULL if there is none.
  */

@@ -41,7 +41,7 @@ struct step_process_settings {
     void *context;
 };
 
-/* What a new kiln-step gets. */
+/* A new kiln-step gets these. */
 struct step_process_order {
     const struct object *pod;
     const struct step_channel *connection; /* of krun */

@@ -4,8 +4,8 @@
  * A step is decided here and not at the controller, because a script starts thousands, and
  * each waits for the answer. So this is the one place that says who may have what: whoever
  * asks must be the user of the pod, which the kernel or a credential says, and nothing that a
- * request holds is believed for the pod of another user. What one user makes others
- * wait for is bounded by the number and the bytes of requests.
+ * request holds is believed for the pod of another user. One user
+ * can make others wait only for a bounded number of requests, and of their bytes.
  */
 #include "agent/steps/steps.h"
 

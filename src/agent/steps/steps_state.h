@@ -2,8 +2,8 @@
 /* steps_state.h - the private structs of the step manager: the steps of each pod
  *
  * steps.c has the pods and what is asked, step_queue.c the steps that wait, and
- * their start, step_manager.c those that have CPUs of other nodes. What a step has beside
- * its place in these lists is in objects of their own: the process (step_process.h), the
+ * their start, step_manager.c those that have CPUs of other nodes. The rest of a step
+ * is in objects of their own: the process (step_process.h), the
  * record (step_account.h).
  *
  * Thread: the loop's.
