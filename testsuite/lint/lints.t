@@ -308,13 +308,24 @@ finds "a delay that doubles by hand is found" check-names 'tower.c:2'
 fresh
 write src/lib/api/job/job_reason.c '    [JOB_REASON_RESOURCES] = "Resources",'
 write src/lib/api/cluster/event_reasons.h '#define EVENT_SCHEDULED "Scheduled"'
-write man/kiln-reasons.7 '.SH DESCRIPTION' '.TP' '.B Resources' '.SH EVENTS' '.TP' '.B Scheduled'
+write src/lib/api/object/condition_reasons.h '#define REASON_UNSCHEDULABLE "Unschedulable"'
+write src/lib/api/pod/refusals.c '    {"Insufficient cpu", "InsufficientCPU", false},'
+write src/controller/scheduler/explain/refusal_meaning.c '    {"InsufficientCPU", {MEANS_ROOM}},'
+write src/agent/tower.c '    json_set_string(arena, c, "reason", REASON_UNSCHEDULABLE);'
+write man/kctl.1 '.BR InsufficientCPU ,'
+write man/kiln-reasons.7 '.SH DESCRIPTION' '.TP' '.B Resources' '.SH EVENTS' '.TP' '.B Scheduled' \
+    '.SH CONDITIONS' '.TP' '.B Unschedulable'
 ok "check-reasons accepts a good tree" "$lint/check-reasons" "$tree"
 write src/lib/high/tower.c '    event_recorder_record(r, tower, RECORD_WARNING,' \
     '                          is_low ? "TowerFell" : EVENT_SCHEDULED, "it fell");'
 finds "a reason of an event without a constant is found" check-reasons 'tower.c:1: "TowerFell"'
 write src/lib/api/cluster/event_reasons.h '#define EVENT_LATE "Late"'
 finds "a reason of an event that the page does not explain is found" check-reasons 'Late'
+write src/agent/tower.c '    add_condition(list, "Ready", "False",' '                  "TowerFell");'
+finds "a reason of a condition without a constant is found" check-reasons \
+    'agent/tower.c:2: "TowerFell" has no constant in lib/api/object'
+write src/controller/scheduler/explain/refusal_meaning.c '    {"TooHigh", {MEANS_ROOM}},'
+finds "a code of refusals that has no meaning is found" check-reasons 'InsufficientCPU'
 
 # decisions INDEXED ARCHIVED REFERENCE: writes the two pages of decisions and a
 # source that refers to one.

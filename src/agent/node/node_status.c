@@ -7,6 +7,7 @@
 #include "agent/hardware/machine.h"
 #include "lib/api/node/node.h"
 #include "lib/api/node/topology.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
@@ -153,7 +154,7 @@ add_devices_enforced(struct arena *arena, struct json *list, const struct node_f
     if (!has_device_files(f->topology))
         return;
     add_condition(arena, list, "DevicesEnforced", enforced,
-                  enforced ? "CgroupDevices" : "NoDeviceControl",
+                  enforced ? REASON_CGROUP_DEVICES : REASON_NO_DEVICE_CONTROL,
                   enforced ? "pods can open only the devices that they were given"
                            : arena_printf(arena,
                                           "pods know which devices they were given, but can "
@@ -175,7 +176,7 @@ add_hugepages_enforced(struct arena *arena, struct json *list, const struct node
     if (!any)
         return;
     add_condition(arena, list, "HugepagesEnforced", enforced,
-                  enforced ? "CgroupHugetlb" : "NoHugetlbController",
+                  enforced ? REASON_CGROUP_HUGETLB : REASON_NO_HUGETLB_CONTROLLER,
                   enforced ? "pods can use only the huge pages that they were given"
                   : f->topology->is_virtual
                       ? "the topology is given by configuration: it does not describe "
@@ -192,9 +193,9 @@ static void
 add_health(struct arena *arena, struct json *list, const struct node_facts *f, int64_t now_us)
 {
     add_condition(arena, list, NODE_HEALTH_CHECK_FAILED, f->health_failure != NULL,
-                  !f->is_health_known         ? "NotCheckedYet"
-                  : f->health_failure != NULL ? "HealthCheckFailed"
-                                              : "Healthy",
+                  !f->is_health_known         ? REASON_NOT_CHECKED_YET
+                  : f->health_failure != NULL ? REASON_HEALTH_CHECK_FAILED
+                                              : REASON_HEALTHY,
                   !f->is_health_known         ? "the first health check has not ended yet"
                   : f->health_failure != NULL ? f->health_failure
                                               : "the site's health check succeeds",
@@ -208,15 +209,15 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
     struct json *list = json_array(arena);
 
-    add_condition(arena, list, "Ready", true, "AgentReady", "kiln-agent is posting ready status",
-                  now_us);
+    add_condition(arena, list, "Ready", true, REASON_AGENT_READY,
+                  "kiln-agent is posting ready status", now_us);
     add_condition(arena, list, "MemoryEnforced", f->can_limit_memory,
-                  f->can_limit_memory ? "CgroupMemory" : "NoMemoryController",
+                  f->can_limit_memory ? REASON_CGROUP_MEMORY : REASON_NO_MEMORY_CONTROLLER,
                   f->can_limit_memory ? "memory limits are enforced by cgroups"
                                       : "memory limits are not enforced on this node",
                   now_us);
     add_condition(arena, list, "VirtualTopology", f->topology->is_virtual,
-                  f->topology->is_virtual ? "TopologyGiven" : "TopologyDiscovered",
+                  f->topology->is_virtual ? REASON_TOPOLOGY_GIVEN : REASON_TOPOLOGY_DISCOVERED,
                   f->topology->is_virtual ? "the topology is given by --topology: allocations are "
                                             "recorded, but processes are not bound to them"
                                           : "processes are bound to the cores they are given",
@@ -224,13 +225,13 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
     add_hugepages_enforced(arena, list, f, now_us);
     add_devices_enforced(arena, list, f, now_us);
     add_condition(arena, list, NODE_CHECK_FAILED, f->check_reason != NULL,
-                  f->check_reason != NULL ? f->check_reason : "CanStartPods",
+                  f->check_reason != NULL ? f->check_reason : REASON_CAN_START_PODS,
                   f->check_reason != NULL ? f->check_words
                                           : "everything that pods need to "
                                             "start is present",
                   now_us);
     add_condition(arena, list, NODE_HARDWARE_MISSING, f->missing != NULL,
-                  f->missing != NULL ? "LessThanExpected" : "AsExpected",
+                  f->missing != NULL ? REASON_LESS_THAN_EXPECTED : REASON_AS_EXPECTED,
                   f->missing != NULL ? f->missing
                                      : "all hardware that this node ever had "
                                        "is present",
@@ -239,7 +240,7 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
         add_health(arena, list, f, now_us);
     if (f->has_hooks)
         add_condition(arena, list, NODE_HOOK_FAILED, f->hook_failure != NULL,
-                      f->hook_failure != NULL ? "HookFailed" : "HooksSucceed",
+                      f->hook_failure != NULL ? REASON_HOOK_FAILED : REASON_HOOKS_SUCCEED,
                       f->hook_failure != NULL ? f->hook_failure
                                               : "prolog and epilog have not failed",
                       now_us);

@@ -17,6 +17,7 @@
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
 #include "agent/volumes/tmp_dirs.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -164,12 +165,12 @@ static const struct {
     const char *reason;
     int (*check)(struct self_check *c, struct error *err);
 } checks[] = {
-    {"NoFileDescriptors", check_descriptors},
-    {"StateDirUnusable", check_state},
-    {"RunDirUnusable", check_run},
-    {"TmpDirUnusable", check_tmp},
-    {"ShepherdMissing", check_shepherd},
-    {"CgroupGone", check_cgroups},
+    {REASON_NO_FILE_DESCRIPTORS, check_descriptors},
+    {REASON_STATE_DIR_UNUSABLE, check_state},
+    {REASON_RUN_DIR_UNUSABLE, check_run},
+    {REASON_TMP_DIR_UNUSABLE, check_tmp},
+    {REASON_SHEPHERD_MISSING, check_shepherd},
+    {REASON_CGROUP_GONE, check_cgroups},
 };
 
 static void
@@ -222,7 +223,7 @@ decide(struct self_check *c)
                           "last one: %s; trying again after %u minutes, or a "
                           "restart of kiln-agent",
                           c->n_failed, c->start_failure, STARTS_MS / 60000);
-        set_verdict(c, "StartsFail", words);
+        set_verdict(c, REASON_STARTS_FAIL, words);
     } else
         set_verdict(c, NULL, NULL);
 }
@@ -272,7 +273,7 @@ start_checks(void *arg)
 static void
 on_no_answer(void *arg)
 {
-    set_verdict(arg, "NoAnswer",
+    set_verdict(arg, REASON_NO_ANSWER,
                 "a file system that jobs need does not answer: stateDir, runDir "
                 "or tmpDir of this node (see 'dmesg')");
 }

@@ -16,6 +16,7 @@
 #include "agent/shepherd/files/live_record.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/allocation.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -88,15 +89,15 @@ placement_watch_find_fault(const struct pod_run *s, const char **ret_words)
 {
     if (s->lost != NULL) {
         *ret_words = s->lost;
-        return "ResourcesLost";
+        return REASON_RESOURCES_LOST;
     }
     if (s->misplaced != NULL) {
         *ret_words = s->misplaced;
-        return "Misplaced";
+        return REASON_MISPLACED;
     }
     if (s->end_reason != NULL
-        && (strcmp(s->end_reason, BROKEN_OVERLAP) == 0
-            || strcmp(s->end_reason, BROKEN_NOT_HERE) == 0)) {
+        && (strcmp(s->end_reason, REASON_ALLOCATION_OVERLAP) == 0
+            || strcmp(s->end_reason, REASON_ALLOCATION_NOT_HERE) == 0)) {
         *ret_words = s->end_message;
         return s->end_reason;
     }

@@ -18,6 +18,7 @@
 #include "agent/pods/shared_pool.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/allocation.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -108,7 +109,7 @@ refuse_overlap(struct pod_run *run, const struct pod_run *other, const struct er
         xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
                   pod_run_pod(other)->meta->namespace, pod_run_pod(other)->meta->name, err->text);
 
-    pod_run_refuse(run, BROKEN_OVERLAP, text);
+    pod_run_refuse(run, REASON_ALLOCATION_OVERLAP, text);
     free(text);
 }
 

@@ -16,6 +16,7 @@
 #include "agent/shepherd/files/live_record.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/cluster/event_reasons.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -169,7 +170,7 @@ check_hooks(struct pod_run *s)
         return;
     if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0) {
         if (s->end_reason == NULL)
-            pod_run_set_end(s, "PrologFailed", e->message);
+            pod_run_set_end(s, REASON_PROLOG_FAILED, e->message);
         s->is_disruption = true;
         announce_hook_failure(s, e->message);
     }
@@ -194,7 +195,7 @@ check_start(struct pod_run *s)
     if (!exit_record_is_nodes_fault(e))
         return;
     if (s->found == FOUND_ENDED) {
-        pod_run_set_end(s, "StartError", e->message);
+        pod_run_set_end(s, REASON_START_ERROR, e->message);
         s->is_disruption = true;
     } else
         pod_start_fail(s, e->message);
@@ -304,21 +305,22 @@ clean_done(void *arg)
     check_start(s);
     check_order(s);
     if (s->exit_record == NULL && s->end_reason == NULL) {
-        pod_run_set_end(s, "ShepherdLost",
+        pod_run_set_end(s, REASON_SHEPHERD_LOST,
                         "the process that supervised this pod was killed, so there is no "
                         "record of how the pod ended");
         s->is_disruption = true;
     } else if (s->exit_record != NULL && s->exit_record->was_fenced && s->end_reason == NULL) {
-        pod_run_set_end(s, "NodeLost",
+        pod_run_set_end(s, REASON_NODE_LOST,
                         "its node was cut off from the controller for longer than "
                         "fenceAfterSeconds, and the node ended it");
         s->is_disruption = true;
     } else if (s->exit_record != NULL && s->exit_record->was_shut_down && s->end_reason == NULL) {
-        pod_run_set_end(s, "NodeShutdown", "it was ended because its node was being shut down");
+        pod_run_set_end(s, REASON_NODE_SHUTDOWN,
+                        "it was ended because its node was being shut down");
         s->is_disruption = true;
     } else if ((s->exceeded_at_us != 0 || (s->exit_record != NULL && s->exit_record->was_late))
                && s->end_reason == NULL) {
-        pod_run_set_end(s, "DeadlineExceeded",
+        pod_run_set_end(s, REASON_DEADLINE_EXCEEDED,
                         "Pod was active on the node longer than the specified "
                         "deadline");
     }

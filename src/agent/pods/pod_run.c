@@ -14,6 +14,7 @@
 #include "agent/shepherd/files/exit_record.h"
 #include "agent/shepherd/files/live_record.h"
 #include "lib/api/cluster/event_reasons.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -193,8 +194,9 @@ pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
 {
     pod_run_set_end(s, reason, message);
     /* The scheduler's wrong placement is not the job's fault. */
-    s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0 || strcmp(reason, BROKEN_OVERLAP) == 0
-                       || strcmp(reason, BROKEN_NOT_HERE) == 0;
+    s->is_disruption = strcmp(reason, REASON_NODE_BROKEN) == 0
+                       || strcmp(reason, REASON_ALLOCATION_OVERLAP) == 0
+                       || strcmp(reason, REASON_ALLOCATION_NOT_HERE) == 0;
     log_warning("pod '%s/%s' is refused: %s", s->pod->meta->namespace, s->pod->meta->name, message);
     pod_run_record(s, RECORD_WARNING, reason, message);
     pod_run_finish(s);
@@ -228,7 +230,7 @@ start(struct pod_run *s)
     }
     r = pod_order_check(s->s.agent, s->pod, &err);
     if (r < 0) {
-        pod_run_refuse(s, r == -ENODEV ? BROKEN_NOT_HERE : EVENT_REFUSED, err.text);
+        pod_run_refuse(s, r == -ENODEV ? REASON_ALLOCATION_NOT_HERE : REASON_REFUSED, err.text);
         return;
     }
     /* refused after a pause, so that retries do not spin */
@@ -250,7 +252,7 @@ end_hold(void *context)
     if (pod_run_is_unwanted(s))
         pod_run_finish_silently(s);
     else if (is_node_broken(s))
-        pod_run_refuse(s, REFUSED_BROKEN, s->s.agent->broken(s->s.agent->start_context));
+        pod_run_refuse(s, REASON_NODE_BROKEN, s->s.agent->broken(s->s.agent->start_context));
     else
         pod_start_begin(s);
 }
@@ -300,9 +302,9 @@ static void
 resume_lost(struct pod_run *s, enum pod_boot boot)
 {
     if (boot == POD_BOOT_EARLIER)
-        pod_run_set_end(s, "NodeRebooted", "the node was restarted while the pod ran on it");
+        pod_run_set_end(s, REASON_NODE_REBOOTED, "the node was restarted while the pod ran on it");
     else if (boot == POD_BOOT_UNKNOWN)
-        pod_run_set_end(s, "PodLost",
+        pod_run_set_end(s, REASON_POD_LOST,
                         "nothing is left of it on its node, which was not "
                         "restarted meanwhile: its files were removed, or the "
                         "controller was restored to a state before its end");

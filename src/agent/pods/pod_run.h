@@ -81,13 +81,6 @@ enum pod_run_api_state { POD_RUN_KNOWN, POD_RUN_ORPHAN, POD_RUN_GIVEN_UP, POD_RU
 
 enum pod_run_kill_state { POD_RUN_NOT_KILLED, POD_RUN_KILLED, POD_RUN_UNKILLABLE };
 
-/* Reasons of refusals that also become the condition AllocationBroken. */
-#define BROKEN_OVERLAP  "AllocationOverlap"
-#define BROKEN_NOT_HERE "AllocationNotHere"
-
-/* Reason of a refusal: the node cannot start pods now (agent_context.h). */
-#define REFUSED_BROKEN "NodeBroken"
-
 /* The run is over and reported, or the pod is gone from the API: the callback
  * frees the run.
  */

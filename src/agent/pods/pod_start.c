@@ -15,6 +15,7 @@
 #include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/cluster/event_reasons.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -50,7 +51,7 @@ void
 pod_start_fail(struct pod_run *s, const char *words)
 {
     if (s->end_reason == NULL)
-        pod_run_set_end(s, "StartError", words);
+        pod_run_set_end(s, REASON_START_ERROR, words);
     s->is_disruption = true;
     log_warning("pod '%s/%s' cannot be started: %s", s->pod->meta->namespace, s->pod->meta->name,
                 words);
@@ -108,7 +109,7 @@ start_done(void *arg)
         if (is_nodes_fault)
             pod_start_fail(s, err.text);
         else
-            pod_run_set_end(s, "StartError", err.text);
+            pod_run_set_end(s, REASON_START_ERROR, err.text);
         pod_run_set_phase(s, POD_RUN_ENDED);
         pod_cleanup_begin(s);
         return;
@@ -178,7 +179,7 @@ fail_early(struct pod_start *st, const char *text)
 
     pod_start_free(st);
     if (pod_run_end_work(s)) {
-        pod_run_set_end(s, "StartError", text);
+        pod_run_set_end(s, REASON_START_ERROR, text);
         pod_run_finish(s);
     }
 }

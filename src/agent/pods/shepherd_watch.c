@@ -15,6 +15,7 @@
 #include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/launch.h"
 #include "lib/api/cluster/event_reasons.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -128,7 +129,7 @@ is_warned_of_preemption(const struct pod_run *s)
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
 
     return !s->deadline.is_frozen && c != NULL && c->reason != NULL
-           && strcmp(c->reason, "PreemptionByScheduler") == 0 && pod->spec.execution != NULL
+           && strcmp(c->reason, REASON_PREEMPTION_BY_SCHEDULER) == 0 && pod->spec.execution != NULL
            && pod->spec.execution->signal != NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "agent/pods/files/gpu_use.h"
 #include "agent/pods/observation.h"
 #include "agent/shepherd/files/exit_record.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/cpuset.h"
@@ -71,7 +72,7 @@ add_broken(struct arena *arena, struct json *list, const struct pod *pod,
         add_condition(arena, list, pod, CONDITION_BROKEN, true, broken->reason, broken->message,
                       now_us);
     else if (pod_find_condition(pod, CONDITION_BROKEN) != NULL)
-        add_condition(arena, list, pod, CONDITION_BROKEN, false, "AsAllocated", "", now_us);
+        add_condition(arena, list, pod, CONDITION_BROKEN, false, REASON_AS_ALLOCATED, "", now_us);
 }
 
 static void
@@ -82,16 +83,16 @@ add_frozen(struct arena *arena, struct json *list, const struct pod *pod,
 
     if (frozen->at_us != 0)
         add_condition(arena, list, pod, CONDITION_FROZEN, true,
-                      to != NULL ? FROZEN_YIELDED : FROZEN_SUSPENDED,
+                      to != NULL ? REASON_YIELDED : REASON_SUSPENDED,
                       by != NULL   ? arena_printf(arena, "suspended by %.100s", by)
                       : to != NULL ? arena_printf(arena, "suspended for %.100s", to)
                                    : "",
                       frozen->at_us);
     else if (frozen->is_refused)
-        add_condition(arena, list, pod, CONDITION_FROZEN, false, FROZEN_CANNOT,
+        add_condition(arena, list, pod, CONDITION_FROZEN, false, REASON_CANNOT_SUSPEND,
                       "it was started by an earlier release", now_us);
     else if (frozen->before_us > 0 || pod_find_condition(pod, CONDITION_FROZEN) != NULL)
-        add_condition(arena, list, pod, CONDITION_FROZEN, false, "Resumed", "", now_us);
+        add_condition(arena, list, pod, CONDITION_FROZEN, false, REASON_RESUMED, "", now_us);
 }
 
 /* Only the agent's own conditions: a strategic merge patch keeps those of
@@ -270,18 +271,18 @@ static const char *
 find_reason(const struct exit_record *e)
 {
     if (e == NULL)
-        return "Error";
+        return REASON_ERROR;
     if (e->was_oom)
-        return "OOMKilled";
+        return REASON_OOM_KILLED;
     if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0)
-        return "PrologFailed";
+        return REASON_PROLOG_FAILED;
     if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_CALLED_OFF) == 0)
         return REASON_CALLED_OFF;
     if (e->failed_step != NULL)
-        return "StartError";
+        return REASON_START_ERROR;
     if (e->was_ended && e->signal == 0 && e->exit_code < 128)
         return REASON_TERMINATED;
-    return e->exit_code == 0 && e->signal == 0 ? "Completed" : "Error";
+    return e->exit_code == 0 && e->signal == 0 ? REASON_COMPLETED : REASON_ERROR;
 }
 
 /* The pod was ended before its job had started. A job that could not be started has the
@@ -376,8 +377,8 @@ status_patch_make_end(struct arena *arena, const struct object *object,
     bool succeeded = has_succeeded(end);
     int64_t ended_us = e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
     int64_t frozen_us = count_frozen(&end->frozen, e, ended_us);
-    struct json *list =
-        make_conditions(arena, pod, false, succeeded ? "PodCompleted" : "PodFailed", ended_us);
+    struct json *list = make_conditions(
+        arena, pod, false, succeeded ? REASON_POD_COMPLETED : REASON_POD_FAILED, ended_us);
 
     /* The preemptor has set this condition already. */
     if (end->is_disruption && pod_find_condition(pod, "DisruptionTarget") == NULL)

@@ -41,12 +41,10 @@ struct frozen_state {
 /* A job that blocks before its program runs: `for_what` tells what it waits
  * for, and may be NULL.
  */
-#define REASON_START_BLOCKED "StartBlocked"
 struct json *status_patch_make_waiting(struct arena *arena, const struct object *pod,
                                        const char *for_what);
 
 /* A member of a gang that is prepared and waits for the others. */
-#define REASON_WAITS_FOR_GANG "WaitsForGang"
 struct json *status_patch_make_prepared(struct arena *arena, const struct object *pod,
                                         int64_t now_us);
 

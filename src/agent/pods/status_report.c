@@ -9,6 +9,7 @@
 #include "agent/pods/status_patch.h"
 #include "agent/shepherd/files/exit_record.h"
 #include "agent/shepherd/files/live_record.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -148,7 +149,7 @@ make_patch(struct pod_run *s, struct arena *arena)
                            .by = shepherd_watch_freezer(s),
                            .yields_to = pod_find_yield(pod_of(s->pod)),
                            .is_refused = s->is_freeze_refused},
-                .ending = {.reason = s->exceeded_at_us != 0 ? "DeadlineExceeded" : NULL,
+                .ending = {.reason = s->exceeded_at_us != 0 ? REASON_DEADLINE_EXCEEDED : NULL,
                            .since_us = s->exceeded_at_us},
                 .now_us = clock_real_us(agent->clock),
             });

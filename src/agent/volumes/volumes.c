@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "agent/volumes/scratch.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -205,9 +206,9 @@ work_done(void *arg)
     if (w->action == MAKE && w->result == 0)
         report(w, "Available", NULL, NULL);
     else if (w->action == MAKE)
-        report(w, "Failed", "ProvisioningFailed", w->err.text);
+        report(w, "Failed", REASON_PROVISIONING_FAILED, w->err.text);
     else if (w->result == 0)
-        report(w, "Released", VOLUME_REMOVED, NULL);
+        report(w, "Released", REASON_REMOVED, NULL);
     else
         end_work(w); /* tried again later */
 }
@@ -223,7 +224,7 @@ find_action(const struct object *object)
         return persistent_volume_is_in_phase(v, "Pending") ? MAKE : NOTHING;
     if (!meta_has_finalizer(object->meta, FINALIZER_SCRATCH)
         || persistent_volume_is_in_phase(v, "Bound")
-        || (v->status.reason != NULL && strcmp(v->status.reason, VOLUME_REMOVED) == 0))
+        || (v->status.reason != NULL && strcmp(v->status.reason, REASON_REMOVED) == 0))
         return NOTHING;
     return REMOVE;
 }

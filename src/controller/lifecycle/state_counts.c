@@ -15,6 +15,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
 #include "lib/api/node_use.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -40,27 +41,27 @@ struct state_counts {
 
 /* Reasons of Job conditions and of ended or waiting pods. */
 static const char *const reasons[] = {
-    "BackoffLimitExceeded",
-    "Cancelled",
-    "Completed",
-    "DeadlineExceeded",
-    "DependencyNeverSatisfied",
-    "Error",
+    REASON_BACKOFF_LIMIT_EXCEEDED,
+    REASON_CANCELLED,
+    REASON_COMPLETED,
+    REASON_DEADLINE_EXCEEDED,
+    REASON_DEPENDENCY_NEVER_SATISFIED,
+    REASON_ERROR,
     "Evicted",
-    "FailedIndexes",
-    "MaxFailedIndexesExceeded",
-    "NodeLost",
-    "NodeRebooted",
-    "NodeShutdown",
-    "OOMKilled",
-    "PodFailurePolicy",
+    REASON_FAILED_INDEXES,
+    REASON_MAX_FAILED_INDEXES_EXCEEDED,
+    REASON_NODE_LOST,
+    REASON_NODE_REBOOTED,
+    REASON_NODE_SHUTDOWN,
+    REASON_OOM_KILLED,
+    REASON_POD_FAILURE_POLICY,
     "Preempted",
-    "PrologFailed",
-    "Refused",
-    "SchedulingGated",
-    "ShepherdLost",
-    "StartError",
-    "Unschedulable",
+    REASON_PROLOG_FAILED,
+    REASON_REFUSED,
+    REASON_SCHEDULING_GATED,
+    REASON_SHEPHERD_LOST,
+    REASON_START_ERROR,
+    REASON_UNSCHEDULABLE,
 };
 
 static const char *

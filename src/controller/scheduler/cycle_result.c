@@ -29,6 +29,7 @@
 #include "lib/allocator/holding.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -119,7 +120,8 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
     if (!is_error && answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
     wait_report_failure(s->wait_report, a->cycle.pod, reason_of(s, a, answer), is_error);
-    recorder_failed(s->recorder, a->cycle.pod, is_error ? "SchedulerError" : "Unschedulable",
+    recorder_failed(s->recorder, a->cycle.pod,
+                    is_error ? REASON_SCHEDULER_ERROR : REASON_UNSCHEDULABLE,
                     reason_of(s, a, answer));
     count_failure(s, a, is_error);
 }
@@ -194,7 +196,7 @@ group_words_init(struct group_words *w, const struct assignment_group *g, const 
     bool is_error = g->answer.verdict == VERDICT_ERROR;
 
     *w = (struct group_words){
-        .reason = is_error ? "SchedulerError" : "Unschedulable",
+        .reason = is_error ? REASON_SCHEDULER_ERROR : REASON_UNSCHEDULABLE,
         .words = words,
         .cause_words = STRBUF_INIT,
     };
@@ -536,8 +538,8 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
         wait_report_room(s->wait_report, a->cycle.pod, nominated);
     if (!is_error)
         planner_reserve(s->planner, a->queued, &a->cycle.pod, 1, d);
-    recorder_failed(s->recorder, a->cycle.pod, is_error ? "SchedulerError" : "Unschedulable",
-                    message.text);
+    recorder_failed(s->recorder, a->cycle.pod,
+                    is_error ? REASON_SCHEDULER_ERROR : REASON_UNSCHEDULABLE, message.text);
     if (!is_error && (nominated == NULL || *nominated == '\0'))
         wait_report_alike(s->wait_report, a->queued);
     if (is_error)

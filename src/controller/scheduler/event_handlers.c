@@ -34,6 +34,7 @@
 #include "controller/scheduler/state/retained_allocations.h"
 #include "controller/scheduler/wait_report.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -94,7 +95,7 @@ record_gated(struct scheduler *s, const struct pod_view *pod)
     if (queued == NULL || queued->state != QUEUE_GATED || queued->gate_reason == STRING_ID_NONE)
         return;
     wait_report_gates(s->wait_report, pod);
-    recorder_condition(s->recorder, pod, "SchedulingGated",
+    recorder_condition(s->recorder, pod, REASON_SCHEDULING_GATED,
                        string_ids_text(s->reasons, queued->gate_reason));
 }
 

@@ -25,6 +25,8 @@
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -98,7 +100,9 @@ add_diagnosis(struct explanation *e)
 
     diagnosis_format(e->diagnosis, e->s->reasons, &text);
     if (!refusals_parse(text.text, &all) || all.count == 0) {
-        set_cause(e, e->s->snapshot.n_nodes == 0 ? "NoNodes" : "Other", text.text);
+        set_cause(e,
+                  e->s->snapshot.n_nodes == 0 ? REASON_NO_NODES : job_reason_name(JOB_REASON_OTHER),
+                  text.text);
         return;
     }
     json_set_int(e->arena, e->answer, "nodes", all.total);
@@ -118,7 +122,7 @@ add_fit(struct explanation *e, const struct node_view *node)
     e->estimate = (struct start_estimate){.chance = START_NOW, .node = node};
     e->estimate.counts[START_NOW] = facts.feasible;
     e->is_at_least = facts.by_bounds;
-    set_cause(e, "Fits",
+    set_cause(e, REASON_FITS,
               arena_printf(e->arena, "it would fit on node '%s' now%s", node->name,
                            asks ? ", if the extenders agree" : ""));
     json_set_int(e->arena, e->answer, "nodes", e->s->snapshot.n_nodes);
@@ -157,7 +161,7 @@ find_with_scratch(struct explanation *e)
         e->estimate.chance = chance;
     }
     e->is_without_scratch = true;
-    set_cause(e, "NoStorage", "no node that has room for it has enough scratch");
+    set_cause(e, REASON_NO_STORAGE, "no node that has room for it has enough scratch");
     return NULL;
 }
 
@@ -284,7 +288,7 @@ explain_gate(struct explanation *e)
                           ? string_ids_text(e->s->reasons, e->queued->gate_reason)
                           : "the pod is gated";
 
-    set_cause(e, "SchedulingGated", why);
+    set_cause(e, REASON_SCHEDULING_GATED, why);
 }
 
 /* The filters for one member by itself would give a misleading answer. */
@@ -305,7 +309,7 @@ explain_group(struct explanation *e)
                       "it is placed together with the %u other pod%s of its group '%s', or not at "
                       "all",
                       g->count - 1, g->count == 2 ? "" : "s", g->name);
-    set_cause_n(e, "Group", words.text, words.length);
+    set_cause_n(e, REASON_GROUP, words.text, words.length);
     place = planner_find_place(e->s->planner, e->queued, e->pod);
     e->estimate.chance = START_LATER;
     if (place != NULL) {
@@ -327,12 +331,12 @@ explain_pod(struct explanation *e)
     add_order(e);
     if (cache_is_assumed(e->s->cache, e->pod)) {
         set_state(e, "Binding");
-        set_cause(e, "Binding", "it is being bound to its node");
+        set_cause(e, REASON_BINDING, "it is being bound to its node");
         return;
     }
     set_state(e, "Waiting");
     if (scheduler_is_paused(e->s)) {
-        set_cause(e, "SchedulingPaused",
+        set_cause(e, REASON_SCHEDULING_PAUSED,
                   "the administrators have paused scheduling: no job starts until they resume it");
         return;
     }
@@ -357,7 +361,7 @@ explain_no_scheduler(struct explanation *e, const char *scheduler_name)
                                      scheduler_name);
 
     set_state(e, "Waiting");
-    set_cause(e, "NoScheduler", words);
+    set_cause(e, REASON_NO_SCHEDULER, words);
 }
 
 /* The pod without its ephemeral claims, which are created only with the pod;

@@ -42,6 +42,7 @@
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/wait_report.h"
 #include "lib/api/cluster/event_reasons.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -137,7 +138,8 @@ member_held(const struct queued_pod *pod, void *context)
     wait_report_hold(s->wait_report, pod);
     queued_group_format_hold(pod->queued_group, &words);
     recorder_condition(s->recorder, pod->pod,
-                       pod->queued_group->refusal != NULL ? "Unschedulable" : "SchedulingGated",
+                       pod->queued_group->refusal != NULL ? REASON_UNSCHEDULABLE
+                                                          : REASON_SCHEDULING_GATED,
                        words.text);
 }
 

@@ -9,14 +9,13 @@
 #include "cli/kctl/output/describe_output.h"
 #include "cli/kctl/output/nearest_nodes.h"
 #include "cli/print/local_time.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/pod/refusals.h"
 #include "lib/base/duration.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
-
-#define PAUSED "SchedulingPaused"
 
 static const struct json *
 find_condition(const struct json *object, const char *type)
@@ -128,7 +127,7 @@ is_paused(const struct why_answer *a)
 {
     const char *code = json_path_text(a->why, "cause.code");
 
-    return code != NULL && strcmp(code, PAUSED) == 0;
+    return code != NULL && strcmp(code, REASON_SCHEDULING_PAUSED) == 0;
 }
 
 bool
@@ -169,7 +168,7 @@ why_answer_add_wait(const struct why_answer *a, const struct json *pod, struct s
     if (!why_answer_is_waiting(pod))
         return;
     if (is_paused(a)) {
-        describe_output_add(out, 2, "Not placed", "%s (" PAUSED ")",
+        describe_output_add(out, 2, "Not placed", "%s (" REASON_SCHEDULING_PAUSED ")",
                             json_path_text(a->why, "cause.message"));
         return;
     }

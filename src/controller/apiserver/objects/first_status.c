@@ -6,6 +6,7 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/json/json.h"
 
@@ -33,7 +34,7 @@ add_suspended(struct arena *arena, struct json *status, const char *now)
     json_set_string(arena, c, "status", "True");
     json_set_string(arena, c, "lastProbeTime", now);
     json_set_string(arena, c, "lastTransitionTime", now);
-    json_set_string(arena, c, "reason", JOB_SUSPENDED_REASON);
+    json_set_string(arena, c, "reason", REASON_JOB_SUSPENDED);
     json_set_string(arena, c, "message", JOB_SUSPENDED_MESSAGE);
     json_append(arena, conditions, c);
     json_set(arena, status, "conditions", conditions);

@@ -15,6 +15,7 @@
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -134,7 +135,7 @@ charge(struct request *q, struct store_txn *txn, const struct object *object)
                     now);
     json_set_int(q->arena, status, "disruptionsAllowed", b->disruptions_allowed - 1);
     if (b->disruptions_allowed == 1) {
-        set_condition(q, status, "DisruptionAllowed", "False", "InsufficientPods", "");
+        set_condition(q, status, "DisruptionAllowed", "False", REASON_INSUFFICIENT_PODS, "");
         json_set_int(
             q->arena,
             json_at(json_get(status, "conditions"), json_count(json_get(status, "conditions")) - 1),
@@ -162,7 +163,7 @@ mark(struct request *q, struct store_txn *txn, const struct object *pod)
     struct json *tree = object_tree(pod, q->arena);
 
     set_condition(q, json_make_object(q->arena, tree, "status"), "DisruptionTarget", "True",
-                  "EvictionByEvictionAPI", "Eviction API: evicting");
+                  REASON_EVICTION_BY_EVICTION_API, "Eviction API: evicting");
     if (q->server->profile->signs_changes)
         tell_owner(q, json_get(tree, "status"));
     return write_put(q, txn, tree, object_tree(pod, q->arena)) != NULL;

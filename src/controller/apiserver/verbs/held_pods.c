@@ -34,6 +34,7 @@
 #include "controller/store/store.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/causes.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -181,7 +182,7 @@ end_earlier(struct request *q, struct store_txn *txn, const struct object *pod)
                     ANNOTATION_REQUEUE_BEFORE, "true");
     status = json_make_object(q->arena, tree, "status");
     json_set_string(q->arena, status, "phase", "Failed");
-    json_set_string(q->arena, status, "reason", "StateLost");
+    json_set_string(q->arena, status, "reason", REASON_STATE_LOST);
     json_set_string(q->arena, status, "message", message);
     log_warning("pod '%s/%s' is over: %s", pod->meta->namespace, pod->meta->name, message);
     return write_put_other(q, txn, &pod_kind, tree, old_tree);

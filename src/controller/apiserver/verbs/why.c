@@ -25,6 +25,7 @@
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -80,7 +81,7 @@ add_members(struct request *q, struct json *answer, const struct json *members)
     for (uint32_t i = 0; i < members->count; i++)
         json_set(q->arena, answer, members->members[i].name, members->members[i].value);
     if (q->server->holds_scheduling && scheduling_pause_describe(q->server, q->arena) == NULL
-        && code != NULL && strcmp(code, "SchedulingPaused") == 0)
+        && code != NULL && strcmp(code, REASON_SCHEDULING_PAUSED) == 0)
         json_set_string(q->arena, json_get(answer, "cause"), "message",
                         "the controller has started: no job starts until the nodes have reported "
                         "which pods they run");
@@ -265,19 +266,19 @@ explain_job_alone(struct request *q, struct json *answer, const struct object *o
         set_cause(q, answer, "Ended", failed->reason != NULL ? failed->reason : "Failed",
                   failed->message != NULL ? failed->message : "it failed");
     else if (job_is_finished(job))
-        set_cause(q, answer, "Ended", "Complete", "it is complete");
+        set_cause(q, answer, "Ended", REASON_COMPLETE, "it is complete");
     else if (job_is_held(job) && pods->placed == 0)
-        set_cause(q, answer, "Held", "Held",
+        set_cause(q, answer, "Held", REASON_HELD,
                   job_find_freezer(job) != NULL ? "it is suspended; 'kctl resume' lets it start"
                                                 : "it is held; 'kctl release' lets it start");
     else if (job_waits_for_others(job) && pods->placed == 0)
         explain_dependencies(q, answer, object);
     else if (job->spec.begin_at_us > clock_real_us(q->server->clock)) {
         time_format(job->spec.begin_at_us, false, time);
-        set_cause(q, answer, "Held", "BeginTime",
+        set_cause(q, answer, "Held", job_reason_name(JOB_REASON_BEGIN_TIME),
                   arena_printf(q->arena, "it must not start before %s", time));
     } else if (pods->placed > 0)
-        set_cause(q, answer, "Placed", "Placed", "all of its pods have nodes");
+        set_cause(q, answer, "Placed", REASON_PLACED, "all of its pods have nodes");
     else if (q->quota_wait != NULL)
         set_cause(q, answer, "Waiting",
                   job->status.cause != NULL ? job->status.cause->code
@@ -285,7 +286,8 @@ explain_job_alone(struct request *q, struct json *answer, const struct object *o
                   arena_printf(q->arena, "it waits for room in quota %s",
                                json_get_text(q->quota_wait, "name")));
     else
-        set_cause(q, answer, "Waiting", "NoPods", "the job controller has not processed it yet");
+        set_cause(q, answer, "Waiting", REASON_NO_PODS,
+                  "the job controller has not processed it yet");
     answer_now(q, answer);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/pod_disruption_budget.h"
@@ -196,7 +197,8 @@ condition(const struct disruption_counts *t, struct arena *arena, const struct n
     json_set_int(arena, c, "observedGeneration", t->budget->meta.generation);
     json_set_string(arena, c, "lastTransitionTime",
                     since != NULL && was != NULL && strcmp(was, value) == 0 ? since : now);
-    json_set_string(arena, c, "reason", n->allowed > 0 ? "SufficientPods" : "InsufficientPods");
+    json_set_string(arena, c, "reason",
+                    n->allowed > 0 ? REASON_SUFFICIENT_PODS : REASON_INSUFFICIENT_PODS);
     json_set_string(arena, c, "message", "");
     json_append(arena, list, c);
     return list;

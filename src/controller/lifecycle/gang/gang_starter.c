@@ -21,6 +21,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"

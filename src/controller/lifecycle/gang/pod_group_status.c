@@ -12,6 +12,7 @@
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -242,16 +243,17 @@ find_words(const struct object *group, const struct group_facts *facts,
     int64_t least = pod_group_least(group);
 
     if (facts->n_placed > 0 && facts->n_placed >= least) {
-        *ret_words =
-            (struct condition_words){"True", "Scheduled", "as many pods as it wants have a node"};
+        *ret_words = (struct condition_words){"True", REASON_SCHEDULED,
+                                              "as many pods as it wants have a node"};
         return true;
     }
     if (facts->refusal == NULL)
         return false;
     *ret_words = (struct condition_words){
         "False",
-        strcmp(text_or_empty(facts->refusal->reason), "SchedulerError") == 0 ? "SchedulerError"
-                                                                             : "Unschedulable",
+        strcmp(text_or_empty(facts->refusal->reason), REASON_SCHEDULER_ERROR) == 0
+            ? REASON_SCHEDULER_ERROR
+            : REASON_UNSCHEDULABLE,
         text_or_empty(facts->refusal->message),
     };
     return true;

@@ -16,6 +16,7 @@
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
@@ -57,7 +58,7 @@ is_failure_of(const struct job *job, const char *reason)
 
     if (job->status.exit_code != NULL && failure_policy_ignores_code(job, *job->status.exit_code))
         return false;
-    return reason != NULL && strcmp(reason, "Completed") != 0
+    return reason != NULL && strcmp(reason, REASON_COMPLETED) != 0
            && (state == JOB_STATE_FAILED || state == JOB_STATE_TIMED_OUT
                || state == JOB_STATE_OUT_OF_MEMORY);
 }
@@ -207,9 +208,9 @@ reason_of_disruption(const char *reason)
         const char *word;
         enum job_reason reason;
     } reasons[] = {
-        {"DeletionByTaintManager", JOB_REASON_EVICTED},
-        {"EvictionByEvictionAPI", JOB_REASON_EVICTED},
-        {"PreemptionByScheduler", JOB_REASON_PREEMPTED},
+        {REASON_DELETION_BY_TAINT_MANAGER, JOB_REASON_EVICTED},
+        {REASON_EVICTION_BY_EVICTION_API, JOB_REASON_EVICTED},
+        {REASON_PREEMPTION_BY_SCHEDULER, JOB_REASON_PREEMPTED},
     };
 
     for (size_t i = 0; reason != NULL && i < ARRAY_SIZE(reasons); i++)
@@ -235,7 +236,7 @@ ending_of(const struct pod *pod)
         e = (struct ending){reason_of_disruption(disruption->reason),
                             text_or_null(disruption->message)};
     if (e.reason == NULL && pod_main_state(pod, &state) && state.reason != NULL
-        && strcmp(state.reason, "OOMKilled") == 0)
+        && strcmp(state.reason, REASON_OOM_KILLED) == 0)
         e.reason = state.reason;
     if (e.reason == NULL && pod->meta.deleted_at_us != 0 && pod_was_ended(pod))
         e.reason = REASON_POD_DELETED;

@@ -14,6 +14,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
@@ -133,7 +134,7 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
                            : (struct job_event){true, v->reason, v->message};
     if (is_complete)
         set_time(r->arena, r->status, "completionTime", completion_us(r));
-    if (strcmp(v->reason, "Cancelled") == 0)
+    if (strcmp(v->reason, REASON_CANCELLED) == 0)
         report_canceller(r);
 }
 
@@ -150,7 +151,7 @@ job_report_suspended(struct job_report *r, bool is_suspended)
         is_suspended ? suspended_event : (struct job_event){false, EVENT_RESUMED, "Job resumed"};
     begin_conditions(r);
     add_condition(r, "Suspended", is_suspended ? "True" : "False",
-                  is_suspended ? JOB_SUSPENDED_REASON : "JobResumed",
+                  is_suspended ? REASON_JOB_SUSPENDED : REASON_JOB_RESUMED,
                   is_suspended ? JOB_SUSPENDED_MESSAGE : "Job resumed", r->now_us);
     if (is_suspended && r->job->status.start_at_us > 0)
         json_set(r->arena, r->status, "startTime", json_null(r->arena));

@@ -19,6 +19,7 @@
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/success_policy.h"
 #include "lib/api/job/job.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/base/arena.h"
 
 #define DEFAULT_BACKOFF_LIMIT 6
@@ -95,7 +96,7 @@ judge_deadline(const struct job *job, const struct job_pod_counts *t, int64_t no
         return (struct job_verdict){0};
     return (struct job_verdict){
         .outcome = JOB_FAILED,
-        .reason = "DeadlineExceeded",
+        .reason = REASON_DEADLINE_EXCEEDED,
         .message = now_us >= job->spec.deadline_us ? JOB_AT_DEADLINE : JOB_BEFORE_DEADLINE,
     };
 }
@@ -144,13 +145,13 @@ judge_success(const struct job *job, const struct job_pod_counts *t, struct aren
     if (rule >= 0)
         return (struct job_verdict){
             .outcome = JOB_COMPLETE,
-            .reason = "SuccessPolicy",
+            .reason = REASON_SUCCESS_POLICY,
             .message = arena_printf(arena, "Matched rules at index %d", rule),
         };
     if (is_complete(job, t))
         return (struct job_verdict){
             .outcome = JOB_COMPLETE,
-            .reason = "CompletionsReached",
+            .reason = REASON_COMPLETIONS_REACHED,
             .message = "Reached expected number of succeeded pods",
         };
     return (struct job_verdict){0};
@@ -165,7 +166,7 @@ judge_cancel(const struct job *job, struct arena *arena)
         return (struct job_verdict){0};
     return (struct job_verdict){
         .outcome = JOB_FAILED,
-        .reason = "Cancelled",
+        .reason = REASON_CANCELLED,
         .message = arena_printf(arena, "Cancelled by %.100s", by),
         .is_order = true,
     };
@@ -177,13 +178,13 @@ judge_failures(const struct job *job, const struct job_pod_counts *t)
     if (t->fail_message != NULL)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "PodFailurePolicy",
+            .reason = REASON_POD_FAILURE_POLICY,
             .message = t->fail_message,
         };
     if (t->failed > backoff_limit_of(job))
         return (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "BackoffLimitExceeded",
+            .reason = REASON_BACKOFF_LIMIT_EXCEEDED,
             .message = "Job has reached the specified backoff limit",
         };
     return (struct job_verdict){0};
@@ -218,7 +219,7 @@ judge_time(const struct job *job, const struct job_pod_counts *t, int64_t now_us
     if (is_past_deadline(job, now_us))
         verdict = (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "DeadlineExceeded",
+            .reason = REASON_DEADLINE_EXCEEDED,
             .message = "Job was active longer than specified deadline",
         };
     verdict.is_order = verdict.outcome == JOB_FAILED && t->array == NULL && t->is_numbered
@@ -249,7 +250,7 @@ judge_array(const struct job *job, const struct job_pod_counts *t, int64_t faile
     if (failed > 0 && job->spec.array->fail_fast && failed + done < end)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "FailedIndexes",
+            .reason = REASON_FAILED_INDEXES,
             .message = "a task failed, and fail-fast ended the others",
         };
     if (failed + done + cancelled < end || failed + cancelled == 0)
@@ -257,13 +258,13 @@ judge_array(const struct job *job, const struct job_pod_counts *t, int64_t faile
     if (failed > 0)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "FailedIndexes",
+            .reason = REASON_FAILED_INDEXES,
             .message = arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks failed", failed, end),
         };
     if (t->array->n_vain > 0)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "Cancelled",
+            .reason = REASON_CANCELLED,
             .message = arena_printf(arena,
                                     "%" PRId64 " of %" PRId64 " tasks were cancelled, "
                                     "%" PRId64 " because the tasks that they waited for "
@@ -272,7 +273,7 @@ judge_array(const struct job *job, const struct job_pod_counts *t, int64_t faile
         };
     return (struct job_verdict){
         .outcome = JOB_FAILED,
-        .reason = "Cancelled",
+        .reason = REASON_CANCELLED,
         .message =
             arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks were cancelled", cancelled, end),
     };
@@ -292,7 +293,7 @@ judge_indexes(const struct job *job, const struct job_pod_counts *t, struct aren
     if (most != NULL && failed > *most)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "MaxFailedIndexesExceeded",
+            .reason = REASON_MAX_FAILED_INDEXES_EXCEEDED,
             .message = "Job has exceeded the specified maximal number of failed indexes",
         };
     if (t->array != NULL)
@@ -300,7 +301,7 @@ judge_indexes(const struct job *job, const struct job_pod_counts *t, struct aren
     if (failed > 0 && failed + done >= end)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
-            .reason = "FailedIndexes",
+            .reason = REASON_FAILED_INDEXES,
             .message = "Job has failed indexes",
         };
     return (struct job_verdict){0};
@@ -315,7 +316,7 @@ judge_dependencies(const struct job_pod_counts *t)
         return (struct job_verdict){0};
     return (struct job_verdict){
         .outcome = JOB_FAILED,
-        .reason = "DependencyNeverSatisfied",
+        .reason = REASON_DEPENDENCY_NEVER_SATISFIED,
         .message = t->waits_for->message,
     };
 }

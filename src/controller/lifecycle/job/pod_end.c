@@ -12,6 +12,7 @@
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_scheduling.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
@@ -59,7 +60,7 @@ bool
 pod_end_is_refused(const struct pod *pod)
 {
     return pod_was_not_started(pod)
-           || (pod->status.reason != NULL && strcmp(pod->status.reason, "ShepherdLost") == 0);
+           || (pod->status.reason != NULL && strcmp(pod->status.reason, REASON_SHEPHERD_LOST) == 0);
 }
 
 /* Whether another task has failed and fail-fast ends the rest. The job's status
@@ -128,7 +129,7 @@ pod_end_describe_cause(const struct job *job, const struct pod *pod)
     if (!job_gang_runs_first(job) || !pod_end_is_own(pod)
         || !job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt) || index == 0)
         return NULL;
-    if (reason == NULL || strcmp(reason, "Error") != 0 || !pod_main_state(pod, &state))
+    if (reason == NULL || strcmp(reason, REASON_ERROR) != 0 || !pod_main_state(pod, &state))
         words = xstrdup(reason != NULL ? reason : "Failed");
     else if (state.signal > 0)
         words = xasprintf("killed by signal %" PRId64, state.signal);

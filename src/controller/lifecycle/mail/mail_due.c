@@ -9,6 +9,7 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/value/job_mail.h"
 #include "lib/base/arena.h"
@@ -18,8 +19,6 @@
 
 #define PARTS        (JOB_MAIL_TIME_LIMIT_50 | JOB_MAIL_TIME_LIMIT_80 | JOB_MAIL_TIME_LIMIT_90)
 #define POD_COMES_US INT64_C(5000000)
-
-#define NEVER_SATISFIED "DependencyNeverSatisfied"
 
 static const char *
 annotation(const struct job *job, const char *name)
@@ -138,7 +137,8 @@ word_of_end(const struct job *job, enum job_state state, unsigned events)
     const struct job_condition *failed = job_find_condition(job, "Failed");
     const bool has_failed = state != JOB_STATE_COMPLETED && state != JOB_STATE_CANCELLED;
 
-    if (failed != NULL && failed->reason != NULL && strcmp(failed->reason, NEVER_SATISFIED) == 0)
+    if (failed != NULL && failed->reason != NULL
+        && strcmp(failed->reason, REASON_DEPENDENCY_NEVER_SATISFIED) == 0)
         return events & (JOB_MAIL_INVALID_DEPEND | JOB_MAIL_END) ? "Invalid dependency" : NULL;
     if (state == JOB_STATE_TIMED_OUT && (events & (JOB_MAIL_TIME_LIMIT | JOB_MAIL_FAIL)))
         return "Reached time limit";
@@ -153,7 +153,8 @@ waits_in_vain(const struct job *job)
 {
     const struct pod_cause *cause = job->status.cause;
 
-    return cause != NULL && cause->code != NULL && strcmp(cause->code, NEVER_SATISFIED) == 0;
+    return cause != NULL && cause->code != NULL
+           && strcmp(cause->code, REASON_DEPENDENCY_NEVER_SATISFIED) == 0;
 }
 
 bool

@@ -10,6 +10,7 @@
 #include "controller/lifecycle/node/node_health.h"
 #include "lib/api/node/node.h"
 #include "lib/api/node/node_hardware.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -62,7 +63,7 @@ node_verdict_status(struct arena *arena, const struct node *node, bool silent, i
     struct node_condition unknown = {
         .type = "Ready",
         .status = "Unknown",
-        .reason = "NodeStatusUnknown",
+        .reason = REASON_NODE_STATUS_UNKNOWN,
         .message = "Agent stopped posting node status.",
         .last_heartbeat_at_us = ready ? ready->last_heartbeat_at_us : 0,
         .last_transition_at_us = now_us,
@@ -293,15 +294,16 @@ node_verdict_pod(struct arena *arena, const struct node *node, const struct pod 
     body = json_object(arena);
     status = json_make_object(arena, body, "status");
     json_set_string(arena, status, "phase", lost ? "Failed" : "Unknown");
-    json_set_string(arena, status, "reason", "NodeLost");
+    json_set_string(arena, status, "reason", REASON_NODE_LOST);
     json_set_string(arena, status, "message",
                     lost ? why
                          : "Its node has stopped reporting; the pod keeps "
                            "its resources until the node reports again or is "
                            "fenced.");
-    json_set(arena, status, "conditions",
-             lost ? with_condition(arena, pod, "DisruptionTarget", "True", "NodeLost", why, now_us)
-                  : with_condition(arena, pod, "Ready", "Unknown", "NodeStatusUnknown",
-                                   "Its node has stopped reporting.", now_us));
+    json_set(
+        arena, status, "conditions",
+        lost ? with_condition(arena, pod, "DisruptionTarget", "True", REASON_NODE_LOST, why, now_us)
+             : with_condition(arena, pod, "Ready", "Unknown", REASON_NODE_STATUS_UNKNOWN,
+                              "Its node has stopped reporting.", now_us));
     return body;
 }

@@ -9,6 +9,7 @@
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -175,7 +176,7 @@ end_pod(struct taint_eviction *e, const char *key, const struct object *pod,
             .namespace = pod->meta->namespace,
             .name = pod->meta->name,
             .uid = pod->meta->uid,
-            .reason = "DeletionByTaintManager",
+            .reason = REASON_DELETION_BY_TAINT_MANAGER,
             .message = "Taint manager: deleting due to "
                        "NoExecute taint",
             .cause =

@@ -7,6 +7,7 @@
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "controller/lifecycle/storage/volume_state.h"
 #include "lib/api/cluster/event_reasons.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -44,7 +45,7 @@ release_scratch(const struct volume_controller *vc, struct pending_calls *calls,
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
     const char *node = persistent_volume_scratch_node(v);
-    bool is_removed = v->status.reason != NULL && strcmp(v->status.reason, VOLUME_REMOVED) == 0;
+    bool is_removed = v->status.reason != NULL && strcmp(v->status.reason, REASON_REMOVED) == 0;
 
     if (meta_has_finalizer(volume->meta, FINALIZER_SCRATCH)
         && (is_removed || node == NULL

@@ -12,6 +12,7 @@
 
 #include "controller/scheduler/framework/pod_view.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -166,7 +167,7 @@ evictions_add(struct evictions *e, struct pod_view *victim, struct pod_view *pre
             .namespace = victim->namespace,
             .name = victim->name,
             .uid = victim->uid,
-            .reason = "PreemptionByScheduler",
+            .reason = REASON_PREEMPTION_BY_SCHEDULER,
             .message = why,
             .cause = &(struct pod_cause){.code = job_reason_name(JOB_REASON_PREEMPTED),
                                          .message = words,

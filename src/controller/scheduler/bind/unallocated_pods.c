@@ -17,6 +17,7 @@
 #include "lib/allocator/allocator.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -226,7 +227,7 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
         if (allocator_grant(node->ledger.occupancy, pod->demand, o->grant) != ALLOCATOR_FITS) {
             free(o->grant);
             o->grant = NULL;
-            refuse(o, "OutOfResources", "its cores, memory or devices are not free there");
+            refuse(o, REASON_OUT_OF_RESOURCES, "its cores, memory or devices are not free there");
             return;
         }
         cache_hold(cache, pod, grant_holding(o->grant, node->ledger.occupancy->topology_index));
@@ -250,7 +251,7 @@ wait_for_node(struct unallocated_pod *o)
     if (o->lost_us == 0)
         o->lost_us = now;
     else if (now - o->lost_us >= LOST_US)
-        refuse(o, "NodeNotFound", "there is no such node");
+        refuse(o, REASON_NODE_NOT_FOUND, "there is no such node");
 }
 
 void

@@ -12,6 +12,7 @@
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_wait.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -135,7 +136,7 @@ is_cancelled(const struct job *job)
 {
     return job != NULL
            && (annotation(&job->meta, ANNOTATION_CANCEL) != NULL
-               || is_failure_of(job, "Cancelled"));
+               || is_failure_of(job, REASON_CANCELLED));
 }
 
 static bool
@@ -213,7 +214,7 @@ state_of_deleted(const struct pod *pod, const struct job *job, enum job_reason *
         *reason = JOB_REASON_CANCELLED;
         return JOB_STATE_CANCELLED;
     }
-    if (is_failure_of(job, "DeadlineExceeded")) {
+    if (is_failure_of(job, REASON_DEADLINE_EXCEEDED)) {
         *reason = JOB_REASON_DEADLINE;
         return JOB_STATE_DEADLINE;
     }
@@ -524,5 +525,5 @@ history_row_is_due(const struct pod *pod, const struct job *job)
     /* One row covers all tasks of an array that never started. */
     if (is_placed || (job != NULL && job_is_array(job)))
         return is_placed;
-    return is_cancelled(job) || is_failure_of(job, "DeadlineExceeded");
+    return is_cancelled(job) || is_failure_of(job, REASON_DEADLINE_EXCEEDED);
 }

@@ -163,9 +163,6 @@ struct job_dependency_status {
 };
 extern const struct record job_dependency_status_record;
 
-/* The reason of a run whose pod was deleted before its end was reported. */
-#define REASON_POD_DELETED "PodDeleted"
-
 struct job_status {
     int64_t id;
     LIST_OF(struct job_condition) conditions;
@@ -204,8 +201,7 @@ extern const struct record job_spec_record;
 /* The value of spec.managedBy, if set, for jobs of the job controller. */
 #define MANAGED_BY_KILN "kubernetes.io/job-controller"
 
-/* Reason and message of the condition Suspended. */
-#define JOB_SUSPENDED_REASON  "JobSuspended"
+/* Message of the condition Suspended. */
 #define JOB_SUSPENDED_MESSAGE "Job suspended"
 
 const struct job *job_of(const struct object *object);

@@ -6,6 +6,7 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/macro.h"
@@ -102,19 +103,19 @@ job_end_describe(const struct job_reason_facts *f, const struct job_end *end, st
     const char *reason = end->reason;
     const char *of = text_is_set(end->node) ? "node " : "";
 
-    if (text_is(reason, "OOMKilled"))
+    if (text_is(reason, REASON_OOM_KILLED))
         return describe_out_of_memory(f, words);
-    if (text_is(reason, "DeadlineExceeded"))
+    if (text_is(reason, REASON_DEADLINE_EXCEEDED))
         return describe_late_end(f, words);
-    if (text_is(reason, "NodeLost") || text_is(reason, "NodeRebooted")
-        || text_is(reason, "NodeShutdown")) {
+    if (text_is(reason, REASON_NODE_LOST) || text_is(reason, REASON_NODE_REBOOTED)
+        || text_is(reason, REASON_NODE_SHUTDOWN)) {
         strbuf_printf(words, "%s%s was %s", of, node_or_its(end->node),
-                      text_is(reason, "NodeLost")       ? "lost"
-                      : text_is(reason, "NodeRebooted") ? "restarted"
-                                                        : "shut down");
+                      text_is(reason, REASON_NODE_LOST)       ? "lost"
+                      : text_is(reason, REASON_NODE_REBOOTED) ? "restarted"
+                                                              : "shut down");
         return JOB_REASON_NODE_DOWN;
     }
-    if (text_is(reason, "PrologFailed")) {
+    if (text_is(reason, REASON_PROLOG_FAILED)) {
         strbuf_printf(words, "the prolog of %s%s failed", of, node_or_its(end->node));
         return JOB_REASON_PROLOG;
     }
@@ -126,7 +127,7 @@ job_end_describe(const struct job_reason_facts *f, const struct job_end *end, st
         job_end_add_message(f, end->message, "evicted from its node", words);
         return JOB_REASON_EVICTED;
     }
-    if (text_is(reason, "StartError")) {
+    if (text_is(reason, REASON_START_ERROR)) {
         job_end_add_message(f, end->message, "it could not be started", words);
         return JOB_REASON_LAUNCH_FAILURE;
     }
@@ -146,12 +147,13 @@ job_end_describe(const struct job_reason_facts *f, const struct job_end *end, st
         strbuf_add_text(words, "ended on request, with exit code 0");
         return JOB_REASON_POD_DELETED;
     }
-    if (text_is(reason, "ShepherdLost") || text_is(reason, "NodeBroken")
-        || text_is(reason, "AllocationOverlap") || text_is(reason, "AllocationNotHere")) {
+    if (text_is(reason, REASON_SHEPHERD_LOST) || text_is(reason, REASON_NODE_BROKEN)
+        || text_is(reason, REASON_ALLOCATION_OVERLAP)
+        || text_is(reason, REASON_ALLOCATION_NOT_HERE)) {
         job_end_add_message(f, end->message, reason, words);
         return JOB_REASON_SYSTEM_FAILURE;
     }
-    if (!text_is_set(reason) || text_is(reason, "Error") || text_is(reason, "Completed")
+    if (!text_is_set(reason) || text_is(reason, REASON_ERROR) || text_is(reason, REASON_COMPLETED)
         || text_is(reason, REASON_TERMINATED))
         return describe_exit(end, words);
     strbuf_add_text(words, reason);
@@ -215,5 +217,5 @@ job_end_find(const struct job_reason_facts *f, struct job_end *ret_end)
 bool
 job_end_is_success(const struct job_end *end)
 {
-    return end->exit_code == 0 && end->signal == 0 && text_is(end->reason, "Completed");
+    return end->exit_code == 0 && end->signal == 0 && text_is(end->reason, REASON_COMPLETED);
 }

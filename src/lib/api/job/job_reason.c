@@ -10,6 +10,7 @@
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_end.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -147,8 +148,8 @@ add_from(const struct job_reason_facts *f, int64_t from_us, struct strbuf *out)
 static bool
 counts_failures(const char *reason)
 {
-    return text_is(reason, "BackoffLimitExceeded") || text_is(reason, "FailedIndexes")
-           || text_is(reason, "MaxFailedIndexesExceeded");
+    return text_is(reason, REASON_BACKOFF_LIMIT_EXCEEDED) || text_is(reason, REASON_FAILED_INDEXES)
+           || text_is(reason, REASON_MAX_FAILED_INDEXES_EXCEEDED);
 }
 
 /* The message of the job, or that of the pod if the job's message only counts
@@ -160,7 +161,7 @@ describe_failure(const struct job_reason_facts *f, const struct job_condition *f
 {
     struct job_end end;
 
-    if (text_is(failed->reason, "Cancelled")) {
+    if (text_is(failed->reason, REASON_CANCELLED)) {
         strbuf_add_text(words, text_is_set(failed->message) ? failed->message : "Cancelled");
         if (words->length > 0 && words->text[0] == 'C')
             words->text[0] = 'c';
@@ -174,7 +175,7 @@ describe_failure(const struct job_reason_facts *f, const struct job_condition *f
                                      "deadline");
         return JOB_REASON_DEADLINE;
     }
-    if (text_is(failed->reason, "DeadlineExceeded")) {
+    if (text_is(failed->reason, REASON_DEADLINE_EXCEEDED)) {
         strbuf_add_text(words, "not done within ");
         if (f->job->spec.active_deadline_seconds != NULL)
             job_reason_add_duration(*f->job->spec.active_deadline_seconds, words);
@@ -305,7 +306,7 @@ describe_condition(const struct pod *pod, struct strbuf *words)
 
     if (c == NULL || !text_is(c->status, "False"))
         return JOB_REASON_NONE;
-    if (text_is(c->reason, "SchedulingGated")) {
+    if (text_is(c->reason, REASON_SCHEDULING_GATED)) {
         strbuf_add_text(words, "waits for its scheduling gates");
         return JOB_REASON_GATED;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/api/job/job_reason.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/decimal.h"
@@ -81,7 +82,7 @@ job_has_failed_fast(const struct job *job)
 
     if (c == NULL)
         c = job_find_condition(job, "FailureTarget");
-    return c != NULL && c->reason != NULL && strcmp(c->reason, "FailedIndexes") == 0
+    return c != NULL && c->reason != NULL && strcmp(c->reason, REASON_FAILED_INDEXES) == 0
            && job->spec.array != NULL && job->spec.array->fail_fast;
 }
 

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/base/macro.h"
 
 /* Slurm has no state for a hold or for a node that does not report: such jobs
@@ -87,16 +88,20 @@ enum job_state
 job_state_of_failure(const char *condition_reason, const char *run_reason)
 {
     static const struct reason of_condition[] = {
-        {"Cancelled", JOB_STATE_CANCELLED},
-        {"DeadlineExceeded", JOB_STATE_DEADLINE},
-        {"DependencyNeverSatisfied", JOB_STATE_CANCELLED},
+        {REASON_CANCELLED, JOB_STATE_CANCELLED},
+        {REASON_DEADLINE_EXCEEDED, JOB_STATE_DEADLINE},
+        {REASON_DEPENDENCY_NEVER_SATISFIED, JOB_STATE_CANCELLED},
     };
     static const struct reason of_run[] = {
-        {"DeadlineExceeded", JOB_STATE_TIMED_OUT}, {"Evicted", JOB_STATE_PREEMPTED},
-        {"NodeLost", JOB_STATE_NODE_FAILED},       {"NodeRebooted", JOB_STATE_NODE_FAILED},
-        {"NodeShutdown", JOB_STATE_NODE_FAILED},   {"OOMKilled", JOB_STATE_OUT_OF_MEMORY},
-        {REASON_POD_DELETED, JOB_STATE_CANCELLED}, {"Preempted", JOB_STATE_PREEMPTED},
-        {"ShepherdLost", JOB_STATE_NODE_FAILED},
+        {REASON_DEADLINE_EXCEEDED, JOB_STATE_TIMED_OUT},
+        {"Evicted", JOB_STATE_PREEMPTED},
+        {REASON_NODE_LOST, JOB_STATE_NODE_FAILED},
+        {REASON_NODE_REBOOTED, JOB_STATE_NODE_FAILED},
+        {REASON_NODE_SHUTDOWN, JOB_STATE_NODE_FAILED},
+        {REASON_OOM_KILLED, JOB_STATE_OUT_OF_MEMORY},
+        {REASON_POD_DELETED, JOB_STATE_CANCELLED},
+        {"Preempted", JOB_STATE_PREEMPTED},
+        {REASON_SHEPHERD_LOST, JOB_STATE_NODE_FAILED},
     };
     enum job_state state = find_reason(of_condition, ARRAY_SIZE(of_condition), condition_reason);
 

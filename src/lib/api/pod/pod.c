@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/rights.h"
@@ -182,8 +183,9 @@ is_among(const char *reason, const char *const *reasons, size_t n)
 static bool
 was_lost_at_barrier(const struct pod *pod, const char *reason)
 {
-    static const char *const reasons[] = {"PrologFailed", "NodeRebooted", "NodeLost",
-                                          "NodeShutdown", "ShepherdLost", REASON_NOT_PREPARED};
+    static const char *const reasons[] = {REASON_PROLOG_FAILED, REASON_NODE_REBOOTED,
+                                          REASON_NODE_LOST,     REASON_NODE_SHUTDOWN,
+                                          REASON_SHEPHERD_LOST, REASON_NOT_PREPARED};
 
     return pod_awaits_start(pod) && is_among(reason, reasons, ARRAY_SIZE(reasons));
 }
@@ -191,8 +193,8 @@ was_lost_at_barrier(const struct pod *pod, const char *reason)
 bool
 pod_was_not_started(const struct pod *pod)
 {
-    static const char *const reasons[] = {"StartError", "NodeBroken", "AllocationOverlap",
-                                          "AllocationNotHere"};
+    static const char *const reasons[] = {REASON_START_ERROR, REASON_NODE_BROKEN,
+                                          REASON_ALLOCATION_OVERLAP, REASON_ALLOCATION_NOT_HERE};
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
 
     if (c == NULL || strcmp(c->status, "True") != 0 || c->reason == NULL)
@@ -286,20 +288,20 @@ bool
 pod_has_yielded(const struct pod *pod)
 {
     return pod_find_yield(pod) != NULL && !pod_is_finished(pod) && pod->meta.deleted_at_us == 0
-           && is_frozen_as(pod, "True", FROZEN_YIELDED);
+           && is_frozen_as(pod, "True", REASON_YIELDED);
 }
 
 bool
 pod_is_going_on(const struct pod *pod)
 {
     return pod_find_yield(pod) == NULL && pod_is_frozen(pod)
-           && is_frozen_as(pod, "True", FROZEN_YIELDED);
+           && is_frozen_as(pod, "True", REASON_YIELDED);
 }
 
 bool
 pod_cannot_freeze(const struct pod *pod)
 {
-    return is_frozen_as(pod, "False", FROZEN_CANNOT);
+    return is_frozen_as(pod, "False", REASON_CANNOT_SUSPEND);
 }
 
 /* The time until which a frozen pod was suspended; 0: its node reported its

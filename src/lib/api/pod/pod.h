@@ -228,12 +228,6 @@ struct pod_condition {
  */
 #define LOG_OF_ERROR "/stderr"
 
-#define REASON_TERMINATED   "Terminated"
-/* ... of a job of several nodes, whose script was ended because another pod ended. */
-#define REASON_MEMBER_ENDED "MemberEnded"
-/* ... whose pod was told to end before it had started. */
-#define REASON_CALLED_OFF   "CalledOff"
-
 struct container_state {
     bool waiting, running, terminated; /* one at most */
     const char *reason;
@@ -413,9 +407,6 @@ pod_is_allocation(const struct pod *pod)
  * confirm that it runs. cannot_freeze: the agent has reported that it cannot
  * suspend the pod.
  */
-#define FROZEN_YIELDED   "Yielded" /* reasons of the condition */
-#define FROZEN_SUSPENDED "Suspended"
-#define FROZEN_CANNOT    "CannotSuspend"
 const char *pod_find_yield(const struct pod *pod);
 bool pod_has_yielded(const struct pod *pod);
 bool pod_is_going_on(const struct pod *pod);
@@ -429,8 +420,7 @@ const struct pod_condition *pod_find_condition(const struct pod *pod, const char
  * that nothing but that is missing, or it runs already: an agent of an earlier release
  * does not wait.
  */
-#define CONDITION_PREPARED  "Prepared"
-#define REASON_NOT_PREPARED "NotPrepared" /* of DisruptionTarget: the others waited too long */
+#define CONDITION_PREPARED "Prepared"
 int64_t pod_start_barrier(const struct pod *pod);
 bool pod_awaits_start(const struct pod *pod);
 bool pod_is_prepared(const struct pod *pod);

@@ -4,6 +4,7 @@
  * The JSON names are Kiln's own; doc/decisions.md lists them.
  */
 #include "lib/api/node/allocation.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/value/rows.h"
@@ -213,7 +214,7 @@ RECORD(pod_cause, pod_cause, "hpc.kiln.v1.Cause",
        HELP("Why it waits, or why it was ended."));
 
 static const struct field pod_ending_fields[] = {
-    STRING("reason", pod_ending, reason, ALWAYS | REQUIRED, OFTEN("DeadlineExceeded"),
+    STRING("reason", pod_ending, reason, ALWAYS | REQUIRED, OFTEN(REASON_DEADLINE_EXCEEDED),
         HELP("Why, in one word; the reason of its end, if it does not end by itself first.")),
     TIME("since", pod_ending, since_us, KEPT,
         HELP("When its processes got the first signal to end.")),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/api/object/check.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod_strategy.h"
@@ -155,7 +156,7 @@ gated_condition(struct arena *arena, struct json *since)
     json_set_string(arena, condition, "status", "False");
     json_set(arena, condition, "lastProbeTime", json_null(arena));
     json_set(arena, condition, "lastTransitionTime", since);
-    json_set_string(arena, condition, "reason", "SchedulingGated");
+    json_set_string(arena, condition, "reason", REASON_SCHEDULING_GATED);
     json_set_string(arena, condition, "message",
                     "Scheduling is blocked due to non-empty scheduling gates");
     return condition;

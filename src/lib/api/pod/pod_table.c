@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
@@ -143,7 +144,7 @@ add_statuses(struct container_summary *s, const struct pod *pod, const struct js
             s->ready++;
         }
     }
-    if (has_running && strcmp(s->reason, "Completed") == 0)
+    if (has_running && strcmp(s->reason, REASON_COMPLETED) == 0)
         s->reason = is_condition_true(pod, "Ready") ? "Running" : "NotReady";
 }
 
@@ -173,12 +174,12 @@ summarize(struct table_row *row)
     s->total = pod->spec.containers.count;
     s->reason = text_is_set(pod->status.reason) ? pod->status.reason : phase;
     if (scheduled != NULL && text_is_set(scheduled->reason)
-        && strcmp(scheduled->reason, "SchedulingGated") == 0)
-        s->reason = "SchedulingGated";
+        && strcmp(scheduled->reason, REASON_SCHEDULING_GATED) == 0)
+        s->reason = REASON_SCHEDULING_GATED;
     add_all_statuses(s, row->object);
     if (pod->meta.deleted_at_us == 0)
         return s;
-    if (text_is_set(pod->status.reason) && strcmp(pod->status.reason, "NodeLost") == 0)
+    if (text_is_set(pod->status.reason) && strcmp(pod->status.reason, REASON_NODE_LOST) == 0)
         s->reason = "Unknown";
     else if (!pod_is_finished(pod))
         s->reason = "Terminating";

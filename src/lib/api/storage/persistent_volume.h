@@ -67,10 +67,6 @@ bool persistent_volume_reaches(const struct persistent_volume *v, const struct s
 /* Stays until the agent has removed the data from the disk. */
 #define FINALIZER_SCRATCH "kiln.hpc/node-local"
 
-/* The value of status.reason that the agent sets when it has removed the data.
- */
-#define VOLUME_REMOVED "Removed"
-
 /* Adds the mistakes in the access modes of a volume's or claim's spec. */
 struct causes;
 struct json;

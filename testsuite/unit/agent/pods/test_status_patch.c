@@ -6,6 +6,7 @@
 
 #include "agent/pods/observation.h"
 #include "agent/shepherd/files/exit_record.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"

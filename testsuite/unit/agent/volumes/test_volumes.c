@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/volumes/scratch.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/storage/persistent_volume.h"
@@ -109,7 +110,7 @@ is_removed(const struct stage *t)
 {
     const char *reason = status(t)->reason;
 
-    return reason != NULL && strcmp(reason, VOLUME_REMOVED) == 0;
+    return reason != NULL && strcmp(reason, REASON_REMOVED) == 0;
 }
 
 static void

@@ -17,6 +17,7 @@
 #include "controller/scheduler/framework/proposal.h"
 #include "controller/scheduler/plugins/preemption/disruption_budget.h"
 #include "controller/scheduler/plugins/preemption/victim_terms.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
@@ -77,7 +78,7 @@ is_leaving_by_preemption(const struct pod_view *pod)
         return false;
     c = pod_find_condition(pod->pod, "DisruptionTarget");
     return c != NULL && strcmp(c->status, "True") == 0 && c->reason != NULL
-           && strcmp(c->reason, "PreemptionByScheduler") == 0;
+           && strcmp(c->reason, REASON_PREEMPTION_BY_SCHEDULER) == 0;
 }
 
 const char *

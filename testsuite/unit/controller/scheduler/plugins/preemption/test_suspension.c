@@ -5,6 +5,7 @@
 #include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/api/node/allocation.h"
+#include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/random.h"
@@ -132,7 +133,7 @@ START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
     world_advance(w, 5000);
     ck_assert(runs_on(w, "high", ""));
 
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     world_settle(w);
     ck_assert(runs_on(w, "high", "n0"));
     ck_assert(is_to_yield(w, "low"));
@@ -166,7 +167,7 @@ START_TEST(a_victim_names_who_has_its_cores_once_the_pod_it_was_asked_for_is_gon
 
     add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     world_settle(w);
     ck_assert(runs_on(w, "high", "n0"));
 
@@ -197,7 +198,7 @@ START_TEST(a_pod_that_waits_for_a_victim_knows_the_victims_end)
     add(w, "low", "8", "1Gi", 5, EXCLUSIVE_LOW ",\"activeDeadlineSeconds\":600");
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE ",\"activeDeadlineSeconds\":300");
     began_us = clock_real_us(&w->time.clock);
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     world_settle(w);
     ck_assert(runs_on(w, "high", "n0"));
     set_start(w, "high");
@@ -234,13 +235,13 @@ START_TEST(frozen_by_an_operator_alone_it_lends_nothing)
     struct world *w = make_world(1);
 
     add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
-    set_frozen(w, "low", "True", FROZEN_SUSPENDED);
+    set_frozen(w, "low", "True", REASON_SUSPENDED);
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
     world_advance(w, 2000);
 
     ck_assert(is_to_yield(w, "low"));
     ck_assert(runs_on(w, "high", ""));
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     world_settle(w);
     ck_assert(runs_on(w, "high", "n0"));
     world_free(w);
@@ -290,7 +291,7 @@ START_TEST(a_preemptor_that_is_gone_is_waited_for_no_more)
      * now.
      */
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     fake_client_remove(w->api, &pod_kind, "default", "high");
     world_restart(w);
     world_advance(w, 2000);
@@ -323,7 +324,7 @@ START_TEST(one_whose_agent_says_that_it_cannot_is_not_asked_again)
     add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
     ck_assert(is_to_yield(w, "low"));
-    set_frozen(w, "low", "False", FROZEN_CANNOT);
+    set_frozen(w, "low", "False", REASON_CANNOT_SUSPEND);
     world_advance(w, 2000);
     ck_assert(!is_to_yield(w, "low"));
     world_advance(w, 3600000);
@@ -359,7 +360,7 @@ START_TEST(a_wish_whose_taking_back_is_refused_is_tried_again)
 
     add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     world_settle(w);
     ck_assert(runs_on(w, "high", "n0"));
     fake_client_fail(w->api, CLIENT_MERGE_PATCH, NULL, 409, "Conflict");
@@ -391,7 +392,7 @@ START_TEST(those_who_stand_still_are_looked_at_when_something_happens)
         for (unsigned k = 0; k < PAIRS; k++) {
             snprintf(low, sizeof(low), "low%u", k);
             if (is_to_yield(w, low))
-                set_frozen(w, low, "True", FROZEN_YIELDED);
+                set_frozen(w, low, "True", REASON_YIELDED);
         }
         world_settle(w);
     }
@@ -482,7 +483,7 @@ run_pod(struct crowd *c, unsigned i)
     if (pod_find_yield(pod_of(o)) != NULL && !pod_is_frozen(pod_of(o))) {
         if (c->refuses[i] || roll(c, 3) == 0)
             return;
-        set_frozen(c->w, c->names[i], "True", FROZEN_YIELDED);
+        set_frozen(c->w, c->names[i], "True", REASON_YIELDED);
         c->n_yielded++;
     } else if (pod_find_yield(pod_of(o)) == NULL && pod_is_frozen(pod_of(o))) {
         set_frozen(c->w, c->names[i], "False", "Resumed");
@@ -551,7 +552,7 @@ START_TEST(a_pod_that_comes_while_a_victim_resumes_is_tried_again)
 
     add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     world_settle(w);
     ck_assert(runs_on(w, "high", "n0"));
 
@@ -568,7 +569,7 @@ START_TEST(a_pod_that_comes_while_a_victim_resumes_is_tried_again)
 
     world_advance(w, 1500);
     ck_assert(is_to_yield(w, "low"));
-    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    set_frozen(w, "low", "True", REASON_YIELDED);
     world_advance(w, 1500);
     ck_assert(runs_on(w, "urgent", "n0"));
     world_free(w);
