@@ -180,7 +180,7 @@ on_synced(void *context)
 }
 
 static void
-tell_warnings(const struct kube_configuration *c)
+log_warnings(const struct kube_configuration *c)
 {
     const char *line = kube_configuration_warnings(c);
 
@@ -201,7 +201,7 @@ begin_scheduling(struct loop *loop, struct client *client, void *context)
     s->workers = workers_new(1);
     if (extenders->count > 0)
         s->extender_transport = http_transport_new(loop, extenders);
-    tell_warnings(c);
+    log_warnings(c);
     open_scheduler(s);
     client_respond(client, answer_why, s);
     return s;

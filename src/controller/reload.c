@@ -51,7 +51,7 @@ read_again(void *arg)
 }
 
 static void
-say_mistakes(const struct reload *r)
+log_mistakes(const struct reload *r)
 {
     const char *line = r->mistakes.text;
 
@@ -105,7 +105,7 @@ finish(void *arg)
     struct reload *r = arg;
 
     if (r->mistakes.length > 0)
-        say_mistakes(r);
+        log_mistakes(r);
     else
         apply(r);
     clear(r);

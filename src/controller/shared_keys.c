@@ -225,7 +225,7 @@ is_seen(const struct shared_keys *k, const struct stat *now)
 }
 
 static void
-look_at_token_key(struct shared_keys *k)
+check_token_key(struct shared_keys *k)
 {
     CLEANUP_FREE char *path = path_of(k, &token_file);
     struct strbuf text = STRBUF_INIT;
@@ -257,7 +257,7 @@ look_at_token_key(struct shared_keys *k)
 
 /* After a reload, which took other files into use. */
 static void
-look_at_certificate(struct shared_keys *k)
+check_certificate(struct shared_keys *k)
 {
     struct store_txn *txn;
 
@@ -273,12 +273,12 @@ look_at_certificate(struct shared_keys *k)
 }
 
 static void
-look_at_files(void *arg)
+check_files(void *arg)
 {
     struct shared_keys *k = arg;
 
-    look_at_token_key(k);
-    look_at_certificate(k);
+    check_token_key(k);
+    check_certificate(k);
 }
 
 /* --- life ---------------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ shared_keys_open(const struct shared_keys_settings *settings, struct shared_keys
         return r;
     if (!is_site_certificate(k))
         warn_of_names(k);
-    k->look = timer_new(settings->loop, look_at_files, k);
+    k->look = timer_new(settings->loop, check_files, k);
     timer_repeat(k->look, LOOK_MS);
     return 0;
 }
@@ -390,7 +390,7 @@ shared_keys_free(struct shared_keys *k)
 /* --- for kiln-controller --rotate-tokens --------------------------------------------- */
 
 static void
-look_for_key(const char *name, const char *value, void *context)
+find_key(const char *name, const char *value, void *context)
 {
     struct strbuf *out = context;
 
@@ -408,7 +408,7 @@ static int
 is_taken(const char *url, const char *key, struct error *err)
 {
     struct strbuf text = STRBUF_INIT;
-    const struct engine_visitor visitor = {no_blob, look_for_key, &text};
+    const struct engine_visitor visitor = {no_blob, find_key, &text};
     struct engine_counters counters;
     struct engine *engine = NULL;
     int r = engine_postgres_attach(url, &engine, &counters, err);

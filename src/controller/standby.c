@@ -154,7 +154,7 @@ name_leader(struct standby *standby)
 }
 
 static void
-tell_relay(struct standby *standby)
+update_relay(struct standby *standby)
 {
     bool is_known = standby->leader.key[0] != '\0';
 
@@ -172,7 +172,7 @@ is_same_leader(const struct engine_leader *a, const struct engine_leader *b)
 }
 
 static void
-say_waiting(struct standby *standby, const struct standby_news *news)
+log_waiting(struct standby *standby, const struct standby_news *news)
 {
     bool is_named = news->why.code == -EBUSY;
 
@@ -217,8 +217,8 @@ take_news(void *arg)
     if (news.has_leader)
         set_leader(standby, &news.leader);
     if (news.waits)
-        say_waiting(standby, &news);
-    tell_relay(standby);
+        log_waiting(standby, &news);
+    update_relay(standby);
 }
 
 /* Something that may be posted too late is not looked at. */

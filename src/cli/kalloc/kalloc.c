@@ -111,7 +111,7 @@ static int PRINTF(2, 3) fail(const struct kalloc *k, const char *format, ...)
 }
 
 static void
-tell_waiting(struct kalloc *k)
+print_waiting(struct kalloc *k)
 {
     const char *why;
 
@@ -128,7 +128,7 @@ tell_waiting(struct kalloc *k)
 }
 
 static void
-tell_granted(const struct kalloc *k)
+print_granted(const struct kalloc *k)
 {
     const char *nodes = getenv("KILN_JOB_NODELIST");
 
@@ -147,7 +147,7 @@ tell_granted(const struct kalloc *k)
 
 /* The job has ended before the command. */
 static void
-tell_revoked(struct kalloc *k)
+print_revoked(struct kalloc *k)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
@@ -279,7 +279,7 @@ wait_for_start(struct kalloc *k)
     while (!k->runs && k->ended == NULL && !k->is_gone && k->signal == 0 && !k->is_late) {
         loop_run(k->loop);
         if (k->is_noticed && !k->has_waited && !k->runs && k->ended == NULL && !k->is_gone)
-            tell_waiting(k);
+            print_waiting(k);
     }
     timer_free(k->notice);
     timer_free(k->patience);
@@ -291,7 +291,7 @@ wait_for_start(struct kalloc *k)
     if (k->ended == NULL && !k->is_gone)
         return 0;
     kalloc_guard_leave(&k->guard);
-    tell_revoked(k);
+    print_revoked(k);
     return 1;
 }
 
@@ -435,7 +435,7 @@ run_command(struct kalloc *k, char **command)
             continue;
         if (k->has_ended)
             break;
-        tell_revoked(k);
+        print_revoked(k);
         (void)kill(k->pid, k->o.kill_signal > 0   ? k->o.kill_signal
                            : isatty(STDIN_FILENO) ? SIGHUP
                                                   : SIGTERM);
@@ -443,7 +443,7 @@ run_command(struct kalloc *k, char **command)
     child_free(k->child);
     wait_for_reason(k);
     if (is_revoked(k) && !k->is_told)
-        tell_revoked(k);
+        print_revoked(k);
     close(k->lost);
     for (size_t i = 0; i < ARRAY_SIZE(watches); i++)
         sigwatch_free(watches[i]);
@@ -480,7 +480,7 @@ use(struct kalloc *k, char **command)
     if (k->o.is_detached) {
         kalloc_guard_leave(&k->guard);
         if (k->o.is_slurms)
-            tell_granted(k);
+            print_granted(k);
         else
             printf("%" PRId64 "\n", k->id);
         return (int)program_end(k->name, 0, NULL);
@@ -491,7 +491,7 @@ use(struct kalloc *k, char **command)
                     err.text);
     }
     kalloc_guard_hold(&k->guard, getenv("KILN_STEP_SOCKET"), getenv("KILN_POD_UID"));
-    tell_granted(k);
+    print_granted(k);
     return run_command(k, command);
 }
 

@@ -127,7 +127,7 @@ krun_link_announce_waits(const char *program)
 }
 
 static void
-tell_wait(int64_t waited_us, bool *has_told)
+report_wait(int64_t waited_us, bool *has_told)
 {
     if (waited_us < AGENT_SLOW_US || *has_told || told_program == NULL)
         return;
@@ -174,7 +174,7 @@ krun_link_dial_own(const char *socket, bool is_impatient, int *ret_fd, struct er
                              "the agent of this node cannot be reached at '%s': %s (is "
                              "kiln-agent running there?)",
                              socket, strerror(-fd));
-        tell_wait(clock_monotonic_us(&clock_system) - began_us, &has_told);
+        report_wait(clock_monotonic_us(&clock_system) - began_us, &has_told);
         usleep(AGENT_AGAIN_US);
     }
 }
@@ -310,8 +310,8 @@ krun_link_take_end(struct krun_link *l, const struct step_frame *f)
 }
 
 static void
-tell_sum(struct krun_link *manager, enum step_frame_type type, const struct krun_link *links,
-         unsigned n)
+report_sum(struct krun_link *manager, enum step_frame_type type, const struct krun_link *links,
+           unsigned n)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct step_figures sum = {0};
@@ -329,7 +329,7 @@ tell_sum(struct krun_link *manager, enum step_frame_type type, const struct krun
 void
 krun_link_send_ends(struct krun_link *manager, const struct krun_link *links, unsigned n)
 {
-    tell_sum(manager, STEP_FRAME_END, links, n);
+    report_sum(manager, STEP_FRAME_END, links, n);
 }
 
 static bool
@@ -353,7 +353,7 @@ krun_link_take_beat(struct krun_link *l, const struct step_frame *f, struct krun
     if (!manager->takes_beats || manager->is_lost
         || (!have_all_told(links, n) && now_ms - manager->told_ms < TELL_MS))
         return;
-    tell_sum(manager, STEP_FRAME_BEAT, links, n);
+    report_sum(manager, STEP_FRAME_BEAT, links, n);
     manager->told_ms = now_ms;
     for (unsigned i = 0; i < n; i++)
         links[i].has_news = false;

@@ -186,7 +186,7 @@ kill_tasks(struct krun_step *k)
 
 /* In the words of slurmstepd. */
 static void
-tell_cancelled(const struct krun_step *k, const char *reason)
+print_cancelled(const struct krun_step *k, const char *reason)
 {
     time_t now = time(NULL);
     struct tm local;
@@ -222,7 +222,7 @@ reach(struct krun_step *k, enum krun_deadline which)
         send_signal(k, (int)s->signal);
         break;
     case DEADLINE_LIMIT:
-        tell_cancelled(k, " DUE TO TIME LIMIT");
+        print_cancelled(k, " DUE TO TIME LIMIT");
         terminate(k);
         break;
     case DEADLINE_KILL:
@@ -276,7 +276,7 @@ on_refused(const char *words, void *context)
 }
 
 static void
-tell_layout(const struct krun_step *k, const struct step_grant *grant)
+print_layout(const struct krun_step *k, const struct step_grant *grant)
 {
     CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT, tasks = STRBUF_INIT;
 
@@ -302,7 +302,7 @@ on_accepted(const struct step_grant *grant, void *context)
     if (k->has_waited)
         inform(k, "Step created for job %s", job != NULL ? job : "");
     if (s->verbosity > 0)
-        tell_layout(k, grant);
+        print_layout(k, grant);
     k->ends = krun_ends_new(&grant->layout, s->program);
     for (int i = STEP_STDOUT; i <= STEP_STDERR; i++)
         k->outputs[i] = krun_output_new(grant->layout.n_tasks, s->labels, s->is_unbuffered);
@@ -398,7 +398,7 @@ on_called(const struct step_frame *f, void *context)
         k->status = 128 + SIGTERM;
         krun_stream_stop(k->stream);
     } else if (!k->is_terminating) {
-        tell_cancelled(k, "");
+        print_cancelled(k, "");
         terminate(k);
     }
     return 0;

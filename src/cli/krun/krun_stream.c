@@ -141,11 +141,11 @@ credit(struct krun_stream *s, enum step_stream stream)
 
 static int
 take_words(struct krun_stream *s, const struct step_frame *f,
-           void (*tell)(const char *words, void *context))
+           void (*print)(const char *words, void *context))
 {
     CLEANUP_FREE char *words = xstrndup(f->payload, f->length);
 
-    tell(words, s->s.context);
+    print(words, s->s.context);
     return 0;
 }
 

@@ -76,8 +76,8 @@ next_pause_ms(const struct sync_call *sync_call, int64_t began)
 /* Called at most once, after a second without an answer that ends the attempts.
  */
 static void
-say_waiting(const struct job_submit *d, const struct sync_call *sync_call, const struct error *err,
-            int64_t left_ms)
+print_waiting(const struct job_submit *d, const struct sync_call *sync_call,
+              const struct error *err, int64_t left_ms)
 {
     if (d->program == NULL)
         return;
@@ -160,7 +160,7 @@ send_once(struct submit_attempt *a, const char *key, struct sync_call *sync_call
 }
 
 static int
-say_doubt(const struct job_submit *d, int r, struct error *err)
+print_doubt(const struct job_submit *d, int r, struct error *err)
 {
     if (d->dry_run)
         return r;
@@ -197,10 +197,10 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
         in_doubt = in_doubt || leaves_in_doubt(&sync_call, r);
         if (!is_worth_repeating(&sync_call, r, in_doubt)
             || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
-            return in_doubt && sync_call.code == 0 ? say_doubt(d, r, err) : r;
+            return in_doubt && sync_call.code == 0 ? print_doubt(d, r, err) : r;
         if (!attempt.is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
             attempt.is_said = true;
-            say_waiting(d, &sync_call, err, (until - clock_monotonic_us(&clock_system)) / 1000);
+            print_waiting(d, &sync_call, err, (until - clock_monotonic_us(&clock_system)) / 1000);
         }
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},

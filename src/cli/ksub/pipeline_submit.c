@@ -161,8 +161,8 @@ print_problem(struct pipeline_submit *p, const struct pipeline_stage *s, const s
 
 /* Prints problems of a script, which contain their line numbers. */
 static void
-tell_problems(struct pipeline_submit *p, const struct pipeline_stage *s,
-              const struct submission_input *input)
+print_problems(struct pipeline_submit *p, const struct pipeline_stage *s,
+               const struct submission_input *input)
 {
     char *rest = input->problems.text;
     char *line;
@@ -189,7 +189,7 @@ read_stage(struct pipeline_submit *p, size_t i)
     argv = make_line(p, s, &argc);
     if (submission_input_read_stage(&input, argc, argv, &err) < 0) {
         if (input.n_problems > 0)
-            tell_problems(p, s, &input);
+            print_problems(p, s, &input);
         else
             print_problem(p, s, &err);
         return;
@@ -232,7 +232,7 @@ leaves_in_doubt(int r)
 }
 
 static int
-say_doubt(const struct pipeline_submit *p, int r, struct error *err)
+print_doubt(const struct pipeline_submit *p, int r, struct error *err)
 {
     if (p->common->test_only)
         return r;
@@ -266,7 +266,7 @@ send(const struct pipeline_submit *p, const struct json *body, struct json **ret
         if ((!leaves_in_doubt(r) && r != -EAGAIN && r != -ECONNREFUSED
              && !(in_doubt && *ret_answer == NULL))
             || left_us < pause_ms * 1000)
-            return in_doubt && *ret_answer == NULL ? say_doubt(p, r, err) : r;
+            return in_doubt && *ret_answer == NULL ? print_doubt(p, r, err) : r;
         if (!is_said && left_us < PATIENCE_US - SAY_US) {
             is_said = true;
             fprintf(stderr, "ksub: no answer yet, trying for %lld s more: %s\n",

@@ -75,7 +75,7 @@ find_word(const struct unread *u, const char *line, size_t length)
 }
 
 static void
-look_at_comment(struct unread *u, const char *line, size_t length, unsigned number)
+check_comment(struct unread *u, const char *line, size_t length, unsigned number)
 {
     const size_t end = find_word(u, line, length);
     const bool is_late = (size_t)(line - u->script) >= u->header;
@@ -104,18 +104,18 @@ note_comment(enum shell_part part, const char *text, size_t length, unsigned lin
     while (start > u->script && (start[-1] == ' ' || start[-1] == '\t'))
         start--;
     if (start == u->script || start[-1] == '\n')
-        look_at_comment(u, start, length + (size_t)(text - start), line);
+        check_comment(u, start, length + (size_t)(text - start), line);
 }
 
 static void
-look_at_lines(struct unread *u, const char *end)
+check_lines(struct unread *u, const char *end)
 {
     unsigned number = 0;
 
     for (const char *line = u->script; line < end;) {
         const char *stop = end_of_line(line, end);
 
-        look_at_comment(u, line, (size_t)(stop - line), ++number);
+        check_comment(u, line, (size_t)(stop - line), ++number);
         line = stop + 1;
     }
 }
@@ -149,7 +149,7 @@ script_hints_add(const char *script, size_t length, const char *prefix, const ch
     if (shell_word_is_of_shell(script, length))
         shell_reader_visit(script, length, note_comment, &u);
     else
-        look_at_lines(&u, script + length);
+        check_lines(&u, script + length);
     if (u.n_comments > 0) {
         strbuf_printf(out,
                       "%s:%u: '%.*s' begins a comment and is not read; a directive begins with "
@@ -260,8 +260,8 @@ find_family(const char *line, size_t length, size_t *ret_option)
 
 /* Looks at each option of the line, and notes the first that asks. */
 static void
-look_for_asking(const struct family *f, const char *line, size_t length, size_t at, unsigned number,
-                struct script_hints_foreign *ret)
+find_asking(const struct family *f, const char *line, size_t length, size_t at, unsigned number,
+            struct script_hints_foreign *ret)
 {
     while (at < length && ret->asking == 0) {
         const size_t blanks = skip_blanks(line + at, length - at);
@@ -299,7 +299,7 @@ script_hints_find_foreign(const char *script, size_t length, struct script_hints
             ret->prefix = f->prefix;
             ret->first = number;
         }
-        look_for_asking(f, stop - n, n, option, number, ret);
+        find_asking(f, stop - n, n, option, number, ret);
     }
 }
 

@@ -81,7 +81,7 @@ print_smaller(const struct json *all)
 
 /* The scheduler's answer is for now, but the job waits until its begin time. */
 static void
-tell_begin(int64_t begin_at_us, const struct json *why, const char *message, struct strbuf *out)
+print_begin(int64_t begin_at_us, const struct json *why, const char *message, struct strbuf *out)
 {
     const char *chance = json_path_text(why, "start.chance");
     const char *node = json_path_text(why, "start.node");
@@ -112,7 +112,7 @@ tell_begin(int64_t begin_at_us, const struct json *why, const char *message, str
  * that will be.
  */
 static void
-tell_quota(const struct json *why, struct strbuf *out)
+print_quota(const struct json *why, struct strbuf *out)
 {
     const char *message = json_path_text(why, "quota.message");
 
@@ -143,12 +143,12 @@ test_only_print(const struct submission *s, struct client *client, const struct 
         return error_set(err, -ENODEV, "%.800s", message);
     print_shape(s);
     if (begins_later)
-        tell_begin(s->begin_at_us, why, message, &text);
+        print_begin(s->begin_at_us, why, message, &text);
     else
         strbuf_add_text(&text, message);
     if (s->dependency != NULL && s->dependency[0] != '\0')
         strbuf_add_text(&text, "; but only after the jobs of --dependency");
-    tell_quota(why, &text);
+    print_quota(why, &text);
     if (s->hold)
         strbuf_add_text(&text, "; it is held and waits for 'kctl release'");
     local_time_add_text(text.text, &local);

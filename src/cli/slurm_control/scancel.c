@@ -64,7 +64,7 @@ add_signal(const struct slurm_client *client, const struct scancel_options *o, s
 }
 
 static void
-tell_begin(const struct scancel_options *o, const char *job)
+print_begin(const struct scancel_options *o, const char *job)
 {
     if (o->number == 0)
         fprintf(stderr, "scancel: Terminating job %s\n", job);
@@ -93,7 +93,7 @@ report(const struct slurm_client *client, const struct scancel_options *o,
     if (outcome == NULL)
         outcome = "";
     if (o->verbose)
-        tell_begin(o, job);
+        print_begin(o, job);
     if (strcmp(outcome, "Nothing") == 0 && o->number > 0 && is_waiting(message)) {
         /* Of the jobs that options select, it signals those that run. */
         if (o->verbose || (o->is_named && !o->quiet))
@@ -197,7 +197,7 @@ cancel_named(struct slurm_client *client, const struct scancel_options *o, const
 
 /* Slurm's line with -v: "No active jobs match ALL job filters, including: job_name=x " */
 static void
-tell_none(const struct slurm_client *client, const struct scancel_options *o)
+print_none(const struct slurm_client *client, const struct scancel_options *o)
 {
     const struct {
         const char *name, *value;
@@ -347,7 +347,7 @@ cancel_filtered(struct slurm_client *client, const struct scancel_options *o, co
         return 1;
     }
     if (count == 0)
-        tell_none(client, o);
+        print_none(client, o);
     return status;
 }
 
@@ -418,7 +418,7 @@ scancel_run(struct slurm_client *client, int argc, char **argv)
 
         return ended != 0 ? ended : status;
     }
-    tell_none(client, &o);
+    print_none(client, &o);
     return status;
 }
 

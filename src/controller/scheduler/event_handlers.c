@@ -256,7 +256,7 @@ observe_handled(const struct scheduler *s, const char *kind, const struct object
  * activates include what it has learned.
  */
 static void
-tell_order(struct scheduler *s, struct pod_view *pod, bool is_waiting, bool has_resources)
+update_order(struct scheduler *s, struct pod_view *pod, bool is_waiting, bool has_resources)
 {
     if (has_resources) {
         pod_ranks_pod_bound(s->pod_ranks, pod);
@@ -337,7 +337,7 @@ scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
             partition_terms_view(s->partition_terms, new_object != NULL ? new_object : old_object);
 
         if (is_order_told)
-            tell_order(s, pod, is_waiting, has_resources);
+            update_order(s, pod, is_waiting, has_resources);
         if (was_waiting && !is_waiting)
             waiting_ended(s, pod);
         if (has_resources)

@@ -35,7 +35,7 @@
 #define NODES_TOLD  200 /* bytes of a list of nodes */
 
 static void
-tell_closed(const struct explanation *e, const struct node_view *node, struct strbuf *out)
+add_closed(const struct explanation *e, const struct node_view *node, struct strbuf *out)
 {
     const struct taint *taint = taints_find_untolerated(&node->node->spec, &e->pod->pod->spec);
 
@@ -49,7 +49,7 @@ tell_closed(const struct explanation *e, const struct node_view *node, struct st
 
 /* The node does not match what the pod asks for. */
 static void
-tell_unwanted(const struct explanation *e, const struct node_view *node, struct strbuf *out)
+add_unwanted(const struct explanation *e, const struct node_view *node, struct strbuf *out)
 {
     const struct pod_spec *spec = &e->pod->pod->spec;
     uint32_t reason = diagnosis_answer(e->diagnosis, node).reason;
@@ -73,17 +73,17 @@ tell_unwanted(const struct explanation *e, const struct node_view *node, struct 
 }
 
 static void
-tell_node(const struct explanation *e, const struct node_view *node, struct strbuf *out)
+add_node(const struct explanation *e, const struct node_view *node, struct strbuf *out)
 {
     size_t before = out->length;
 
     if (e->estimate.chance == START_BLOCKED)
-        tell_closed(e, node, out);
+        add_closed(e, node, out);
     else if (e->is_without_scratch || shortage_is_of_hardware(&e->shortage, node)
              || start_estimate_is_open(&e->closers, &e->shortage, e->diagnosis, node))
         shortage_format(&e->shortage, node, out);
     if (out->length == before)
-        tell_unwanted(e, node, out);
+        add_unwanted(e, node, out);
 }
 
 /* A sentence in two parts: when the pod may start, and what the nearest node
@@ -118,7 +118,7 @@ is_other_by_limits(const struct explanation *e)
 }
 
 static void
-tell_limits(const struct explanation *e, struct start_words *out)
+add_limits(const struct explanation *e, struct start_words *out)
 {
     char time[TIME_TEXT_SIZE];
 
@@ -130,7 +130,7 @@ tell_limits(const struct explanation *e, struct start_words *out)
 
 /* The pod would start sooner without the pods before it. */
 static void
-tell_forecast(const struct explanation *e, const char *words, struct start_words *out)
+add_forecast(const struct explanation *e, const char *words, struct start_words *out)
 {
     const struct start_estimate *t = &e->estimate;
     char time[TIME_TEXT_SIZE];
@@ -144,7 +144,7 @@ tell_forecast(const struct explanation *e, const char *words, struct start_words
     else
         strbuf_add_text(&out->head,
                         before == 1 ? "the pod before it in the queue" : "those before it");
-    tell_limits(e, out);
+    add_limits(e, out);
     if (t->from_us > 0 && t->node != NULL) {
         time_format(t->from_us, false, time);
         strbuf_printf(&out->head, "; without them it could at %s, on %s", time, t->node->name);
@@ -159,19 +159,19 @@ nodes_of(const struct explanation *e)
 }
 
 static void
-tell_later(const struct explanation *e, const char *words, struct start_words *out)
+add_later(const struct explanation *e, const char *words, struct start_words *out)
 {
     const struct start_estimate *t = &e->estimate;
     char time[TIME_TEXT_SIZE];
 
     if (is_behind(e)) {
-        tell_forecast(e, words, out);
+        add_forecast(e, words, out);
         return;
     }
     if (is_before_limits(e)) {
         time_format(e->forecast.from_us, false, time);
         strbuf_printf(&out->head, "it may start about %s, by how long earlier jobs ran", time);
-        tell_limits(e, out);
+        add_limits(e, out);
         strbuf_printf(&out->head, ", on %s", nodes_of(e));
         strbuf_printf(&out->tail, ", which %s", words);
         return;
@@ -199,7 +199,7 @@ tell_later(const struct explanation *e, const char *words, struct start_words *o
 }
 
 static void
-tell_start(const struct explanation *e, const char *words, struct start_words *out)
+add_start(const struct explanation *e, const char *words, struct start_words *out)
 {
     const struct start_estimate *t = &e->estimate;
 
@@ -214,7 +214,7 @@ tell_start(const struct explanation *e, const char *words, struct start_words *o
                       e->of.snapshot->n_nodes);
         break;
     case START_LATER:
-        tell_later(e, words, out);
+        add_later(e, words, out);
         break;
     case START_BLOCKED:
         strbuf_add_text(&out->head, "no node that could run it takes jobs");
@@ -228,7 +228,7 @@ tell_start(const struct explanation *e, const char *words, struct start_words *o
 }
 
 static void
-tell_deadline(const struct explanation *e, struct strbuf *out)
+add_deadline(const struct explanation *e, struct strbuf *out)
 {
     char time[TIME_TEXT_SIZE];
 
@@ -278,7 +278,7 @@ add_time(struct explanation *e, struct json *start, const char *name, int64_t at
  * take too long: then the answer must not be taken for one.
  */
 static void
-tell_unconsidered(const struct explanation *e, struct strbuf *out)
+add_unconsidered(const struct explanation *e, struct strbuf *out)
 {
     const struct queue_counts counts = queue_count(e->of.queue);
     const size_t waiting = counts.active + counts.backoff + counts.unschedulable;
@@ -339,15 +339,15 @@ explanation_add_start(struct explanation *e)
     json_set_int(e->arena, start, "ends", e->estimate.ends);
     json_set_int(e->arena, start, "trials", e->estimate.trials);
     if (e->estimate.node != NULL && e->estimate.chance != START_NOW)
-        tell_node(e, e->estimate.node, &words);
-    tell_start(e, words.text, &said);
-    tell_deadline(e, &behind);
+        add_node(e, e->estimate.node, &words);
+    add_start(e, words.text, &said);
+    add_deadline(e, &behind);
     queue_count_before(e->of.queue, e->pod, e->profile, &before);
     if (e->estimate.chance > START_BLOCKED && before > 0 && !is_behind(e))
         strbuf_printf(&behind, "; %zu pod%s %s before it in the queue", before,
                       before == 1 ? "" : "s", before == 1 ? "is" : "are");
     else
-        tell_unconsidered(e, &behind);
+        add_unconsidered(e, &behind);
     set_words(e, start, "message", &said, said.tail.text, behind.text);
     set_words(e, start, "outlook", &said, answer_has_words(e, words.text) ? "" : said.tail.text,
               behind.text);
@@ -383,8 +383,8 @@ explanation_add_group_start(struct explanation *e, const struct reservation *r)
     }
     if (e->estimate.node != NULL)
         json_set_string(e->arena, start, "node", nodes_of(e));
-    tell_later(e, "", &said);
-    tell_deadline(e, &behind);
+    add_later(e, "", &said);
+    add_deadline(e, &behind);
     set_words(e, start, "message", &said, "", behind.text);
     set_words(e, start, "outlook", &said, "", behind.text);
     strbuf_fini(&said.head);
@@ -507,8 +507,8 @@ explanation_add_gang(struct explanation *e, unsigned count)
     add_time(e, start, "from", e->estimate.from_us);
     if (nodes.length > 0)
         json_set(e->arena, start, "node", explanation_text(e->arena, nodes.text, nodes.length));
-    tell_deadline(e, &behind);
-    tell_unconsidered(e, &behind);
+    add_deadline(e, &behind);
+    add_unconsidered(e, &behind);
     set_words(e, start, "message", &said, "", behind.text);
     set_words(e, start, "outlook", &said, "", behind.text);
     strbuf_fini(&said.head);

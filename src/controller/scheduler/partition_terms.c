@@ -158,7 +158,7 @@ find_now(const struct partition_terms *t, const struct pod_view *pod)
 }
 
 static void
-tell_moved(struct partition_terms *t, const struct pod_view *pod)
+notify_moved(struct partition_terms *t, const struct pod_view *pod)
 {
     const struct pod_view *now = find_now(t, pod);
     const struct object *object;
@@ -180,7 +180,7 @@ partition_terms_update_some(struct partition_terms *t)
     for (unsigned n = 0; n < PODS_A_TURN && moved->told < moved->count; n++) {
         struct pod_view *pod = moved->items[moved->told++];
 
-        tell_moved(t, pod);
+        notify_moved(t, pod);
         pod_view_unref(pod);
     }
     if (moved->told < moved->count)

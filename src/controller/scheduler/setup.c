@@ -170,7 +170,7 @@ eviction_ended(const struct pod_view *preemptor, bool has_failed, int64_t took_u
 }
 
 static void
-yield_said(struct pod_view *pod, const char *reason, const char *message, void *context)
+yield_recorded(struct pod_view *pod, const char *reason, const char *message, void *context)
 {
     const struct scheduler *s = context;
 
@@ -415,7 +415,7 @@ make_components(struct scheduler *s)
         .client = set->client,
         .clock = set->clock,
         .cache = s->cache,
-        .say = yield_said,
+        .record = yield_recorded,
         .ended = yield_ended,
         .context = s,
     });

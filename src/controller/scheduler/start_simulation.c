@@ -433,7 +433,7 @@ end_pod(struct start_simulation *m)
  * passed: the farther the future, the more is little.
  */
 static void
-look_at_order(struct start_simulation *m, int64_t at_us)
+update_order(struct start_simulation *m, int64_t at_us)
 {
     int64_t least_us = (m->looked_us - m->now_us) / LOOKS_SHARE;
 
@@ -455,7 +455,7 @@ handle_event(struct start_simulation *m, int64_t at_us)
     const struct simulated_pod *first = heap_top(m->running);
 
     if (at_us > m->event_us) {
-        look_at_order(m, at_us);
+        update_order(m, at_us);
         m->event_us = at_us;
         m->steps = 0;
         set_time(m, at_us);

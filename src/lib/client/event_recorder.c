@@ -104,7 +104,7 @@ event_recorder_free(struct event_recorder *a)
 }
 
 static bool
-may_say(struct event_recorder *a, enum recorded_event_kind kind)
+may_record(struct event_recorder *a, enum recorded_event_kind kind)
 {
     const int64_t full_us = INT64_C(1000000) * BURST / PER_SECOND;
     const int64_t price_us = INT64_C(1000000) / PER_SECOND;
@@ -182,7 +182,7 @@ event_recorder_record(struct event_recorder *a, const struct object *object,
         .first_at_us = clock_real_us(a->clock),
     };
 
-    if (!may_say(a, kind))
+    if (!may_record(a, kind))
         return;
     event.last_at_us = event.first_at_us;
     key = xasprintf("%s %s %s", object->meta->uid, reason, message);

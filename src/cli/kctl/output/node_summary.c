@@ -50,7 +50,7 @@ node_summary_add(const struct topology *t, struct strbuf *out)
 }
 
 void
-node_summary_reserved_cpus(const struct topology *t, node_summary_sentence_fn *tell, void *context)
+node_summary_reserved_cpus(const struct topology *t, node_summary_sentence_fn *visit, void *context)
 {
     const struct {
         const struct bitset *cpus;
@@ -72,6 +72,6 @@ node_summary_reserved_cpus(const struct topology *t, node_summary_sentence_fn *t
         strbuf_add_text(&text, one ? "CPU " : "CPUs ");
         cpuset_format(rows[i].cpus, &text);
         strbuf_printf(&text, " %s %s", one ? "is" : "are", rows[i].what);
-        tell(text.text, context);
+        visit(text.text, context);
     }
 }

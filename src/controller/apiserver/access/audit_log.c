@@ -156,7 +156,7 @@ complain(struct audit_log *a, const struct error *err)
 
 /* Adds the number of dropped lines before the next line. */
 static void
-tell_dropped(struct audit_log *a, uint64_t dropped, struct strbuf *text)
+note_dropped(struct audit_log *a, uint64_t dropped, struct strbuf *text)
 {
     strbuf_printf(text, "%s{\"dropped\":%" PRIu64 "}\n", a->path == NULL ? "<4>audit: " : "",
                   dropped - a->n_told);
@@ -179,7 +179,7 @@ write_batch(struct audit_log *a, const struct strbuf *batch, uint64_t n_lines, u
     int r = 0;
 
     if (dropped > a->n_told)
-        tell_dropped(a, dropped, &text);
+        note_dropped(a, dropped, &text);
     strbuf_add(&text, batch->text, batch->length);
     if (text.length > 0)
         r = write_text(a, &text, &err);

@@ -535,9 +535,9 @@ membership_check(struct membership *m, const struct membership_question *q, stru
 }
 
 void
-membership_visit_troubles(const struct membership *m, void (*tell)(const char *text, void *context),
-                          void *context)
+membership_visit_troubles(const struct membership *m,
+                          void (*report)(const char *text, void *context), void *context)
 {
     list_foreach(pos, &m->troubled)
-        tell(container_of(pos, struct namespace_members, link)->trouble, context);
+        report(container_of(pos, struct namespace_members, link)->trouble, context);
 }

@@ -24,7 +24,7 @@
 /* The scheduler's flag follows the store, which goes back after a failed commit.
  */
 static void
-tell_scheduler(const struct apiserver *server)
+update_scheduler_flag(const struct apiserver *server)
 {
     if (server->is_scheduling_paused != NULL)
         atomic_store(server->is_scheduling_paused,
@@ -35,7 +35,7 @@ void
 scheduling_pause_hold(struct apiserver *server, bool holds)
 {
     server->holds_scheduling = holds;
-    tell_scheduler(server);
+    update_scheduler_flag(server);
 }
 
 static void
@@ -75,7 +75,7 @@ scheduling_pause_begin(struct apiserver *server, bool begins_paused)
     words = scheduling_pause_describe(server, arena);
     if (words != NULL)
         log_warning("scheduling is paused %s: no job starts until 'kctl resume scheduling'", words);
-    tell_scheduler(server);
+    update_scheduler_flag(server);
 }
 
 static void
@@ -85,7 +85,7 @@ committed(int outcome, void *context)
 
     if (outcome < 0)
         reply_not_stored(&q->reply, outcome);
-    tell_scheduler(q->server);
+    update_scheduler_flag(q->server);
     request_finish(q);
 }
 
@@ -119,7 +119,7 @@ set(struct request *q, bool is_paused)
         put(server, txn, q->principal->name);
     else
         store_txn_remove_secret(txn, SECRET);
-    tell_scheduler(server);
+    update_scheduler_flag(server);
     store_commit(txn, committed, q);
 }
 

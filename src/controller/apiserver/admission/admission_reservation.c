@@ -247,7 +247,7 @@ struct running_list {
 };
 
 static bool
-tell_pod(const struct object *object, void *context)
+add_running(const struct object *object, void *context)
 {
     struct running_list *t = context;
     const struct pod *pod = pod_of(object);
@@ -267,7 +267,7 @@ tell_pod(const struct object *object, void *context)
 }
 
 static void
-tell_running(struct reservation_check *m)
+warn_of_running(struct reservation_check *m)
 {
     struct request *q = m->q;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -282,7 +282,7 @@ tell_running(struct reservation_check *m)
         t.from_us = m->r->spec.deadline_us;
     for (unsigned i = 0; i < m->nodes->count; i++)
         store_visit_index(q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
-                          m->nodes->items[i].name, tell_pod, &t);
+                          m->nodes->items[i].name, add_running, &t);
     if (t.count == 0)
         return;
     if (t.count > MOST_TOLD)
@@ -309,7 +309,7 @@ check_made(struct reservation_check *m)
                                    m->count));
     if (m->r->spec.node_count > 0 ? !check_count(m) : !check_named(m))
         return false;
-    tell_running(m);
+    warn_of_running(m);
     return true;
 }
 

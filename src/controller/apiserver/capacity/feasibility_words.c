@@ -195,7 +195,7 @@ add_needs(const struct asked_size *a, struct strbuf *out)
  * n1, has 64 CPUs".
  */
 static bool
-tell_amount(struct feasibility_search *s, const struct findings *f, struct strbuf *out)
+describe_amount(struct feasibility_search *s, const struct findings *f, struct strbuf *out)
 {
     const bool is_one = job_wait_node(s->spec) != NULL;
     unsigned i = 0;
@@ -226,7 +226,7 @@ tell_amount(struct feasibility_search *s, const struct findings *f, struct strbu
 
 /* Each amount is on some node, but not all of them on one. */
 static bool
-tell_together(const struct feasibility_search *s, const struct findings *f, struct strbuf *out)
+describe_together(const struct feasibility_search *s, const struct findings *f, struct strbuf *out)
 {
     CLEANUP_STRBUF struct strbuf has = STRBUF_INIT;
     bool is_any = false;
@@ -259,7 +259,7 @@ tell_together(const struct feasibility_search *s, const struct findings *f, stru
 
 /* The amounts would suffice, but not as cores of NUMA nodes. */
 static void
-tell_allocator(const struct feasibility_search *s, const struct findings *f, struct strbuf *out)
+describe_allocator(const struct feasibility_search *s, const struct findings *f, struct strbuf *out)
 {
     struct demand d;
     const enum allocator_answer answer = feasibility_ask_allocator(s, f->nearest->class, &d);
@@ -360,7 +360,7 @@ add_name(const char *name, void *context)
 }
 
 static void
-tell_absent(const struct feasibility_search *s, const char *node, struct strbuf *out)
+describe_absent(const struct feasibility_search *s, const char *node, struct strbuf *out)
 {
     CLEANUP_FREE struct offered_words *names = xnew(struct offered_words);
     const char *nearest;
@@ -373,13 +373,13 @@ tell_absent(const struct feasibility_search *s, const char *node, struct strbuf 
 }
 
 static void
-tell_unwanted(struct feasibility_search *s, const struct findings *f, struct strbuf *out)
+describe_unwanted(struct feasibility_search *s, const struct findings *f, struct strbuf *out)
 {
     const char *node = job_wait_node(s->spec);
     const struct class_node *named = node != NULL ? node_classes_find(s->q->nodes, node) : NULL;
 
     if (node != NULL && named == NULL) {
-        tell_absent(s, node, out);
+        describe_absent(s, node, out);
         return;
     }
     if (s->is_only_named && (named == NULL || map_find(s->named, node) == NULL)) {
@@ -409,9 +409,9 @@ feasibility_format_why(struct feasibility_search *s, struct strbuf *out)
 
     feasibility_visit(s, note_node, &f);
     if (f.nearest == NULL)
-        tell_unwanted(s, &f, out);
-    else if (!tell_amount(s, &f, out) && !tell_together(s, &f, out))
-        tell_allocator(s, &f, out);
+        describe_unwanted(s, &f, out);
+    else if (!describe_amount(s, &f, out) && !describe_together(s, &f, out))
+        describe_allocator(s, &f, out);
 }
 
 /* "3 nodes are needed at the same time; partition all has 2 that could run it" */

@@ -143,7 +143,7 @@ flush(struct channel *c)
  * `drained` may free the channel.
  */
 static void
-flush_and_tell(struct channel *c)
+flush_and_report(struct channel *c)
 {
     flush(c);
     if (c->callbacks.drained != NULL && c->stream != NULL && c->count == 0
@@ -154,7 +154,7 @@ flush_and_tell(struct channel *c)
 void
 channel_flush(struct dispatch_entry *entry)
 {
-    flush_and_tell(container_of(entry, struct channel, entry));
+    flush_and_report(container_of(entry, struct channel, entry));
 }
 
 static void
@@ -174,7 +174,7 @@ static void
 stream_drained(struct http_stream *s, void *arg)
 {
     (void)s;
-    flush_and_tell(arg);
+    flush_and_report(arg);
 }
 
 /* The seal of the stream's head. auth_grant_seal answers before it returns,

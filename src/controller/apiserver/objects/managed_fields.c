@@ -295,7 +295,7 @@ struct conflict_report {
 };
 
 static void
-tell_conflict(const char *path, void *context)
+report_conflict(const char *path, void *context)
 {
     struct conflict_report *t = context;
 
@@ -333,7 +333,7 @@ find_conflicts(const struct managed_write *w, const struct manager_list *entries
         t.manager = name_for_people(w->arena, e);
         field_set_visit(field_set_difference(
                             w->arena, field_set_intersection(w->arena, e->set, changed), allowed),
-                        tell_conflict, &t);
+                        report_conflict, &t);
     }
 }
 

@@ -382,7 +382,7 @@ check_kind(struct request *q, struct json *tree)
 
 /* Formats `unknown field "a", duplicate field "b"`. */
 static const char *
-say_notes(struct request *q, const struct record_notes *record)
+format_notes(struct request *q, const struct record_notes *record)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
@@ -417,7 +417,7 @@ body_normalize(struct request *q, struct json *tree)
         return refuse_object(q, q->route.kind->name, err.text);
     if (q->options.validation == VALIDATION_IGNORE)
         return true;
-    words = say_notes(q, &notes);
+    words = format_notes(q, &notes);
     if (words == NULL)
         return true;
     if (q->options.validation == VALIDATION_STRICT)
@@ -449,7 +449,7 @@ body_normalize_patched(struct request *q, struct json *tree, const struct json *
         return refuse_patch(q, err.text);
     if (q->options.validation == VALIDATION_IGNORE)
         return true;
-    words = say_notes(q, &notes);
+    words = format_notes(q, &notes);
     if (words == NULL)
         return true;
     if (q->options.validation == VALIDATION_STRICT)

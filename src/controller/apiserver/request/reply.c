@@ -302,7 +302,7 @@ encode_causes(struct reply *r, const struct causes *causes)
  * is written once.
  */
 static void
-say_causes(const struct causes *causes, struct strbuf *out)
+format_causes(const struct causes *causes, struct strbuf *out)
 {
     CLEANUP(map_freep) struct map *told = map_new();
     unsigned said = 0;
@@ -335,7 +335,7 @@ reply_invalid(struct reply *r, const char *group, const char *kind_name, const c
     if (group[0] != '\0')
         strbuf_printf(&message, ".%s", group);
     strbuf_printf(&message, " \"%s\" is invalid: ", name);
-    say_causes(causes, &message);
+    format_causes(causes, &message);
     tree = new_failure(r, "Invalid", message.text);
     details = set_details(r, tree, name, group, kind_name);
     json_set(r->arena, details, "causes", encode_causes(r, causes));

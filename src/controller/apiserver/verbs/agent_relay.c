@@ -87,7 +87,7 @@ acknowledge(struct relay_reader *reader)
 }
 
 static void
-tell_agent(struct relay_agent *agent, const struct json *words)
+send_to_agent(struct relay_agent *agent, const struct json *words)
 {
     CLEANUP(frame_unrefp) struct frame *frame = frame_new();
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -107,7 +107,7 @@ stop_agent(struct relay_reader *reader)
 
     json_set_string(arena, words, "id", reader->id);
     json_set_string(arena, words, "type", "stop");
-    tell_agent(reader->agent, words);
+    send_to_agent(reader->agent, words);
 }
 
 static void
@@ -362,7 +362,7 @@ ask_agent(struct relay_reader *reader, struct relay_agent *agent)
     timer_start(reader->timer, FIRST_MS);
     http_request_on_close(reader->http, reader_gone, reader);
     json_set_string(reader->q->arena, reader->words, "id", reader->id);
-    tell_agent(agent, reader->words);
+    send_to_agent(agent, reader->words);
 }
 
 /* ---- A task whose pod is gone ---- */

@@ -115,7 +115,7 @@ apply_check(struct request *q)
 
 /* Formats the conflict in one line; several as a list below each manager. */
 static const char *
-say_conflicts(struct request *q, const struct manager_conflicts *conflicts)
+format_conflicts(struct request *q, const struct manager_conflicts *conflicts)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     const char *manager = "";
@@ -145,7 +145,7 @@ refuse_conflicts(struct request *q, const struct manager_conflicts *conflicts)
     reply_fail(&q->reply, &(struct reply_failure){
                               .code = 409,
                               .reason = "Conflict",
-                              .message = say_conflicts(q, conflicts),
+                              .message = format_conflicts(q, conflicts),
                               .empty_details = true,
                           });
     for (unsigned i = 0; i < conflicts->count; i++) {

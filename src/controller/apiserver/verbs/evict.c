@@ -147,7 +147,7 @@ charge(struct request *q, struct store_txn *txn, const struct object *object)
 
 /* Sets Kiln's cause beside upstream's condition. */
 static void
-tell_owner(struct request *q, struct json *status)
+set_cause(struct request *q, struct json *status)
 {
     struct json *cause = json_object(q->arena);
 
@@ -165,7 +165,7 @@ mark(struct request *q, struct store_txn *txn, const struct object *pod)
     set_condition(q, json_make_object(q->arena, tree, "status"), "DisruptionTarget", "True",
                   REASON_EVICTION_BY_EVICTION_API, "Eviction API: evicting");
     if (q->server->profile->signs_changes)
-        tell_owner(q, json_get(tree, "status"));
+        set_cause(q, json_get(tree, "status"));
     return write_put(q, txn, tree, object_tree(pod, q->arena)) != NULL;
 }
 

@@ -211,7 +211,7 @@ find_yielding(const struct object *pod, void *context)
 }
 
 static const char *
-say_not_suspended(struct job_change_call *c)
+explain_not_suspended(struct job_change_call *c)
 {
     const char *to = NULL;
 
@@ -234,7 +234,7 @@ make_resume(struct job_change_call *c)
     c->words = "has ended already";
     if (job_is_finished(job))
         return NULL;
-    c->words = say_not_suspended(c);
+    c->words = explain_not_suspended(c);
     if (job_find_freezer(job) == NULL)
         return NULL;
     c->words = "resumed";
@@ -254,7 +254,7 @@ refuse(struct job_change_call *c, const char *words)
 }
 
 static const char *
-say_sent(const struct job_change_call *c, const struct job_signal *signal, size_t count)
+describe_sent(const struct job_change_call *c, const struct job_signal *signal, size_t count)
 {
     const char *name = pod_signal_name(signal->signal.number);
 
@@ -302,7 +302,7 @@ make_signal(struct job_change_call *c)
     if (found.count == 0)
         return NULL;
     c->signal = signal;
-    c->words = say_sent(c, signal, found.count);
+    c->words = describe_sent(c, signal, found.count);
     return annotate(c->arena, ANNOTATION_SIGNALS, arena_printf(c->arena, "%" PRId64, count));
 }
 

@@ -70,7 +70,7 @@ feed_type_name(enum client_event_type type)
 }
 
 static void
-tell_state(struct feed *feed, const struct object *object)
+send_state(struct feed *feed, const struct object *object)
 {
     struct feed_event event = {
         .type = CLIENT_ADDED,
@@ -83,7 +83,7 @@ tell_state(struct feed *feed, const struct object *object)
 }
 
 static void
-tell_change(struct feed *feed, const struct store_change *change)
+send_change(struct feed *feed, const struct store_change *change)
 {
     const struct object *was = change->old_object;
     const struct object *is = change->new_object;
@@ -141,7 +141,7 @@ changed(const struct store_change *change, void *context)
     if (feed->is_behind)
         keep(feed, false, change);
     else
-        tell_change(feed, change);
+        send_change(feed, change);
 }
 
 static void
@@ -155,7 +155,7 @@ feed_free(struct feed *feed)
 
 /* Returns true when there are more. */
 static bool
-tell_some(struct feed *feed, size_t most)
+send_some(struct feed *feed, size_t most)
 {
     struct feed_event told = {.type = CLIENT_BOOKMARK};
     bool is_closed;
@@ -165,9 +165,9 @@ tell_some(struct feed *feed, size_t most)
         struct untold u = feed->untold[feed->first++];
 
         if (u.is_initial)
-            tell_state(feed, u.change.new_object);
+            send_state(feed, u.change.new_object);
         else
-            tell_change(feed, &u.change);
+            send_change(feed, &u.change);
         release_change(&u);
     }
     if (!feed->is_closed && feed->first == feed->count) {
@@ -191,7 +191,7 @@ run_slice(struct time_slice *time_slice)
     bool more;
 
     feed->is_added = false;
-    more = tell_some(feed, PER_GO);
+    more = send_some(feed, PER_GO);
     if (more)
         feed->is_added = true;
     return more;
@@ -240,7 +240,7 @@ feed_open(struct request *q, feed_fn *fn, void *context, int64_t *ret_revision,
         feed->is_added = true;
         time_slices_add(q->server->time_slices, &feed->time_slice, run_slice);
     } else
-        tell_some(feed, SIZE_MAX);
+        send_some(feed, SIZE_MAX);
     return 0;
 }
 

@@ -140,8 +140,8 @@ is_own_job(const struct start *s, const struct object *cron_job)
 }
 
 static void PRINTF(5, 6)
-    tell(struct cron_controller *c, const struct object *cron_job, enum recorded_event_kind kind,
-         const char *reason, const char *format, ...)
+    record_event(struct cron_controller *c, const struct object *cron_job,
+                 enum recorded_event_kind kind, const char *reason, const char *format, ...)
 {
     char words[1200];
     va_list args;
@@ -167,13 +167,14 @@ on_started(const struct client_reply *reply, void *context)
         return;
     }
     if (is_made) {
-        tell(c, cron_job, RECORD_NORMAL, EVENT_SUCCESSFUL_CREATE, "Created job %s", s->job_name);
+        record_event(c, cron_job, RECORD_NORMAL, EVENT_SUCCESSFUL_CREATE, "Created job %s",
+                     s->job_name);
         log_info("CronJob '%s': created job '%s'", s->key, s->job_name);
     } else if (reply->code == 409 && is_own_job(s, cron_job))
         is_made = true;
     else if (reply->code != 0) {
-        tell(c, cron_job, RECORD_WARNING, EVENT_FAILED_CREATE, "Error creating job: %.1000s",
-             err.text);
+        record_event(c, cron_job, RECORD_WARNING, EVENT_FAILED_CREATE,
+                     "Error creating job: %.1000s", err.text);
         log_debug("CronJob '%s': %s, trying again", s->key, err.text);
     }
     if (is_made) {
@@ -239,25 +240,25 @@ record_plan(struct cron_controller *c, const struct object *cron_job, struct mem
             const struct cron_plan *plan, int64_t now_s)
 {
     for (size_t i = 0; i < plan->n_ended; i++)
-        tell(c, cron_job, RECORD_NORMAL, EVENT_SAW_COMPLETED_JOB,
-             "Saw completed job: %s, condition: %s", plan->ended[i]->meta->name,
-             condition_of(plan->ended[i]));
+        record_event(c, cron_job, RECORD_NORMAL, EVENT_SAW_COMPLETED_JOB,
+                     "Saw completed job: %s, condition: %s", plan->ended[i]->meta->name,
+                     condition_of(plan->ended[i]));
     if (plan->mistake != NULL)
-        tell(c, cron_job, RECORD_WARNING, EVENT_UNPARSEABLE_SCHEDULE, "unparseable schedule: %s",
-             plan->mistake);
+        record_event(c, cron_job, RECORD_WARNING, EVENT_UNPARSEABLE_SCHEDULE,
+                     "unparseable schedule: %s", plan->mistake);
     if (m->told_s + 60 > now_s && m->told_s <= now_s)
         return;
     if (plan->missed > CRON_MISSED_MAX)
-        tell(c, cron_job, RECORD_WARNING, EVENT_TOO_MANY_MISSED_TIMES,
-             "too many missed start times. Set or decrease "
-             ".spec.startingDeadlineSeconds or check clock skew");
+        record_event(c, cron_job, RECORD_WARNING, EVENT_TOO_MANY_MISSED_TIMES,
+                     "too many missed start times. Set or decrease "
+                     ".spec.startingDeadlineSeconds or check clock skew");
     if (plan->is_too_late)
-        tell(c, cron_job, RECORD_WARNING, EVENT_MISS_SCHEDULE,
-             "Missed scheduled time to start a job");
+        record_event(c, cron_job, RECORD_WARNING, EVENT_MISS_SCHEDULE,
+                     "Missed scheduled time to start a job");
     if (plan->is_waiting)
-        tell(c, cron_job, RECORD_NORMAL, EVENT_JOB_ALREADY_ACTIVE,
-             "Not starting job because prior execution is running and "
-             "concurrency policy is Forbid");
+        record_event(c, cron_job, RECORD_NORMAL, EVENT_JOB_ALREADY_ACTIVE,
+                     "Not starting job because prior execution is running and "
+                     "concurrency policy is Forbid");
     if (plan->missed > CRON_MISSED_MAX || plan->is_too_late || plan->is_waiting)
         m->told_s = now_s;
 }
@@ -270,8 +271,8 @@ write_plan(struct cron_controller *c, const char *key, const struct object *cron
     struct json *body;
 
     for (size_t i = 0; i < plan->n_remove; i++) {
-        tell(c, cron_job, RECORD_NORMAL, EVENT_SUCCESSFUL_DELETE, "Deleted job %s",
-             plan->remove[i]->meta->name);
+        record_event(c, cron_job, RECORD_NORMAL, EVENT_SUCCESSFUL_DELETE, "Deleted job %s",
+                     plan->remove[i]->meta->name);
         pending_calls_delete(calls, plan->remove[i]);
     }
     if (plan->status == NULL)
@@ -306,7 +307,8 @@ open_zone(struct cron_controller *c, const struct object *cron_job, struct time_
     *ret_zone = NULL;
     if (name == NULL)
         return true; /* the controller's own zone cannot be read: use UTC */
-    tell(c, cron_job, RECORD_WARNING, EVENT_UNKNOWN_TIME_ZONE, "invalid timeZone: %s", err.text);
+    record_event(c, cron_job, RECORD_WARNING, EVENT_UNKNOWN_TIME_ZONE, "invalid timeZone: %s",
+                 err.text);
     return false;
 }
 

@@ -78,7 +78,7 @@ notify_watchers(struct task_watch *watch, void *context)
 
 /* Many elements of the target may have changed. */
 static void
-look_at_gates(struct dependency_target *t, void *context)
+check_gates(struct dependency_target *t, void *context)
 {
     struct dependencies *d = context;
 
@@ -409,7 +409,7 @@ dependencies_new(const struct dependencies_settings *settings)
         .cache = settings->cache,
         .clock = settings->clock,
         .changed = notify_waiters,
-        .elements_changed = look_at_gates,
+        .elements_changed = check_gates,
         .watch_changed = notify_watchers,
         .context = d,
     });

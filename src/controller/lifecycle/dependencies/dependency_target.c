@@ -98,7 +98,7 @@ find_job(const struct dependency_targets *all, const struct dependency_target *t
 }
 
 static void
-look_at_elements(struct dependency_targets *all, struct dependency_target *t)
+check_elements(struct dependency_targets *all, struct dependency_target *t)
 {
     all->settings.elements_changed(t, all->settings.context);
     if (t->watches != NULL)
@@ -112,7 +112,7 @@ close_elements(struct dependency_targets *all, struct dependency_target *t)
         return;
     t->is_read = false; /* read again: the states are final now */
     element_ends_close(t->elements, t->state == JOB_STATE_COMPLETED, t->is_gone);
-    look_at_elements(all, t);
+    check_elements(all, t);
 }
 
 /* A requeue makes ended elements run again, so their record is read again. */
@@ -123,7 +123,7 @@ read_anew(struct dependency_targets *all, struct dependency_target *t, const str
     free(t->cancelled);
     t->cancelled = NULL;
     t->requeues = job_array_requeues(job);
-    look_at_elements(all, t);
+    check_elements(all, t);
     t->is_read = false;
     dependency_target_read_elements(all, t);
 }
@@ -466,7 +466,7 @@ on_elements(const struct client_reply *reply, void *context)
         if (t->is_read && t->watches != NULL && job != NULL)
             (void)see_cancelled(all, t, job_of(job));
         if (t->is_read)
-            look_at_elements(all, t);
+            check_elements(all, t);
     }
     end_question(question);
 }

@@ -66,7 +66,7 @@ struct disruption_change {
 };
 
 static void
-look_if_selected(const struct object *budget, void *context)
+queue_if_selected(const struct object *budget, void *context)
 {
     const struct disruption_change *c = context;
 
@@ -81,11 +81,11 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
     struct disruption *d = context;
     struct disruption_change c = {d, old_object, new_object};
 
-    object_cache_visit(d->cache, &pod_disruption_budget_kind, look_if_selected, &c);
+    object_cache_visit(d->cache, &pod_disruption_budget_kind, queue_if_selected, &c);
 }
 
 static void
-look_if_of_namespace(const struct object *budget, void *context)
+queue_if_of_namespace(const struct object *budget, void *context)
 {
     const struct disruption_change *c = context;
 
@@ -101,7 +101,7 @@ on_job(UNUSED const struct object *old_object, const struct object *new_object, 
     struct disruption_change c = {.d = d, .after = new_object};
 
     if (new_object != NULL)
-        object_cache_visit(d->cache, &pod_disruption_budget_kind, look_if_of_namespace, &c);
+        object_cache_visit(d->cache, &pod_disruption_budget_kind, queue_if_of_namespace, &c);
 }
 
 static void
@@ -201,7 +201,7 @@ work_on_budget(const char *key, void *context)
 }
 
 static void
-look_at_one(const struct object *budget, void *context)
+queue_one(const struct object *budget, void *context)
 {
     schedule_sync(context, budget);
 }
@@ -211,7 +211,7 @@ on_synced(void *context)
 {
     struct disruption *d = context;
 
-    object_cache_visit(d->cache, &pod_disruption_budget_kind, look_at_one, d);
+    object_cache_visit(d->cache, &pod_disruption_budget_kind, queue_one, d);
 }
 
 struct disruption *

@@ -390,7 +390,7 @@ work_on_group(const char *key, void *context)
 }
 
 static void
-look_at_one(const struct object *group, void *context)
+queue_one(const struct object *group, void *context)
 {
     on_group(NULL, group, context);
 }
@@ -400,7 +400,7 @@ on_synced(void *context)
 {
     struct pod_group_status *s = context;
 
-    object_cache_visit(s->cache, &pod_group_kind, look_at_one, s);
+    object_cache_visit(s->cache, &pod_group_kind, queue_one, s);
 }
 
 struct pod_group_status *

@@ -243,7 +243,7 @@ is_placed(const struct pod *pod)
  * cancelled element is ended in any case.
  */
 static void
-look_at_pod(const struct object *object, void *context)
+check_pod(const struct object *object, void *context)
 {
     struct pod_count_walk *l = context;
     const struct array_state *a = l->counts->array;
@@ -278,7 +278,7 @@ array_sync_visit_pods(struct array_sync *sync, struct job_sync *calls,
     if (counts->array == NULL || (!counts->array->must_look && n_withdraw == 0))
         return;
     counts->array->must_look = false;
-    object_cache_visit_owned(sync->settings.cache, counts->job_uid, look_at_pod, &l);
+    object_cache_visit_owned(sync->settings.cache, counts->job_uid, check_pod, &l);
     counts->array->must_settle = counts->array->n_ends > 0;
 }
 

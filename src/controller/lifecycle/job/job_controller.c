@@ -200,7 +200,7 @@ asks_nothing(const struct job_memory *m, const struct job_plan *plan)
  * seen, and no other event may come for its job.
  */
 static void
-look_for_overdue(void *context)
+find_overdue(void *context)
 {
     struct job_controller *c = context;
     int64_t now_us = clock_monotonic_us(c->clock);
@@ -549,7 +549,7 @@ job_controller_new(struct loop *loop, struct client *client, struct object_cache
     };
     c->dependencies =
         dependencies_new(&(struct dependencies_settings){client, cache, clock, on_woken, c});
-    c->overdue = timer_new(loop, look_for_overdue, c);
+    c->overdue = timer_new(loop, find_overdue, c);
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
     workqueue_follow_clock(c->queue, clock); /* jobs wait for begin times and deadlines */
     c->memories = job_memories_new(cache, clock, c->queue);

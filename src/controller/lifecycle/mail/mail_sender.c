@@ -238,7 +238,7 @@ start_program(struct mail_sender *m, const char *key, const struct mail_facts *f
 /* ---- What is due ---- */
 
 static void
-look_at_pod(const struct object *object, void *context)
+read_pod(const struct object *object, void *context)
 {
     const struct pod *pod = pod_of(object);
     struct mail_run *run = context;
@@ -305,7 +305,7 @@ work(const char *key, void *context)
 
     if (address != NULL) {
         if (mail_due_needs_run(job_of(job)))
-            object_cache_visit_owned(m->s.cache, job->meta->uid, look_at_pod, &run);
+            object_cache_visit_owned(m->s.cache, job->meta->uid, read_pod, &run);
         if (mail_due_find(job_of(job), &run, clock_real_us(m->s.clock), &due, &after_us)) {
             send_due(m, job, key, address, &due);
             return;

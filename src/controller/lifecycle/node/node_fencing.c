@@ -50,8 +50,8 @@ struct node_fencing {
     unsigned n_running;
 };
 
-static void PRINTF(4, 5) tell(const struct fencing_node *n, enum recorded_event_kind kind,
-                              const char *reason, const char *format, ...)
+static void PRINTF(4, 5) record_event(const struct fencing_node *n, enum recorded_event_kind kind,
+                                      const char *reason, const char *format, ...)
 {
     const struct node_fencing_settings *s = &n->fencing->s;
     const struct object *node = object_cache_find(s->cache, &node_kind, NULL, n->name);
@@ -83,10 +83,11 @@ note_failure(struct fencing_node *n, const char *words)
 {
     n->state = FENCING_FAILED;
     n->retry_at_us = clock_monotonic_us(n->fencing->s.clock) + RETRY_MS * INT64_C(1000);
-    tell(n, RECORD_WARNING, EVENT_FENCING_FAILED,
-         "'%s %s' has not switched the node off: %s; it is not fenced, and its jobs do not start "
-         "elsewhere; trying again in %d s",
-         n->fencing->s.program, n->name, words, RETRY_MS / 1000);
+    record_event(
+        n, RECORD_WARNING, EVENT_FENCING_FAILED,
+        "'%s %s' has not switched the node off: %s; it is not fenced, and its jobs do not start "
+        "elsewhere; trying again in %d s",
+        n->fencing->s.program, n->name, words, RETRY_MS / 1000);
 }
 
 static void start_next(struct node_fencing *f);
@@ -109,8 +110,8 @@ on_done(const char *failure, void *context)
         note_failure(n, failure);
     } else {
         n->state = FENCING_DONE;
-        tell(n, RECORD_NORMAL, EVENT_SWITCHED_OFF, "'%s %s' has switched the node off; fencing it",
-             f->s.program, n->name);
+        record_event(n, RECORD_NORMAL, EVENT_SWITCHED_OFF,
+                     "'%s %s' has switched the node off; fencing it", f->s.program, n->name);
     }
     timed_program_free(n->program);
     n->program = NULL;
@@ -140,8 +141,8 @@ run_program(struct fencing_node *n)
     }
     n->state = FENCING_RUNS;
     f->n_running++;
-    tell(n, RECORD_NORMAL, EVENT_FENCING, "The node does not report; running '%s %s'", f->s.program,
-         n->name);
+    record_event(n, RECORD_NORMAL, EVENT_FENCING, "The node does not report; running '%s %s'",
+                 f->s.program, n->name);
 }
 
 static void

@@ -92,7 +92,7 @@ write_cordon(struct pass *pass, const struct object *node, bool is_cordoned)
 }
 
 static void
-look_at_node(const struct object *node, void *context)
+check_node(const struct object *node, void *context)
 {
     struct pass *pass = context;
     const char *by = string_map_find(&node->meta->annotations, MAINTENANCE_BY);
@@ -126,7 +126,7 @@ keep_cordons(struct pass *pass)
     pass->nodes = map_new();
     for (unsigned i = 0; i < count; i++)
         map_put(pass->nodes, names[i], pass);
-    object_cache_visit(pass->c->cache, &node_kind, look_at_node, pass);
+    object_cache_visit(pass->c->cache, &node_kind, check_node, pass);
     map_free(pass->nodes);
     pass->nodes = NULL;
 }
@@ -270,7 +270,7 @@ on_node(const struct object *old_object, const struct object *new_object, void *
 }
 
 static void
-look_if_waiting(const struct object *reservation, void *context)
+queue_if_waiting(const struct object *reservation, void *context)
 {
     struct reservation_controller *c = context;
 
@@ -284,11 +284,11 @@ on_pod(UNUSED const struct object *old_object, const struct object *new_object, 
     struct reservation_controller *c = context;
 
     if (new_object == NULL || pod_is_finished(pod_of(new_object)))
-        object_cache_visit(c->cache, &reservation_kind, look_if_waiting, c);
+        object_cache_visit(c->cache, &reservation_kind, queue_if_waiting, c);
 }
 
 static void
-look_at_maintenance(const struct object *node, void *context)
+check_maintenance(const struct object *node, void *context)
 {
     struct reservation_controller *c = context;
     const char *by = string_map_find(&node->meta->annotations, MAINTENANCE_BY);
@@ -304,7 +304,7 @@ on_synced(void *context)
     struct reservation_controller *c = context;
 
     object_cache_visit(c->cache, &reservation_kind, queue_reservation, c);
-    object_cache_visit(c->cache, &node_kind, look_at_maintenance, c);
+    object_cache_visit(c->cache, &node_kind, check_maintenance, c);
 }
 
 struct reservation_controller *

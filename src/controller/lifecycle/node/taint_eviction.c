@@ -249,7 +249,7 @@ evicts(const struct object *node)
 }
 
 static void
-look_at_pod(const struct object *pod, void *context)
+check_pod(const struct object *pod, void *context)
 {
     struct taint_eviction *e = context;
     char key[OBJECT_KEY_SIZE];
@@ -264,7 +264,7 @@ on_node(const struct object *old_object, const struct object *new_object, void *
     struct taint_eviction *e = context;
 
     if (new_object != NULL && (evicts(old_object) || evicts(new_object)))
-        object_cache_visit_on_node(e->cache, new_object->meta->name, look_at_pod, e);
+        object_cache_visit_on_node(e->cache, new_object->meta->name, check_pod, e);
 }
 
 static void
@@ -279,7 +279,7 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
         return;
     }
     if (evicts(object_cache_find(e->cache, &node_kind, NULL, pod_of(new_object)->spec.node_name)))
-        look_at_pod(new_object, e);
+        check_pod(new_object, e);
 }
 
 struct taint_eviction *

@@ -260,7 +260,7 @@ struct claim_volume_search {
 };
 
 static void
-look_at_volume(const struct object *volume, void *context)
+check_volume(const struct object *volume, void *context)
 {
     struct claim_volume_search *s = context;
     const struct persistent_volume *v = persistent_volume_of(volume);
@@ -312,7 +312,7 @@ find_or_make(const struct claim_sync *p)
         return;
     }
     if (!waits)
-        object_cache_visit(p->vc->s.cache, &persistent_volume_kind, look_at_volume, &s);
+        object_cache_visit(p->vc->s.cache, &persistent_volume_kind, check_volume, &s);
     if (s.best != NULL)
         bind(p, s.best);
     else if (p->class != NULL && storage_class_provisions(storage_class_of(p->class)))

@@ -107,8 +107,8 @@ make_claim(struct pending_calls *calls, const struct object *pod, const struct j
 }
 
 static void
-look_at_volume(const struct ephemeral_claims *e, struct pending_calls *calls,
-               const struct object *pod, const struct pod_volume *volume)
+check_volume(const struct ephemeral_claims *e, struct pending_calls *calls,
+             const struct object *pod, const struct pod_volume *volume)
 {
     char name[POD_CLAIM_NAME_SIZE];
     const struct object *claim;
@@ -132,7 +132,7 @@ work(const char *key, void *context)
     const struct object *pod = object_cache_find_key(e->cache, &pod_kind, key);
 
     for (unsigned i = 0; pod != NULL && i < pod_of(pod)->spec.volumes.count; i++)
-        look_at_volume(e, calls, pod, &pod_of(pod)->spec.volumes.items[i]);
+        check_volume(e, calls, pod, &pod_of(pod)->spec.volumes.items[i]);
     pending_calls_end(calls);
 }
 

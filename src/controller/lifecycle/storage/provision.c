@@ -146,7 +146,7 @@ is_of_another(const struct node *node, const struct object *claim)
 }
 
 static void
-look_at_node(const struct object *node, void *context)
+check_node(const struct object *node, void *context)
 {
     struct node_choice *choice = context;
     const struct node *n = node_of(node);
@@ -176,6 +176,6 @@ provision_choose(const struct volume_controller *vc, const struct object *claim,
         .wanted = persistent_volume_claim_bytes(persistent_volume_claim_of(claim)),
     };
 
-    object_cache_visit(vc->s.cache, &node_kind, look_at_node, &choice);
+    object_cache_visit(vc->s.cache, &node_kind, check_node, &choice);
     return choice.node;
 }

@@ -115,7 +115,7 @@ binding_client_client(struct binding_client *b)
 }
 
 static void
-tell_bound(const struct binding_client *b, const struct json *binding)
+report_bound(const struct binding_client *b, const struct json *binding)
 {
     b->bound(json_path_text(binding, "metadata.namespace"),
              json_path_text(binding, "metadata.name"), json_path_text(binding, "target.name"),
@@ -131,9 +131,9 @@ answer(const struct binding_client *b, struct pending_call *c)
     c->done(&(struct client_reply){.code = 201}, c->context);
     items = c->binding != NULL ? json_get(c->binding, "items") : NULL;
     for (uint32_t i = 0; i < json_count(items); i++)
-        tell_bound(b, json_at(items, i));
+        report_bound(b, json_at(items, i));
     if (c->binding != NULL && items == NULL)
-        tell_bound(b, c->binding);
+        report_bound(b, c->binding);
     call_free(c);
 }
 

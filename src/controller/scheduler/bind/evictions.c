@@ -129,7 +129,7 @@ evictions_describe(const struct pod_view *preemptor)
 }
 
 static char *
-tell_victim(const struct pod_view *preemptor)
+format_reason(const struct pod_view *preemptor)
 {
     CLEANUP_FREE char *by = evictions_describe(preemptor);
 
@@ -160,7 +160,7 @@ evictions_add(struct evictions *e, struct pod_view *victim, struct pod_view *pre
     e->settings.begins(victim, message, e->settings.context);
     why = xasprintf("%s: preempting to accommodate a higher priority pod",
                     preemptor->pod->spec.scheduler_name);
-    words = tell_victim(preemptor);
+    words = format_reason(preemptor);
     v->removal = pod_removal_begin(
         e->settings.client, e->settings.clock,
         &(struct pod_removal_order){

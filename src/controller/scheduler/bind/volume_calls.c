@@ -101,8 +101,8 @@ fail(struct volume_call *c, const char *why)
 enum volume_write_state { WAITING, DONE, FAILED };
 
 static enum volume_write_state
-look_at_claim(const struct volume_call *c, const struct volume_step *step,
-              const struct volume_write *w, char **ret_why)
+check_claim(const struct volume_call *c, const struct volume_step *step,
+            const struct volume_write *w, char **ret_why)
 {
     const char *name = step->claim->meta->name;
     const struct object *claim =
@@ -130,8 +130,8 @@ look_at_claim(const struct volume_call *c, const struct volume_step *step,
 
 /* A volume that another claim got meanwhile will never belong to this claim. */
 static enum volume_write_state
-look_at_volume(const struct volume_call *c, const struct volume_step *step,
-               const struct volume_write *w, char **ret_why)
+check_volume(const struct volume_call *c, const struct volume_step *step,
+             const struct volume_write *w, char **ret_why)
 {
     const struct object *volume = volume_book_volume(c->all->s.book, step->volume->meta->name);
     const struct object_reference *claim;
@@ -164,9 +164,9 @@ check(struct volume_call *c)
         enum volume_write_state state = DONE;
 
         if (step->volume != NULL)
-            state = look_at_volume(c, step, &c->writes[i], &why);
+            state = check_volume(c, step, &c->writes[i], &why);
         if (state == DONE)
-            state = look_at_claim(c, step, &c->writes[i], &why);
+            state = check_claim(c, step, &c->writes[i], &why);
         if (state == FAILED) {
             fail(c, why);
             return;
@@ -286,7 +286,7 @@ write_step(struct volume_call *c, unsigned at)
     if (is_written(c, step, volume))
         return;
     if (step->volume != NULL && volume == NULL)
-        return; /* deleted; look_at_volume reports that */
+        return; /* deleted; check_volume reports that */
     arena = arena_new(0);
     body = json_object(arena);
     if (volume != NULL)

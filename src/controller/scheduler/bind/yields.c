@@ -108,7 +108,7 @@ now_us(const struct yields *y)
 
 /* Schedules the next check, but not before next_us. */
 static void
-schedule_look(struct yielding *e, int64_t at_us)
+schedule_check(struct yielding *e, int64_t at_us)
 {
     e->look_us = at_us > e->next_us ? at_us : e->next_us;
     heap_moved(e->owner->looks, e);
@@ -190,7 +190,7 @@ asked(const struct client_reply *reply, void *context)
     e->call = NULL;
     e->preemptor = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
-    schedule_look(e, 0);
+    schedule_check(e, 0);
     if (client_reply_error(reply, &err) == 0) {
         if (pod_has_yielded(e->pod->pod)) /* to another pod, so to this one */
             y->settings.ended(preemptor, y->settings.context);
@@ -217,18 +217,18 @@ yields_ask(struct yields *y, struct pod_view *victim, struct pod_view *preemptor
     if (is != NULL && strcmp(is, words) == 0) {
         if (victim->has_yielded)
             e->preemptor = pod_view_ref(preemptor);
-        schedule_look(e, 0);
+        schedule_check(e, 0);
         return;
     }
     e->preemptor = pod_view_ref(preemptor);
     message = xasprintf("Suspended for %s, which runs on its cores", words);
-    y->settings.say(victim, EVENT_PREEMPTED, message, y->settings.context);
+    y->settings.record(victim, EVENT_PREEMPTED, message, y->settings.context);
     write_wish(e, words, asked);
 }
 
 /* These pods wait for the room that this one was to make. */
 static void
-tell_nominated(const struct yields *y, const struct node_view *node)
+notify_nominated(const struct yields *y, const struct node_view *node)
 {
     for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
         y->settings.ended(nominator_pod(node, i), y->settings.context);
@@ -247,12 +247,12 @@ resumed(const struct client_reply *reply, void *context)
 
     e->call = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
-    schedule_look(e, 0);
+    schedule_check(e, 0);
     if (node != NULL)
-        tell_nominated(y, node);
+        notify_nominated(y, node);
     if (client_reply_error(reply, &err) == 0) {
-        y->settings.say(e->pod, EVENT_RESUMED, "The pod that used its cores no longer runs",
-                        y->settings.context);
+        y->settings.record(e->pod, EVENT_RESUMED, "The pod that used its cores no longer runs",
+                           y->settings.context);
         return;
     }
     log_debug("pod '%s' stays suspended for now: %s", e->key, err.text);
@@ -278,7 +278,7 @@ yields_note(struct yields *y, struct pod_view *pod)
         e->asked_at_us = 0;
     else if (e->asked_at_us == 0)
         e->asked_at_us = now_us(y);
-    schedule_look(e, 0);
+    schedule_check(e, 0);
     if (!pod->is_to_yield && e->call == NULL && e->refused_until_us == 0)
         drop(y, e);
 }
@@ -374,7 +374,7 @@ named(const struct client_reply *reply, void *context)
     (void)reply; /* checked again in both cases */
     e->call = NULL;
     e->next_us = now_us(e->owner) + RESUME_AGAIN_US;
-    schedule_look(e, 0);
+    schedule_check(e, 0);
 }
 
 /* True while the pod has to stay frozen. Its owner reads for whom, so the
@@ -412,7 +412,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
         if (e->refused_until_us == 0) {
             log_warning("pod '%s' was to be suspended for %s, but runs on", e->key,
                         pod_find_yield(e->pod->pod));
-            tell_nominated(y, node);
+            notify_nominated(y, node);
         }
         e->refused_until_us = now + REFUSED_US;
     } else if (stands_on(e, node)) {
@@ -424,7 +424,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
 
 /* The passing of time is no event, so the next check is scheduled here. */
 static int64_t
-next_look(const struct yielding *e, int64_t now)
+next_check(const struct yielding *e, int64_t now)
 {
     int64_t at = now + LOOK_AGAIN_US;
 
@@ -449,13 +449,13 @@ yields_settle(struct yields *y)
             drop(y, e);
             continue;
         }
-        schedule_look(e, now + LOOK_AGAIN_US);
+        schedule_check(e, now + LOOK_AGAIN_US);
         if (e->call != NULL)
             continue;
         if (e->pod->is_to_yield)
             settle_one(y, e, now);
         if (e->call == NULL)
-            schedule_look(e, next_look(e, now));
+            schedule_check(e, next_check(e, now));
     }
     return n;
 }
@@ -469,7 +469,7 @@ yields_wake(struct yields *y, const struct node_view *node)
         struct yielding *e = node->pods.items[i]->is_to_yield ? find(y, node->pods.items[i]) : NULL;
 
         if (e != NULL)
-            schedule_look(e, 0);
+            schedule_check(e, 0);
     }
 }
 

@@ -32,8 +32,8 @@ struct yields_settings {
     struct client *client;
     struct clock *clock;
     struct cache *cache; /* takes the cores back */
-    /* Emits an event of the pod. */
-    void (*say)(struct pod_view *pod, const char *reason, const char *message, void *context);
+    /* Records an event of the pod. */
+    void (*record)(struct pod_view *pod, const char *reason, const char *message, void *context);
 
     /* The preemptor is to be tried again, because a pod refuses to yield to it or has yielded
      * already.

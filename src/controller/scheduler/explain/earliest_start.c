@@ -292,7 +292,7 @@ visit_end(const struct pod_view *pod, struct node_view *node, int64_t end_us, vo
 
 /* Some of several pods may have room already. */
 static void
-look_at_present(struct start_walk *w)
+try_present(struct start_walk *w)
 {
     const struct snapshot *s = w->q->snapshot;
 
@@ -369,7 +369,7 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
     sort_reserved(&w);
     find_turns(&w);
     if (!q->has_none_now)
-        look_at_present(&w);
+        try_present(&w);
     cache_visit_ends(q->cache, q->most_ends, visit_end, &w);
     if (ret->from_us == 0 && !ret->is_cut && visit_turns(&w, INT64_MAX - 1)
         && visit_reserved(&w, INT64_MAX - 1))

@@ -74,7 +74,7 @@ is_of_bytes(const char *name)
 
 /* Example: "has 4 CPUs of the 10 needed". */
 static void
-tell_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
+describe_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
 {
     if (strcmp(name, "cpu") == 0) {
         strbuf_add_text(out, "has ");
@@ -96,7 +96,7 @@ tell_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
 
 /* Example: "lacks 2 free CPUs". */
 static void
-tell_lack(const char *name, int64_t lacks, struct strbuf *out)
+describe_lack(const char *name, int64_t lacks, struct strbuf *out)
 {
     strbuf_add_text(out, "lacks ");
     if (strcmp(name, "cpu") == 0) {
@@ -149,7 +149,7 @@ asked_at(const struct shortage *s, const struct node_view *node, unsigned at)
 }
 
 static bool
-tell_sizes(const struct shortage *s, const struct node_view *node, struct strbuf *out)
+describe_sizes(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     int64_t scratch = s->scratch_bytes > 0 ? node_scratch_bytes(node->node) : 0;
 
@@ -158,7 +158,7 @@ tell_sizes(const struct shortage *s, const struct node_view *node, struct strbuf
 
         if (a.needs > 0 && a.needs > a.has) {
             if (out != NULL)
-                tell_size(a.name, a.needs, a.has, out);
+                describe_size(a.name, a.needs, a.has, out);
             return true;
         }
     }
@@ -187,13 +187,13 @@ is_of_shape(const struct shortage *s, const struct node_view *node)
 bool
 shortage_is_of_size(const struct shortage *s, const struct node_view *node)
 {
-    return tell_sizes(s, node, NULL);
+    return describe_sizes(s, node, NULL);
 }
 
 bool
 shortage_is_of_hardware(const struct shortage *s, const struct node_view *node)
 {
-    return tell_sizes(s, node, NULL) || is_of_shape(s, node);
+    return describe_sizes(s, node, NULL) || is_of_shape(s, node);
 }
 
 int64_t
@@ -218,13 +218,13 @@ shortage_has_scratch(const struct shortage *s, const struct node_view *node)
 }
 
 static bool
-tell_lacks(const struct shortage *s, const struct node_view *node, struct strbuf *out)
+describe_lacks(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     for (unsigned i = 0; i < count_amounts(s); i++) {
         struct asked_amount a = asked_at(s, node, i);
 
         if (a.needs > 0 && a.needs > a.has - a.used) {
-            tell_lack(a.name, a.needs - (a.has - a.used), out);
+            describe_lack(a.name, a.needs - (a.has - a.used), out);
             return true;
         }
     }
@@ -245,7 +245,7 @@ tell_lacks(const struct shortage *s, const struct node_view *node, struct strbuf
  * what the pod needs.
  */
 static bool
-tell_plugins(const struct shortage *s, const struct node_view *node, struct strbuf *out)
+describe_by_plugins(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     const struct profile *p = s->profile;
     size_t before = out->length;
@@ -264,11 +264,11 @@ shortage_format(const struct shortage *s, const struct node_view *node, struct s
 {
     bool is_exact = pod_of_shortage(s)->demand->is_exclusive;
 
-    if (tell_sizes(s, node, out) || (is_exact && tell_plugins(s, node, out))
-        || tell_lacks(s, node, out))
+    if (describe_sizes(s, node, out) || (is_exact && describe_by_plugins(s, node, out))
+        || describe_lacks(s, node, out))
         return;
     if (!is_exact)
-        (void)tell_plugins(s, node, out);
+        (void)describe_by_plugins(s, node, out);
 }
 
 /* ---- Short texts ---- */
@@ -320,7 +320,7 @@ shortage_format_short(const struct shortage *s, const char *code, const char *te
     const struct pod_view *pod = pod_of_shortage(s);
 
     /* Another node may have as many CPUs, but not on such cores. */
-    if (strcmp(code, "NodeTooSmall") == 0 && tell_plugins(s, NULL, out))
+    if (strcmp(code, "NodeTooSmall") == 0 && describe_by_plugins(s, NULL, out))
         return;
     if (is_one_of(code, of_devices, ARRAY_SIZE(of_devices)) && pod->demand->n_devices > 0) {
         add_devices(pod->demand, out);
@@ -401,7 +401,7 @@ void
 shortage_format_needs(const struct shortage *s, struct strbuf *out)
 {
     const struct pod_view *pod = pod_of_shortage(s);
-    bool is_told_by_plugin = tell_plugins(s, NULL, out);
+    bool is_told_by_plugin = describe_by_plugins(s, NULL, out);
 
     if (!is_told_by_plugin && pod->requests.cpu_milli > 0) {
         add_cpus(out, pod->requests.cpu_milli);

@@ -198,7 +198,7 @@ keep_if_near(struct nearest *n, const struct near *node)
 
 /* One pass over the nodes, which also counts them by their chance. */
 static void
-look_at_nodes(struct estimate_walk *w, const struct diagnosis *d, struct nearest *n)
+judge_nodes(struct estimate_walk *w, const struct diagnosis *d, struct nearest *n)
 {
     const struct snapshot *s = d->snapshot;
 
@@ -400,7 +400,7 @@ start_estimate_make(struct start_estimate *ret, const struct shortage *s, const 
     struct estimate_walk w;
 
     walk_init(&w, ret, s, d, clock);
-    look_at_nodes(&w, d, &nearest);
+    judge_nodes(&w, d, &nearest);
     walk_ends(&w, cache);
     if (ret->from_us == 0 && ret->not_before_us == 0)
         assume_ends(&w);

@@ -156,7 +156,7 @@ format_wait(const struct cause_search *s, struct job_wait wait, struct strbuf *o
 
 /* False: no node of this meaning is large enough, even when it is empty. */
 static bool
-tell_room(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
+describe_room(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct found *most = find_most(s, MEANS_ROOM);
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
@@ -240,7 +240,7 @@ add_closers(struct cause_search *s, struct strbuf *out, bool *ret_is_silent)
 }
 
 static bool
-tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
+describe_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
     unsigned nodes = count_of(s, MEANS_CLOSED);
@@ -335,7 +335,7 @@ add_excess(const struct cause_search *s, const struct sizes *sizes, struct strbu
 
 /* Amounts come first, because people can change them. */
 static bool
-tell_too_large(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
+describe_too_large(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
     const struct found *devices = find_most(s, MEANS_TOO_LARGE);
@@ -363,8 +363,8 @@ tell_too_large(const struct cause_search *s, struct strbuf *out, struct wait_cau
 }
 
 static bool
-tell_words(const struct cause_search *s, enum meaning meaning, struct strbuf *out,
-           struct wait_cause *ret)
+describe_words(const struct cause_search *s, enum meaning meaning, struct strbuf *out,
+               struct wait_cause *ret)
 {
     const struct found *most = find_most(s, meaning);
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
@@ -418,7 +418,7 @@ find_withholder(const struct cause_search *s, const struct found *most)
  * 2026-11-24T18:00:00Z, on every node with room".
  */
 static bool
-tell_withheld(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
+describe_withheld(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct found *most = find_most(s, MEANS_WITHHELD);
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
@@ -430,7 +430,7 @@ tell_withheld(const struct cause_search *s, struct strbuf *out, struct wait_caus
         return false;
     w = find_withholder(s, most);
     if (w.reservation == NULL)
-        return tell_words(s, MEANS_WITHHELD, out, ret);
+        return describe_words(s, MEANS_WITHHELD, out, ret);
     has_begun = w.window.from_us <= s->f->now_us;
     time_format(has_begun ? w.window.until_us : w.window.from_us, false, time);
     if (!has_begun)
@@ -463,7 +463,7 @@ is_by_label(const struct pod_spec *spec)
 
 /* For causes that need no check of the nodes. False: there is none of these. */
 static bool
-tell_at_once(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
+describe_at_once(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct wait_cause_facts *f = s->f;
     const struct diagnosis *d = f->diagnosis;
@@ -495,7 +495,7 @@ tell_at_once(const struct cause_search *s, struct strbuf *out, struct wait_cause
 
 /* For a plugin that rejected the pod in PreFilter, without its nodes. */
 static bool
-tell_prefilter(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
+describe_prefilter(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct diagnosis *d = s->f->diagnosis;
     struct reason_nodes r = {.reason = d->prefilter_reason, .nodes = 1};
@@ -511,7 +511,7 @@ tell_prefilter(struct cause_search *s, struct strbuf *out, struct wait_cause *re
     found.known.meaning = MEANS_WORDS;
     s->items[0] = found;
     s->count = 1;
-    return tell_words(s, MEANS_WORDS, out, ret);
+    return describe_words(s, MEANS_WORDS, out, ret);
 }
 
 /* A missing or closed partition or reservation matters more than what the pod
@@ -556,24 +556,24 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
     struct wait_cause cause = {.reason = JOB_REASON_OTHER};
 
     if (f->diagnosis->prefilter_reason != STRING_ID_NONE && is_of_partition(&s)
-        && tell_prefilter(&s, words, &cause))
+        && describe_prefilter(&s, words, &cause))
         return cause;
-    if (tell_at_once(&s, words, &cause) || tell_prefilter(&s, words, &cause))
+    if (describe_at_once(&s, words, &cause) || describe_prefilter(&s, words, &cause))
         return cause;
     s.count = f->counts->count;
     for (unsigned i = 0; i < s.count; i++)
         items[i] = understand(&s, &f->counts->items[i]);
-    if (tell_words(&s, MEANS_RESERVED, words, &cause)) {
+    if (describe_words(&s, MEANS_RESERVED, words, &cause)) {
         cause.is_for_room = true;
         return cause;
     }
-    if (tell_withheld(&s, words, &cause)) {
+    if (describe_withheld(&s, words, &cause)) {
         cause.is_for_room = true;
         return cause;
     }
-    if (tell_room(&s, words, &cause) || tell_words(&s, MEANS_OTHERS, words, &cause)
-        || tell_closed(&s, words, &cause) || tell_words(&s, MEANS_WORDS, words, &cause)
-        || tell_too_large(&s, words, &cause))
+    if (describe_room(&s, words, &cause) || describe_words(&s, MEANS_OTHERS, words, &cause)
+        || describe_closed(&s, words, &cause) || describe_words(&s, MEANS_WORDS, words, &cause)
+        || describe_too_large(&s, words, &cause))
         return cause;
     cause.reason = format_wait(
         &s, (struct job_wait){.kind = WAIT_UNWANTED, .is_outside = is_outside(&s)}, words);

@@ -111,7 +111,7 @@ forget_freed(struct planner *p)
 }
 
 static void
-tell_freed(struct planner *p)
+report_freed(struct planner *p)
 {
     struct freed_places *f = &p->freed;
 
@@ -217,7 +217,7 @@ reorder(struct timeline *t, struct reservation *r, const struct queued_pod *queu
  * longer have one. When they start is reported by the forecast.
  */
 static void
-tell_owner(struct planner *p, const struct reservation *r, bool has_places)
+report_to_owner(struct planner *p, const struct reservation *r, bool has_places)
 {
     for (unsigned i = 0; i < r->count; i++)
         recorder_set_plan(p->parts.recorder, r->members[i],
@@ -238,7 +238,7 @@ take_out(struct planner *p, struct reservation *r)
 static void
 drop(struct planner *p, struct reservation *r)
 {
-    tell_owner(p, r, false);
+    report_to_owner(p, r, false);
     take_out(p, r);
 }
 
@@ -270,7 +270,7 @@ plan(struct planner *p, struct reservation *r)
             mark_behind(p, r);
         }
         timeline_place(r, a.nodes, a.are_free, a.from_us);
-        tell_owner(p, r, true);
+        report_to_owner(p, r, true);
     }
     start_answer_fini(&a);
     return is_known;
@@ -429,7 +429,7 @@ exchange(struct planner *p, struct reservation *r, unsigned at, const struct pod
         note_freed(p, free_place->node);
         mark_behind(p, r);
         timeline_move_place(free_place, node);
-        tell_owner(p, r, true);
+        report_to_owner(p, r, true);
     }
     cycle_fini(&cycle);
 }
@@ -611,7 +611,7 @@ planner_settle(struct planner *p)
         i += i < timeline_count(t) && timeline_at(t, i) == r;
     }
     fill(p);
-    tell_freed(p);
+    report_freed(p);
 }
 
 /* A reservation whose begin has come is planned again, and all are when the

@@ -180,7 +180,7 @@ note_held(struct queue *q, struct queued_group *g, struct queued_pod *joined)
 }
 
 static void
-tell_held(struct queue *q, struct queued_pod *p)
+notify_held(struct queue *q, struct queued_pod *p)
 {
     list_remove(&p->link);
     if (q->policy->held != NULL)
@@ -196,10 +196,10 @@ queue_notify_held(struct queue *q)
         list_remove(&g->untold);
         for (uint32_t i = 0; g->leader == NULL && i < g->count; i++)
             if (g->members[i]->state == QUEUE_IN_GROUP)
-                tell_held(q, g->members[i]);
+                notify_held(q, g->members[i]);
     }
     while (!list_is_empty(&q->untold))
-        tell_held(q, container_of(q->untold.next, struct queued_pod, link));
+        notify_held(q, container_of(q->untold.next, struct queued_pod, link));
 }
 
 /* Gives the group a leader or takes it away, as the states of its members

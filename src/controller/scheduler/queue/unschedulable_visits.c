@@ -211,7 +211,7 @@ struct first_walk {
 
 /* A heap has no pod below a position that comes before the pod at it. */
 static void
-look_below(struct first_walk *w, const struct heap *sleeping, size_t at)
+search_below(struct first_walk *w, const struct heap *sleeping, size_t at)
 {
     const struct signature_group *f;
     struct queued_pod *pod;
@@ -226,8 +226,8 @@ look_below(struct first_walk *w, const struct heap *sleeping, size_t at)
         w->best = pod;
         return;
     }
-    look_below(w, sleeping, 2 * at + 1);
-    look_below(w, sleeping, 2 * at + 2);
+    search_below(w, sleeping, 2 * at + 1);
+    search_below(w, sleeping, 2 * at + 2);
 }
 
 struct queued_pod *
@@ -241,9 +241,9 @@ unschedulable_pods_first(const struct unschedulable_pods *s,
     {
         struct class *c = container_of(at, struct class, link);
 
-        look_below(&w, c->sleeping, 0);
+        search_below(&w, c->sleeping, 0);
         list_foreach(link, &c->shapes)
-            look_below(&w, container_of(link, struct shape, link)->sleeping, 0);
+            search_below(&w, container_of(link, struct shape, link)->sleeping, 0);
     }
     return w.best;
 }

@@ -372,7 +372,7 @@ lacks_code(const struct json *item)
  * known yet.
  */
 static int
-look_at_tasks(struct end_wait *w, const struct json *items, struct error *err)
+check_tasks(struct end_wait *w, const struct json *items, struct error *err)
 {
     uint32_t n_ended = 0, n_late = 0;
     int r = 0;
@@ -417,7 +417,7 @@ wait_for_tasks(struct end_wait *w, struct error *err)
         int r = job_tasks_fetch(w->kctl, w->operand, arena, &items, err);
 
         if (r == 0)
-            r = look_at_tasks(w, items, err);
+            r = check_tasks(w, items, err);
         if (r != -EAGAIN)
             return r;
         if (left_us(w) == 0)

@@ -253,8 +253,8 @@ act(const struct preemption *me, struct cycle *c, const struct victims *best)
 }
 
 static void
-say_why_not(const struct preemption *me, const struct cycle *c, const struct answer *answers,
-            const struct diagnosis_totals *totals, struct strbuf *message)
+describe_refusal(const struct preemption *me, const struct cycle *c, const struct answer *answers,
+                 const struct diagnosis_totals *totals, struct strbuf *message)
 {
     const struct diagnosis d = {
         .snapshot = c->snapshot,
@@ -315,8 +315,8 @@ candidates_find_for_group(struct candidates *ret_candidates, const struct profil
  * drawn, so that later choices stay the same.
  */
 static void
-say_nobody(const struct preemption *me, const struct cycle *c,
-           const struct diagnosis_totals *refused, struct strbuf *message)
+describe_no_victims(const struct preemption *me, const struct cycle *c,
+                    const struct diagnosis_totals *refused, struct strbuf *message)
 {
     unsigned n_rejected = refused->n_rejected;
     unsigned n_others = c->snapshot->n_nodes - n_rejected;
@@ -335,7 +335,7 @@ say_nobody(const struct preemption *me, const struct cycle *c,
             .reason = me->not_helpful,
             .nodes = n_others,
         };
-    say_why_not(me, c, NULL, &totals, message);
+    describe_refusal(me, c, NULL, &totals, message);
 }
 
 /* Replaces the candidates by those that the extenders left, checked against the
@@ -433,7 +433,7 @@ preemption_postfilter(void *self, struct cycle *c, const struct diagnosis *diagn
     }
     if (diagnosis->totals != NULL && ranks_lowest(me, c)) {
         *ret_nominated_node = "";
-        say_nobody(me, c, diagnosis->totals, message);
+        describe_no_victims(me, c, diagnosis->totals, message);
         return VERDICT_REJECT;
     }
     candidates_find(&found, p, c, diagnosis, me->percentage, me->absolute);
@@ -456,7 +456,7 @@ preemption_postfilter(void *self, struct cycle *c, const struct diagnosis *diagn
                                  "extenders");
     } else {
         *ret_nominated_node = "";
-        say_why_not(me, c, found.answers, NULL, message);
+        describe_refusal(me, c, found.answers, NULL, message);
     }
     candidates_fini(&found);
     return best != NULL ? VERDICT_OK : VERDICT_REJECT;

@@ -158,8 +158,8 @@ add_demands(struct zone_note *note, const struct object *volume)
  * because its volume is then chosen for the pod's node.
  */
 static enum verdict
-look_at_unbound(const struct volume_book *book, struct cycle *c,
-                const struct persistent_volume_claim *claim)
+check_unbound(const struct volume_book *book, struct cycle *c,
+              const struct persistent_volume_claim *claim)
 {
     const char *name = persistent_volume_claim_class(claim);
     const struct object *class;
@@ -180,8 +180,8 @@ look_at_unbound(const struct volume_book *book, struct cycle *c,
 }
 
 static enum verdict
-look_at_claim(const struct volume_book *book, struct cycle *c, const char *name,
-              struct zone_note *note)
+check_claim(const struct volume_book *book, struct cycle *c, const char *name,
+            struct zone_note *note)
 {
     const struct object *object = volume_book_claim(book, c->pod->namespace, name);
     const struct persistent_volume_claim *claim;
@@ -193,7 +193,7 @@ look_at_claim(const struct volume_book *book, struct cycle *c, const char *name,
     }
     claim = persistent_volume_claim_of(object);
     if (claim->spec.volume_name == NULL || claim->spec.volume_name[0] == '\0')
-        return look_at_unbound(book, c, claim);
+        return check_unbound(book, c, claim);
     volume = volume_book_volume(book, claim->spec.volume_name);
     if (volume == NULL) {
         cycle_set_message(c, "persistentvolume \"%s\" not found", claim->spec.volume_name);
@@ -218,8 +218,7 @@ volume_zone_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_
     note = xnew(struct zone_note);
     for (unsigned i = 0; i < spec->volumes.count && verdict == VERDICT_OK; i++)
         if (spec->volumes.items[i].claim_name != NULL)
-            verdict =
-                look_at_claim(me->handle->volumes, c, spec->volumes.items[i].claim_name, note);
+            verdict = check_claim(me->handle->volumes, c, spec->volumes.items[i].claim_name, note);
     if (verdict == VERDICT_OK && note->count == 0)
         verdict = VERDICT_SKIP;
     if (verdict == VERDICT_OK)
