@@ -15,6 +15,7 @@
 #include "lib/client/client.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 /* A client whose answers the test gives: it stores the pending call and watch.
@@ -120,6 +121,7 @@ static void
 start(void)
 {
     api.client.ops = &ops;
+    skip_waits();
     api.client.loop = loop_new();
     informer = informer_new(&(struct informer_settings){
         .client = &api.client,

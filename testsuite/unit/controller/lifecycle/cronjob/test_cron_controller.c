@@ -13,6 +13,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 #define MANY  3000u
@@ -66,6 +67,7 @@ begin(void)
     now = (struct fake_clock)FAKE_CLOCK;
     now.real_us = NOW_S * SECOND_US;
     api = fake_client_new();
+    skip_waits();
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
 }

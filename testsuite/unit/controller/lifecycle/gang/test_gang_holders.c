@@ -12,6 +12,7 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 struct stage {
@@ -60,6 +61,7 @@ static void
 stage_init(struct stage *s)
 {
     s->api = fake_client_new();
+    skip_waits();
     s->loop = loop_new();
 }
 

@@ -14,6 +14,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 #define PREPARED "\"conditions\":[{\"type\":\"Prepared\",\"status\":\"True\"}]"
@@ -94,6 +95,7 @@ stage_init(struct stage *s)
 
     s->time = clock;
     s->api = fake_client_new();
+    skip_waits();
     s->loop = loop_new();
     put_job(s);
     start_controller(s);

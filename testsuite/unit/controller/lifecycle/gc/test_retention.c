@@ -13,6 +13,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 #define HOUR (3600 * FAKE_SECOND)
@@ -50,6 +51,7 @@ begin(int64_t max_age_s, int64_t max_count)
     now = (struct fake_clock)FAKE_CLOCK;
     arena = arena_new(0);
     api = fake_client_new();
+    skip_waits();
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
     cache = object_cache_new(fake_client_client(api));

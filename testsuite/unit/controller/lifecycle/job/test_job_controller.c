@@ -18,6 +18,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 static struct fake_clock now;
@@ -94,6 +95,7 @@ the_job(void)
 static void
 start(void)
 {
+    skip_waits();
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
     cache = object_cache_new(fake_client_client(api));

@@ -16,6 +16,7 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 #define MANY 1000u
@@ -46,6 +47,7 @@ static void
 begin(void)
 {
     api = fake_client_new();
+    skip_waits();
     loop = loop_new();
     waiters = quota_waiters_new(loop, wake, priority, NULL);
     quota = NULL;

@@ -15,6 +15,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 #define T(members) "\"taints\":[" members "]"
@@ -50,6 +51,7 @@ stage_init(struct stage *s)
 
     s->time = clock;
     s->api = fake_client_new();
+    skip_waits();
     s->loop = loop_new();
     s->cache = object_cache_new(fake_client_client(s->api));
     s->eviction = taint_eviction_new(&(struct taint_eviction_settings){

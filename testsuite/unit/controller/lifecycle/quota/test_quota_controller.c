@@ -13,6 +13,7 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 /* counts are written once a second */
@@ -46,6 +47,7 @@ begin(void)
 {
     arena = arena_new(0);
     api = fake_client_new();
+    skip_waits();
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
     cache = object_cache_new(fake_client_client(api));

@@ -8,6 +8,7 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 struct fixture {
@@ -53,6 +54,7 @@ static void
 begin(struct fixture *f, unsigned parallel)
 {
     memset(f, 0, sizeof(*f));
+    skip_waits();
     f->loop = loop_new();
     f->queue = workqueue_new(f->loop, parallel, work, f);
     f->end = timer_new(f->loop, stop, f);

@@ -22,6 +22,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/skipped_waits.h"
 #include "testsuite/lib/suite.h"
 
 static struct fake_client *api;
@@ -91,6 +92,7 @@ begin(void)
     time_ = clock;
     api = fake_client_new();
     client = fake_client_client(api);
+    skip_waits();
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
     put_class("local", "kubernetes.io/no-provisioner", "Immediate");
