@@ -83,9 +83,9 @@ add_name(struct certificate_names *names, char *name TAKES)
 }
 
 void
-serving_keys_names(const struct serving_keys *e, struct certificate_names *ret_names)
+serving_keys_names(const struct serving_keys *k, struct certificate_names *ret_names)
 {
-    const struct controller_settings *s = e->settings;
+    const struct controller_settings *s = k->settings;
     char host[256] = "";
 
     *ret_names = (struct certificate_names){0};
@@ -109,34 +109,34 @@ certificate_names_fini(struct certificate_names *names)
 }
 
 static int
-make_certificate(const struct serving_keys *e, struct error *err)
+make_certificate(const struct serving_keys *k, struct error *err)
 {
     struct certificate_names names;
     int r;
 
-    serving_keys_names(e, &names);
-    r = certificate_make(e->certificate, e->key, (const char *const *)names.items, names.count,
+    serving_keys_names(k, &names);
+    r = certificate_make(k->certificate, k->key, (const char *const *)names.items, names.count,
                          err);
     if (r == 0)
         log_info("created a certificate for '%s' and %zu more names: '%s'", names.items[0],
-                 names.count - 1, e->certificate);
+                 names.count - 1, k->certificate);
     certificate_names_fini(&names);
     return r;
 }
 
 static int
-find_certificate(struct serving_keys *e, struct error *err)
+find_certificate(struct serving_keys *k, struct error *err)
 {
-    const struct controller_settings *s = e->settings;
+    const struct controller_settings *s = k->settings;
 
     if (s->tls_certificate != NULL) {
-        e->certificate = xstrdup(s->tls_certificate);
-        e->key = xstrdup(s->tls_key);
+        k->certificate = xstrdup(s->tls_certificate);
+        k->key = xstrdup(s->tls_key);
         return 0;
     }
-    e->certificate = xasprintf("%s/tls.crt", s->state_dir);
-    e->key = xasprintf("%s/tls.key", s->state_dir);
-    return access(e->certificate, F_OK) == 0 ? 0 : make_certificate(e, err);
+    k->certificate = xasprintf("%s/tls.crt", s->state_dir);
+    k->key = xasprintf("%s/tls.key", s->state_dir);
+    return access(k->certificate, F_OK) == 0 ? 0 : make_certificate(k, err);
 }
 
 int
@@ -144,63 +144,63 @@ serving_keys_open(const struct controller_settings *settings, struct serving_key
                   struct error *err)
 {
     CLEANUP_FREE char *key = token_key(settings);
-    struct serving_keys *e;
+    struct serving_keys *k;
     int r;
 
     *ret_keys = NULL;
     if (settings->tls_listen.count == 0)
         return 0;
-    e = xnew(struct serving_keys);
-    e->settings = settings;
-    strbuf_init(&e->pem);
+    k = xnew(struct serving_keys);
+    k->settings = settings;
+    strbuf_init(&k->pem);
     r = dir_make(settings->state_dir, 0700, err);
     if (r == 0)
-        r = find_certificate(e, err);
+        r = find_certificate(k, err);
     if (r == 0)
-        r = file_read(e->certificate, CERTIFICATE_MOST, &e->pem, err);
+        r = file_read(k->certificate, CERTIFICATE_MOST, &k->pem, err);
     if (r == 0)
-        r = tls_open(e->certificate, e->key, &e->tls, err);
+        r = tls_open(k->certificate, k->key, &k->tls, err);
     if (r == 0)
-        r = bearer_tokens_open(key, settings->cluster, &clock_system, &e->bearer, err);
+        r = bearer_tokens_open(key, settings->cluster, &clock_system, &k->bearer, err);
     if (r < 0) {
-        serving_keys_free(e);
+        serving_keys_free(k);
         return r;
     }
-    *ret_keys = e;
+    *ret_keys = k;
     return 0;
 }
 
 void
-serving_keys_free(struct serving_keys *e)
+serving_keys_free(struct serving_keys *k)
 {
-    if (e == NULL)
+    if (k == NULL)
         return;
-    bearer_tokens_free(e->bearer);
-    tls_free(e->tls);
-    strbuf_fini(&e->pem);
-    free(e->certificate);
-    free(e->key);
-    free(e);
+    bearer_tokens_free(k->bearer);
+    tls_free(k->tls);
+    strbuf_fini(&k->pem);
+    free(k->certificate);
+    free(k->key);
+    free(k);
 }
 
 int
-serving_keys_read_again(const struct serving_keys *e, struct fresh_certificate **ret_fresh,
+serving_keys_read_again(const struct serving_keys *k, struct fresh_certificate **ret_fresh,
                         struct error *err)
 {
     struct fresh_certificate *fresh;
     int r = 0;
 
     *ret_fresh = NULL;
-    if (e == NULL)
+    if (k == NULL)
         return 0;
     fresh = xnew(struct fresh_certificate);
     strbuf_init(&fresh->pem);
-    if (e->settings->tls_certificate == NULL && access(e->certificate, F_OK) < 0)
-        r = make_certificate(e, err);
+    if (k->settings->tls_certificate == NULL && access(k->certificate, F_OK) < 0)
+        r = make_certificate(k, err);
     if (r == 0)
-        r = file_read(e->certificate, CERTIFICATE_MOST, &fresh->pem, err);
+        r = file_read(k->certificate, CERTIFICATE_MOST, &fresh->pem, err);
     if (r == 0)
-        r = tls_open(e->certificate, e->key, &fresh->tls, err);
+        r = tls_open(k->certificate, k->key, &fresh->tls, err);
     if (r < 0) {
         fresh_certificate_free(fresh);
         return r;
@@ -220,17 +220,17 @@ fresh_certificate_free(struct fresh_certificate *fresh)
 }
 
 bool
-serving_keys_take(struct serving_keys *e, struct fresh_certificate *fresh)
+serving_keys_take(struct serving_keys *k, struct fresh_certificate *fresh)
 {
     struct strbuf before;
 
-    if (e == NULL || fresh == NULL)
+    if (k == NULL || fresh == NULL)
         return false;
-    before = e->pem;
-    tls_take_certificate(e->tls, fresh->tls);
-    e->pem = fresh->pem;
+    before = k->pem;
+    tls_take_certificate(k->tls, fresh->tls);
+    k->pem = fresh->pem;
     fresh->pem = before;
-    return strcmp(e->pem.text, before.text) != 0;
+    return strcmp(k->pem.text, before.text) != 0;
 }
 
 int
@@ -245,41 +245,41 @@ serving_keys_rotate_tokens(const struct controller_settings *settings, struct er
 }
 
 void
-serving_keys_access(const struct serving_keys *e, struct credential_backend *credential_backend,
+serving_keys_access(const struct serving_keys *k, struct credential_backend *credential_backend,
                     struct token_endpoint *ret_access)
 {
     memset(ret_access, 0, sizeof(*ret_access));
-    if (e == NULL)
+    if (k == NULL)
         return;
     *ret_access = (struct token_endpoint){
-        .bearer = e->bearer,
+        .bearer = k->bearer,
         .credential_backend = credential_backend,
-        .cluster = e->settings->cluster,
-        .authority = &e->pem,
-        .lifetime_s = e->settings->token_lifetime_us / SECOND_US,
+        .cluster = k->settings->cluster,
+        .authority = &k->pem,
+        .lifetime_s = k->settings->token_lifetime_us / SECOND_US,
     };
 }
 
 void
-serving_keys_layer(const struct serving_keys *e, struct http_layer *ret_layer)
+serving_keys_layer(const struct serving_keys *k, struct http_layer *ret_layer)
 {
-    *ret_layer = (struct http_layer){.make = tls_make_connection, .arg = e->tls};
+    *ret_layer = (struct http_layer){.make = tls_make_connection, .arg = k->tls};
 }
 
 struct tls *
-serving_keys_tls(const struct serving_keys *e)
+serving_keys_tls(const struct serving_keys *k)
 {
-    return e != NULL ? e->tls : NULL;
+    return k != NULL ? k->tls : NULL;
 }
 
 const char *
-serving_keys_certificate(const struct serving_keys *e)
+serving_keys_certificate(const struct serving_keys *k)
 {
-    return e->pem.text;
+    return k->pem.text;
 }
 
 void
-serving_keys_reload(struct serving_keys *e)
+serving_keys_reload(struct serving_keys *k)
 {
-    bearer_tokens_reload(e->bearer);
+    bearer_tokens_reload(k->bearer);
 }

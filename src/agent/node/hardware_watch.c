@@ -54,29 +54,29 @@ struct hardware_check {
 static void
 run_check(void *arg)
 {
-    struct hardware_check *l = arg;
+    struct hardware_check *c = arg;
 
-    fingerprint_read("", &l->request, l->was, &l->fingerprint);
-    if (!l->is_asked && l->fingerprint_before != NULL
-        && strcmp(l->fingerprint_before, l->fingerprint.text) == 0)
+    fingerprint_read("", &c->request, c->was, &c->fingerprint);
+    if (!c->is_asked && c->fingerprint_before != NULL
+        && strcmp(c->fingerprint_before, c->fingerprint.text) == 0)
         return;
-    if (hardware_discover(&l->request, &l->is, &l->err) < 0)
+    if (hardware_discover(&c->request, &c->is, &c->err) < 0)
         return;
-    if (!difference_find(l->was, l->is, &l->words)) {
-        topology_free(l->is);
-        l->is = NULL;
+    if (!difference_find(c->was, c->is, &c->words)) {
+        topology_free(c->is);
+        c->is = NULL;
     }
 }
 
 static void
-destroy(struct hardware_watch *s)
+destroy(struct hardware_watch *w)
 {
-    timer_free(s->timer);
-    fdwatch_free(s->watch);
-    if (s->fd >= 0)
-        close(s->fd);
-    free(s->fingerprint);
-    free(s);
+    timer_free(w->timer);
+    fdwatch_free(w->watch);
+    if (w->fd >= 0)
+        close(w->fd);
+    free(w->fingerprint);
+    free(w);
 }
 
 static bool
@@ -93,78 +93,78 @@ has_less(const struct topology *was, const struct topology *is)
 }
 
 static void
-take_result(struct hardware_watch *s, struct hardware_check *l)
+take_result(struct hardware_watch *w, struct hardware_check *c)
 {
-    if (l->err.text[0] != '\0') {
-        if (!s->is_quiet)
+    if (c->err.text[0] != '\0') {
+        if (!w->is_quiet)
             log_warning("cannot read the hardware of this machine again: %s; "
                         "continuing with the earlier result",
-                        l->err.text);
-        s->is_quiet = true;
+                        c->err.text);
+        w->is_quiet = true;
         return;
     }
-    s->is_quiet = false;
-    free(s->fingerprint);
-    s->fingerprint = strbuf_take(&l->fingerprint);
-    if (l->is != NULL) {
-        bool is_less = has_less(l->was, l->is);
+    w->is_quiet = false;
+    free(w->fingerprint);
+    w->fingerprint = strbuf_take(&c->fingerprint);
+    if (c->is != NULL) {
+        bool is_less = has_less(c->was, c->is);
 
-        s->s.topology = l->is;
-        s->s.changed(l->is, l->words.length > 0 ? l->words.text : "the hardware has changed",
-                     is_less, s->s.context);
-        l->is = NULL;
-        free(s->fingerprint); /* it was taken with the former devices */
-        s->fingerprint = NULL;
+        w->s.topology = c->is;
+        w->s.changed(c->is, c->words.length > 0 ? c->words.text : "the hardware has changed",
+                     is_less, w->s.context);
+        c->is = NULL;
+        free(w->fingerprint); /* it was taken with the former devices */
+        w->fingerprint = NULL;
     }
 }
 
 static void
 on_checked(void *arg)
 {
-    struct hardware_check *l = arg;
-    struct hardware_watch *s = l->hardware_watch;
+    struct hardware_check *c = arg;
+    struct hardware_watch *w = c->hardware_watch;
 
-    s->is_busy = false;
-    if (s->is_freed) {
-        destroy(s);
+    w->is_busy = false;
+    if (w->is_freed) {
+        destroy(w);
     } else {
-        take_result(s, l);
-        timer_start(s->timer, s->is_asked ? 0 : s->s.every_ms);
+        take_result(w, c);
+        timer_start(w->timer, w->is_asked ? 0 : w->s.every_ms);
     }
-    topology_free(l->is);
-    free(l->fingerprint_before);
-    strbuf_fini(&l->fingerprint);
-    strbuf_fini(&l->words);
-    free(l);
+    topology_free(c->is);
+    free(c->fingerprint_before);
+    strbuf_fini(&c->fingerprint);
+    strbuf_fini(&c->words);
+    free(c);
 }
 
 static void
 start_check(void *context)
 {
-    struct hardware_watch *s = context;
-    struct hardware_check *l;
+    struct hardware_watch *w = context;
+    struct hardware_check *c;
 
-    if (s->is_busy)
+    if (w->is_busy)
         return;
-    l = xnew(struct hardware_check);
-    l->hardware_watch = s;
-    l->request = *s->s.request;
-    l->was = s->s.topology;
-    l->is_asked = s->is_asked;
-    l->fingerprint_before = s->fingerprint != NULL ? xstrdup(s->fingerprint) : NULL;
-    l->fingerprint = (struct strbuf)STRBUF_INIT;
-    l->words = (struct strbuf)STRBUF_INIT;
-    s->is_asked = false;
-    s->is_busy = true;
-    workers_submit(s->s.workers, s->s.loop, run_check, on_checked, l);
+    c = xnew(struct hardware_check);
+    c->hardware_watch = w;
+    c->request = *w->s.request;
+    c->was = w->s.topology;
+    c->is_asked = w->is_asked;
+    c->fingerprint_before = w->fingerprint != NULL ? xstrdup(w->fingerprint) : NULL;
+    c->fingerprint = (struct strbuf)STRBUF_INIT;
+    c->words = (struct strbuf)STRBUF_INIT;
+    w->is_asked = false;
+    w->is_busy = true;
+    workers_submit(w->s.workers, w->s.loop, run_check, on_checked, c);
 }
 
 void
-hardware_watch_check(struct hardware_watch *s)
+hardware_watch_check(struct hardware_watch *w)
 {
-    s->is_asked = true;
-    if (!s->is_busy)
-        timer_start(s->timer, 0);
+    w->is_asked = true;
+    if (!w->is_busy)
+        timer_start(w->timer, 0);
 }
 
 /* ---- Events of the kernel ---- */
@@ -188,7 +188,7 @@ is_about_hardware(const char *message, size_t length)
 static void
 on_announced(int fd, UNUSED unsigned ready, void *context)
 {
-    struct hardware_watch *s = context;
+    struct hardware_watch *w = context;
     char message[8192];
     bool matters = false;
 
@@ -206,56 +206,56 @@ on_announced(int fd, UNUSED unsigned ready, void *context)
     }
     if (!matters)
         return;
-    s->is_asked = true;
-    if (!s->is_busy)
-        timer_start(s->timer, SETTLE_MS);
+    w->is_asked = true;
+    if (!w->is_busy)
+        timer_start(w->timer, SETTLE_MS);
 }
 
 /* Without the socket (a container may have no netlink) only the timer and
  * SIGHUP start checks.
  */
 static void
-listen_to_kernel(struct hardware_watch *s)
+listen_to_kernel(struct hardware_watch *w)
 {
     struct sockaddr_nl address = {
         .nl_family = AF_NETLINK,
         .nl_groups = KERNEL_GROUP,
     };
 
-    s->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
-    if (s->fd < 0)
+    w->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+    if (w->fd < 0)
         return;
-    if (bind(s->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-        close(s->fd);
-        s->fd = -1;
+    if (bind(w->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        close(w->fd);
+        w->fd = -1;
         return;
     }
-    s->watch = fdwatch_new(s->s.loop, s->fd, FDWATCH_READ, on_announced, s);
+    w->watch = fdwatch_new(w->s.loop, w->fd, FDWATCH_READ, on_announced, w);
 }
 
 struct hardware_watch *
 hardware_watch_new(const struct hardware_watch_settings *settings)
 {
-    struct hardware_watch *s = xnew(struct hardware_watch);
+    struct hardware_watch *w = xnew(struct hardware_watch);
 
-    s->s = *settings;
-    s->fd = -1;
-    s->timer = timer_new(settings->loop, start_check, s);
+    w->s = *settings;
+    w->fd = -1;
+    w->timer = timer_new(settings->loop, start_check, w);
     if (settings->request->given == NULL)
-        listen_to_kernel(s);
-    timer_start(s->timer, settings->every_ms);
-    return s;
+        listen_to_kernel(w);
+    timer_start(w->timer, settings->every_ms);
+    return w;
 }
 
 void
-hardware_watch_free(struct hardware_watch *s)
+hardware_watch_free(struct hardware_watch *w)
 {
-    if (s == NULL)
+    if (w == NULL)
         return;
-    s->is_freed = true;
-    timer_stop(s->timer);
-    fdwatch_free(s->watch);
-    s->watch = NULL;
-    if (!s->is_busy)
-        destroy(s);
+    w->is_freed = true;
+    timer_stop(w->timer);
+    fdwatch_free(w->watch);
+    w->watch = NULL;
+    if (!w->is_busy)
+        destroy(w);
 }

@@ -75,7 +75,7 @@ compare_usages(const void *a, const void *b)
 }
 
 static int
-read_process_table(const char *root, struct sampled_processes *c)
+read_process_table(const char *root, struct sampled_processes *s)
 {
     CLEANUP_FREE char *path = xasprintf("%s/proc", root);
     DIR *proc = opendir(path);
@@ -89,12 +89,12 @@ read_process_table(const char *root, struct sampled_processes *c)
         if (!isdigit((unsigned char)entry->d_name[0])
             || read_process(root, (pid_t)strtol(entry->d_name, NULL, 10), &p) < 0)
             continue;
-        xgrow(c->items, c->count, c->capacity);
-        c->items[c->count++] = p;
+        xgrow(s->items, s->count, s->capacity);
+        s->items[s->count++] = p;
     }
     closedir(proc);
-    if (c->count > 0)
-        qsort(c->items, c->count, sizeof(*c->items), compare_processes);
+    if (s->count > 0)
+        qsort(s->items, s->count, sizeof(*s->items), compare_processes);
     return 0;
 }
 
@@ -110,16 +110,16 @@ find_usage(struct process_usage *list, size_t count, pid_t ancestor)
  * cycle is possible.
  */
 static struct process_usage *
-find_ancestor(const struct sampled_processes *c, const struct sampled_process *p,
+find_ancestor(const struct sampled_processes *s, const struct sampled_process *p,
               struct process_usage *list, size_t count)
 {
-    for (size_t steps = 0; p != NULL && steps < c->count; steps++) {
+    for (size_t steps = 0; p != NULL && steps < s->count; steps++) {
         const struct sampled_process key = {.pid = p->parent};
         struct process_usage *found = find_usage(list, count, p->parent);
 
         if (found != NULL)
             return found;
-        p = bsearch(&key, c->items, c->count, sizeof(key), compare_processes);
+        p = bsearch(&key, s->items, s->count, sizeof(key), compare_processes);
     }
     return NULL;
 }
@@ -144,7 +144,7 @@ add(struct process_usage *k, const struct sampled_process *p, bool is_ancestor)
 int
 process_usage_read(const char *root, struct process_usage *list, size_t count)
 {
-    struct sampled_processes c = {0};
+    struct sampled_processes s = {0};
     int r;
 
     if (count == 0)
@@ -152,16 +152,16 @@ process_usage_read(const char *root, struct process_usage *list, size_t count)
     qsort(list, count, sizeof(*list), compare_usages);
     for (size_t i = 0; i < count; i++)
         list[i] = (struct process_usage){.ancestor = list[i].ancestor};
-    r = read_process_table(root, &c);
-    for (size_t i = 0; i < c.count; i++) {
-        struct sampled_process *p = &c.items[i];
+    r = read_process_table(root, &s);
+    for (size_t i = 0; i < s.count; i++) {
+        struct sampled_process *p = &s.items[i];
         struct process_usage *k = find_usage(list, count, p->pid);
 
         if (k != NULL)
             add(k, p, true);
-        else if ((k = find_ancestor(&c, p, list, count)) != NULL)
+        else if ((k = find_ancestor(&s, p, list, count)) != NULL)
             add(k, p, false);
     }
-    free(c.items);
+    free(s.items);
     return r;
 }

@@ -66,73 +66,73 @@ close_fd(int *fd)
  * nothing here waits for it.
  */
 static void
-stop_sending(struct log_stream *p)
+stop_sending(struct log_stream *s)
 {
-    if (p->call != NULL)
-        http_call_cancel(p->call);
-    p->call = NULL;
-    fdwatch_free(p->out);
-    p->out = NULL;
-    close_fd(&p->in_fd);
-    close_fd(&p->out_fd);
-    if (p->child != NULL && !p->has_exited)
-        (void)child_kill(p->child, SIGKILL);
+    if (s->call != NULL)
+        http_call_cancel(s->call);
+    s->call = NULL;
+    fdwatch_free(s->out);
+    s->out = NULL;
+    close_fd(&s->in_fd);
+    close_fd(&s->out_fd);
+    if (s->child != NULL && !s->has_exited)
+        (void)child_kill(s->child, SIGKILL);
 }
 
 void
-log_stream_free(struct log_stream *p)
+log_stream_free(struct log_stream *s)
 {
-    if (p == NULL)
+    if (s == NULL)
         return;
-    stop_sending(p);
-    timer_free(p->over);
-    child_free(p->child);
-    close_fd(&p->err_fd);
-    free(p->id);
-    free(p);
+    stop_sending(s);
+    timer_free(s->over);
+    child_free(s->child);
+    close_fd(&s->err_fd);
+    free(s->id);
+    free(s);
 }
 
 static void
 finish(void *context)
 {
-    struct log_stream *p = context;
+    struct log_stream *s = context;
 
-    if (!p->is_ending)
-        stop_sending(p);
-    p->is_ending = true;
-    if (p->child == NULL || p->has_exited)
-        p->s.over(p, p->s.context);
+    if (!s->is_ending)
+        stop_sending(s);
+    s->is_ending = true;
+    if (s->child == NULL || s->has_exited)
+        s->s.over(s, s->s.context);
 }
 
 void
-log_stream_stop(struct log_stream *p)
+log_stream_stop(struct log_stream *s)
 {
-    stop_sending(p);
-    p->is_ending = true;
-    timer_start(p->over, 0);
+    stop_sending(s);
+    s->is_ending = true;
+    timer_start(s->over, 0);
 }
 
 static void
 on_posted(const struct http_response *answer, const struct error *err, void *arg)
 {
-    struct log_stream *p = arg;
+    struct log_stream *s = arg;
 
     (void)err;
-    p->call = NULL;
+    s->call = NULL;
     /* The reader or the controller has gone; a reader whose controller has gone
      * asks again.
      */
-    if (answer == NULL || answer->status != 200 || p->last_sent)
-        timer_start(p->over, 0);
+    if (answer == NULL || answer->status != 200 || s->last_sent)
+        timer_start(s->over, 0);
     else
-        fdwatch_want(p->out, FDWATCH_READ);
+        fdwatch_want(s->out, FDWATCH_READ);
 }
 
 static void
-send_piece(struct log_stream *p, const char *query, const void *bytes, size_t length)
+send_piece(struct log_stream *s, const char *query, const void *bytes, size_t length)
 {
     CLEANUP_FREE char *target =
-        xasprintf("/api/v1/nodes/%s/requests/%s%s", p->s.node, p->id, query);
+        xasprintf("/api/v1/nodes/%s/requests/%s%s", s->s.node, s->id, query);
     struct http_client_request question = {
         .method = HTTP_POST,
         .target = target,
@@ -140,75 +140,75 @@ send_piece(struct log_stream *p, const char *query, const void *bytes, size_t le
         .body = bytes,
         .length = length,
         .done = on_posted,
-        .arg = p,
+        .arg = s,
     };
 
-    p->call = http_client_call(p->s.http, &question);
+    s->call = http_client_call(s->s.http, &question);
 }
 
 static void
-send_failure(struct log_stream *p, int status, const char *words)
+send_failure(struct log_stream *s, int status, const char *words)
 {
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
 
     strbuf_printf(&query, "?end=1&status=%d&message=", status);
     target_escape(&query, words);
-    p->last_sent = true;
-    send_piece(p, query.text, NULL, 0);
+    s->last_sent = true;
+    send_piece(s, query.text, NULL, 0);
 }
 
 /* Ends the stream when the pipe has ended and the child has exited. */
 static void
-send_end(struct log_stream *p)
+send_end(struct log_stream *s)
 {
-    if (!p->at_end || !p->has_exited || p->call != NULL || p->last_sent)
+    if (!s->at_end || !s->has_exited || s->call != NULL || s->last_sent)
         return;
-    if (p->exit_status != 0 && !p->has_sent) {
-        send_failure(p,
-                     p->exit_status == BAD_REQUEST ? 400
-                     : p->exit_status < 100        ? 400 + p->exit_status
+    if (s->exit_status != 0 && !s->has_sent) {
+        send_failure(s,
+                     s->exit_status == BAD_REQUEST ? 400
+                     : s->exit_status < 100        ? 400 + s->exit_status
                                                    : 500,
-                     p->words[0] != '\0' ? p->words : "kiln-output failed");
+                     s->words[0] != '\0' ? s->words : "kiln-output failed");
         return;
     }
-    p->last_sent = true;
-    send_piece(p, "?end=1", NULL, 0);
+    s->last_sent = true;
+    send_piece(s, "?end=1", NULL, 0);
 }
 
 static void
 on_output(int fd, unsigned ready, void *arg)
 {
-    struct log_stream *p = arg;
+    struct log_stream *s = arg;
     static char piece[PIECE];
     ssize_t n = read(fd, piece, sizeof(piece));
 
     (void)ready;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    fdwatch_want(p->out, 0);
+    fdwatch_want(s->out, 0);
     if (n > 0) {
-        p->has_sent = true;
-        send_piece(p, "", piece, (size_t)n);
+        s->has_sent = true;
+        send_piece(s, "", piece, (size_t)n);
         return;
     }
-    p->at_end = true;
-    send_end(p);
+    s->at_end = true;
+    send_end(s);
 }
 
 static void
 on_child_exit(const struct child_exit *end, void *arg)
 {
-    struct log_stream *p = arg;
-    ssize_t n = read(p->err_fd, p->words, sizeof(p->words) - 1);
+    struct log_stream *s = arg;
+    ssize_t n = read(s->err_fd, s->words, sizeof(s->words) - 1);
 
     if (n > 0)
-        p->words[n] = '\0';
-    p->has_exited = true;
-    p->exit_status = end->is_known && WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 100;
-    if (p->is_ending)
-        timer_start(p->over, 0);
+        s->words[n] = '\0';
+    s->has_exited = true;
+    s->exit_status = end->is_known && WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 100;
+    if (s->is_ending)
+        timer_start(s->over, 0);
     else
-        send_end(p);
+        send_end(s);
 }
 
 /* `here` is the end that this process keeps; reading from it does not block. */
@@ -225,18 +225,18 @@ make_pipe(int *here, int *there, bool is_read_here)
 }
 
 static int
-start_child(struct log_stream *p, const struct log_stream_wish *w, struct error *err)
+start_child(struct log_stream *s, const struct log_stream_wish *w, struct error *err)
 {
     CLEANUP_FREE char *uid = w->gone != NULL ? xstrdup("-") : xasprintf("%u", w->uid);
     CLEANUP_FREE char *gid = xasprintf("%u", w->gid);
     CLEANUP_FREE char *tail = xasprintf("%" PRId64, w->tail);
     CLEANUP_FREE char *limit = xasprintf("%" PRId64, w->limit);
     CLEANUP_FREE char *path = xstrdup(w->gone != NULL ? w->gone : w->path);
-    CLEANUP_FREE char *program = xstrdup(p->s.program);
+    CLEANUP_FREE char *program = xstrdup(s->s.program);
     CLEANUP_FREE char *since = xasprintf("%" PRId64, w->since_us);
     CLEANUP_FREE char *started = xasprintf("%" PRId64, w->started_us);
     CLEANUP_FREE char *state = xstrdup(w->state_dir);
-    CLEANUP_FREE char *cgroup = xstrdup(p->s.cgroup != NULL ? p->s.cgroup : "");
+    CLEANUP_FREE char *cgroup = xstrdup(s->s.cgroup != NULL ? s->s.cgroup : "");
     char follow[] = {w->follow ? '1' : '0', '\0'};
     char timestamps[] = {w->timestamps ? '1' : '0', '\0'};
     char *argv[] = {program, uid,     gid,   follow, tail,   limit, timestamps,
@@ -245,43 +245,43 @@ start_child(struct log_stream *p, const struct log_stream_wish *w, struct error 
     CLEANUP_FD int out = -1;
     CLEANUP_FD int errors = -1;
     struct child_plan plan = {.path = program, .argv = argv};
-    int r = make_pipe(&p->in_fd, &in, false);
+    int r = make_pipe(&s->in_fd, &in, false);
 
     if (r == 0)
-        r = make_pipe(&p->out_fd, &out, true);
+        r = make_pipe(&s->out_fd, &out, true);
     if (r == 0)
-        r = make_pipe(&p->err_fd, &errors, true);
+        r = make_pipe(&s->err_fd, &errors, true);
     if (r < 0)
         return error_set(err, r, "pipe: %s", strerror(-r));
     plan.fds[0] = in;
     plan.fds[1] = out;
     plan.fds[2] = errors;
-    r = child_spawn(p->s.loop, &plan, on_child_exit, p, &p->child, err);
+    r = child_spawn(s->s.loop, &plan, on_child_exit, s, &s->child, err);
     if (r < 0)
         return r;
-    p->out = fdwatch_new(p->s.loop, p->out_fd, FDWATCH_READ, on_output, p);
+    s->out = fdwatch_new(s->s.loop, s->out_fd, FDWATCH_READ, on_output, s);
     return 0;
 }
 
 struct log_stream *
 log_stream_new(const struct log_stream_settings *settings, const struct log_stream_wish *request)
 {
-    struct log_stream *p = xnew(struct log_stream);
+    struct log_stream *s = xnew(struct log_stream);
     struct error err = {0};
 
-    p->s = *settings;
-    p->id = xstrdup(request->id);
-    p->in_fd = p->out_fd = p->err_fd = -1;
-    p->over = timer_new(p->s.loop, finish, p);
+    s->s = *settings;
+    s->id = xstrdup(request->id);
+    s->in_fd = s->out_fd = s->err_fd = -1;
+    s->over = timer_new(s->s.loop, finish, s);
     if (request->path == NULL && request->gone == NULL)
-        send_failure(p, request->status, request->refusal);
-    else if (start_child(p, request, &err) < 0)
-        send_failure(p, 500, err.text);
-    return p;
+        send_failure(s, request->status, request->refusal);
+    else if (start_child(s, request, &err) < 0)
+        send_failure(s, 500, err.text);
+    return s;
 }
 
 void
-log_stream_finish(struct log_stream *p)
+log_stream_finish(struct log_stream *s)
 {
-    close_fd(&p->in_fd);
+    close_fd(&s->in_fd);
 }

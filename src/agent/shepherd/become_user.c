@@ -53,30 +53,30 @@
  */
 
 static int
-join_cgroup(const struct prepared_job *o)
+join_cgroup(const struct prepared_job *job)
 {
-    for (int i = 0; i < o->n_join_fds; i++)
-        if (write(o->join_fds[i], "0", 1) < 0)
+    for (int i = 0; i < job->n_join_fds; i++)
+        if (write(job->join_fds[i], "0", 1) < 0)
             return -errno;
     return 0;
 }
 
 static int
-begin_session(const struct prepared_job *o)
+begin_session(const struct prepared_job *job)
 {
-    (void)o;
+    (void)job;
     return setsid() < 0 ? -errno : 0;
 }
 
 static int
-set_oom_score(const struct prepared_job *o)
+set_oom_score(const struct prepared_job *job)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     ssize_t n;
 
     if (fd < 0)
         return -errno;
-    n = write(fd, o->oom_score_adj, strlen(o->oom_score_adj));
+    n = write(fd, job->oom_score_adj, strlen(job->oom_score_adj));
     return n < 0 ? -errno : 0;
 }
 
@@ -89,16 +89,16 @@ set_oom_score(const struct prepared_job *o)
  * reach.
  */
 static int
-set_hard_limits(const struct prepared_job *o)
+set_hard_limits(const struct prepared_job *job)
 {
-    for (unsigned i = 0; i < o->n_limits; i++) {
+    for (unsigned i = 0; i < job->n_limits; i++) {
         struct rlimit now;
-        int resource = o->limits[i].resource;
+        int resource = job->limits[i].resource;
 
         if (getrlimit(resource, &now) < 0)
             return -errno;
-        if (o->limits[i].hard < now.rlim_max)
-            now.rlim_max = o->limits[i].hard;
+        if (job->limits[i].hard < now.rlim_max)
+            now.rlim_max = job->limits[i].hard;
         if (now.rlim_cur > now.rlim_max)
             now.rlim_cur = now.rlim_max;
         if (setrlimit(resource, &now) < 0 && errno != EPERM)
@@ -109,11 +109,11 @@ set_hard_limits(const struct prepared_job *o)
 
 /* The agent may have another priority than jobs should. */
 static int
-reset_priority(const struct prepared_job *o)
+reset_priority(const struct prepared_job *job)
 {
     static const struct sched_param none;
 
-    (void)o;
+    (void)job;
     if ((sched_setscheduler(0, SCHED_OTHER, &none) < 0 || setpriority(PRIO_PROCESS, 0, 0) < 0
          || syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0) < 0)
         && errno != EPERM && errno != EACCES && errno != ENOSYS)
@@ -122,11 +122,11 @@ reset_priority(const struct prepared_job *o)
 }
 
 static int
-bind_cpus(const struct prepared_job *o)
+bind_cpus(const struct prepared_job *job)
 {
-    if (!o->has_cpus)
+    if (!job->has_cpus)
         return 0;
-    return sched_setaffinity(0, sizeof(o->cpus), &o->cpus) < 0 ? -errno : 0;
+    return sched_setaffinity(0, sizeof(job->cpus), &job->cpus) < 0 ? -errno : 0;
 }
 
 /* A kernel that cannot prefer several nodes prefers the node that each thread
@@ -140,14 +140,14 @@ set_policy(int mode, const unsigned long *nodes, unsigned long n)
 }
 
 static int
-set_memory_policy(const struct prepared_job *o)
+set_memory_policy(const struct prepared_job *job)
 {
     long r;
 
-    if (o->memory_mode < 0)
+    if (job->memory_mode < 0)
         return 0;
-    r = set_policy(o->memory_mode, o->memory_nodes, sizeof(o->memory_nodes) * 8);
-    if (r < 0 && errno == EINVAL && o->memory_mode == MPOL_PREFERRED_MANY)
+    r = set_policy(job->memory_mode, job->memory_nodes, sizeof(job->memory_nodes) * 8);
+    if (r < 0 && errno == EINVAL && job->memory_mode == MPOL_PREFERRED_MANY)
         r = set_policy(MPOL_PREFERRED, NULL, 0);
     return r < 0 ? -errno : 0;
 }
@@ -157,17 +157,17 @@ set_memory_policy(const struct prepared_job *o)
  * remain root, so that the volume can be mounted there.
  */
 static int
-open_as_user(const struct prepared_job *o, const char *path)
+open_as_user(const struct prepared_job *job, const char *path)
 {
-    int fd = process_user_set_groups(&o->who);
+    int fd = process_user_set_groups(&job->who);
 
     if (fd < 0)
         return fd;
     fd = -EPERM;
-    (void)syscall(SET_FS_GID, o->who.gid);
-    (void)syscall(SET_FS_UID, o->who.uid);
-    if (syscall(SET_FS_UID, -1) == (long)o->who.uid
-        && syscall(SET_FS_GID, -1) == (long)o->who.gid) {
+    (void)syscall(SET_FS_GID, job->who.gid);
+    (void)syscall(SET_FS_UID, job->who.uid);
+    if (syscall(SET_FS_UID, -1) == (long)job->who.uid
+        && syscall(SET_FS_GID, -1) == (long)job->who.gid) {
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
             fd = -errno;
@@ -213,21 +213,21 @@ bind_mount(const struct order_mount *m, int target_fd)
  * its own mounts do not appear on the host.
  */
 static int
-mount_volumes(const struct prepared_job *o)
+mount_volumes(const struct prepared_job *job)
 {
     int r = 0;
 
-    if (o->n_mounts == 0)
+    if (job->n_mounts == 0)
         return 0;
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0
         || chdir("/proc/self/fd") < 0)
         return -errno;
-    for (unsigned i = 0; i < o->n_mounts && r >= 0; i++) {
-        r = open_as_user(o, o->mounts[i].target);
+    for (unsigned i = 0; i < job->n_mounts && r >= 0; i++) {
+        r = open_as_user(job, job->mounts[i].target);
         if (r >= 0) {
             int fd = r;
 
-            r = bind_mount(&o->mounts[i], fd);
+            r = bind_mount(&job->mounts[i], fd);
             close(fd);
         }
     }
@@ -241,9 +241,9 @@ mount_volumes(const struct prepared_job *o)
  * forged /etc/sudoers, so such programs must gain no privileges.
  */
 static int
-renounce_privileges(const struct prepared_job *o)
+renounce_privileges(const struct prepared_job *job)
 {
-    if (!o->no_new_privileges)
+    if (!job->no_new_privileges)
         return 0;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
@@ -254,9 +254,9 @@ renounce_privileges(const struct prepared_job *o)
  * job may use it nevertheless, because a process possesses its session keyring.
  */
 static int
-begin_keyring(const struct prepared_job *o)
+begin_keyring(const struct prepared_job *job)
 {
-    (void)o;
+    (void)job;
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS
         && errno != EPERM)
         return -errno;
@@ -268,11 +268,11 @@ begin_keyring(const struct prepared_job *o)
  * has no such file, and one that does not let the value change keeps it.
  */
 static int
-set_login_uid(const struct prepared_job *o)
+set_login_uid(const struct prepared_job *job)
 {
     int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
     char text[12];
-    const char *uid = format_number(o->who.uid, text);
+    const char *uid = format_number(job->who.uid, text);
 
     if (fd < 0)
         return 0;
@@ -287,71 +287,71 @@ set_login_uid(const struct prepared_job *o)
  * write to /proc, because there the user decides what is at a path.
  */
 static int
-enter_namespace(const struct prepared_job *o)
+enter_namespace(const struct prepared_job *job)
 {
-    if (o->namespace_fd <= 0)
+    if (job->namespace_fd <= 0)
         return 0;
-    return setns(o->namespace_fd, CLONE_NEWNS) < 0 || chdir("/") < 0 ? -errno : 0;
+    return setns(job->namespace_fd, CLONE_NEWNS) < 0 || chdir("/") < 0 ? -errno : 0;
 }
 
 static int
-set_groups(const struct prepared_job *o)
+set_groups(const struct prepared_job *job)
 {
-    return process_user_set_groups(&o->who);
+    return process_user_set_groups(&job->who);
 }
 
 static int
-set_gid(const struct prepared_job *o)
+set_gid(const struct prepared_job *job)
 {
-    return process_user_set_gid(&o->who);
+    return process_user_set_gid(&job->who);
 }
 
 /* Until its program runs, the process belongs to the user but may share the
  * memory of a shepherd that ran other users' pods before: see user_account.c.
  */
 static int
-set_uid(const struct prepared_job *o)
+set_uid(const struct prepared_job *job)
 {
-    return process_user_set_uid(&o->who);
+    return process_user_set_uid(&job->who);
 }
 
 static int
-verify_identity(const struct prepared_job *o)
+verify_identity(const struct prepared_job *job)
 {
-    return process_user_verify(&o->who);
+    return process_user_verify(&job->who);
 }
 
 static int
-set_umask(const struct prepared_job *o)
+set_umask(const struct prepared_job *job)
 {
-    umask(o->umask);
+    umask(job->umask);
     return 0;
 }
 
 static int
-enter_work_dir(const struct prepared_job *o)
+enter_work_dir(const struct prepared_job *job)
 {
-    return chdir(o->work_dir) < 0 ? -errno : 0;
+    return chdir(job->work_dir) < 0 ? -errno : 0;
 }
 
 /* Before the user's paths are opened: one of them may be /proc/self/fd/2, which
  * would open the agent's log once more. Kernels before 5.9 lack the call.
  */
 static int
-close_descriptors(const struct prepared_job *o)
+close_descriptors(const struct prepared_job *job)
 {
-    const unsigned next = o->report_fd < 3 ? 3 : (unsigned)o->report_fd + 1;
+    const unsigned next = job->report_fd < 3 ? 3 : (unsigned)job->report_fd + 1;
     int nothing = open("/dev/null", O_RDWR);
 
     if (nothing < 0)
         return -errno;
-    for (int fd = 0; fd < 3 && !o->keeps_streams; fd++)
-        if (nothing != fd && o->report_fd != fd && dup2(nothing, fd) < 0)
+    for (int fd = 0; fd < 3 && !job->keeps_streams; fd++)
+        if (nothing != fd && job->report_fd != fd && dup2(nothing, fd) < 0)
             return -errno;
     if ((next > 4 && syscall(SYS_close_range, 3u, next - 2, 0) < 0)
         || syscall(SYS_close_range, next, ~0u, 0) < 0)
         for (int fd = 3; fd < DESCRIPTORS_MOST; fd++)
-            if (fd != o->report_fd)
+            if (fd != job->report_fd)
                 close(fd);
     return 0;
 }
@@ -372,40 +372,40 @@ move_fd(int fd, int place)
 }
 
 static int
-open_stdin(const struct prepared_job *o)
+open_stdin(const struct prepared_job *job)
 {
-    if (o->keeps_streams)
+    if (job->keeps_streams)
         return 0;
-    return move_fd(open(o->stdin_path, O_RDONLY | O_NOCTTY), STDIN_FILENO);
+    return move_fd(open(job->stdin_path, O_RDONLY | O_NOCTTY), STDIN_FILENO);
 }
 
 static int
-open_output(const struct prepared_job *o, const char *path, int place)
+open_output(const struct prepared_job *job, const char *path, int place)
 {
-    int mode = O_WRONLY | O_CREAT | O_NOCTTY | o->output_mode;
+    int mode = O_WRONLY | O_CREAT | O_NOCTTY | job->output_mode;
 
     return move_fd(open(path, mode, 0666), place);
 }
 
 static int
-open_stdout(const struct prepared_job *o)
+open_stdout(const struct prepared_job *job)
 {
-    if (o->keeps_streams)
+    if (job->keeps_streams)
         return 0;
-    return open_output(o, o->stdout_path, STDOUT_FILENO);
+    return open_output(job, job->stdout_path, STDOUT_FILENO);
 }
 
 /* The same file is opened only once, because with two offsets the outputs would
  * overwrite each other.
  */
 static int
-open_stderr(const struct prepared_job *o)
+open_stderr(const struct prepared_job *job)
 {
-    if (o->keeps_streams)
+    if (job->keeps_streams)
         return 0;
-    if (o->stderr_path == NULL)
+    if (job->stderr_path == NULL)
         return dup2(STDOUT_FILENO, STDERR_FILENO) < 0 ? -errno : 0;
-    return open_output(o, o->stderr_path, STDERR_FILENO);
+    return open_output(job, job->stderr_path, STDERR_FILENO);
 }
 
 /* As in a login shell: nothing is ignored, whatever the agent or its parent
@@ -415,12 +415,12 @@ open_stderr(const struct prepared_job *o)
  * those of its own signals (32 and 33). The zeroes are SIG_DFL.
  */
 static int
-reset_signals(const struct prepared_job *o)
+reset_signals(const struct prepared_job *job)
 {
     static const unsigned char zeroes[256];
     sigset_t none;
 
-    (void)o;
+    (void)job;
     for (int signo = 1; signo < KERNEL_NSIG; signo++)
         if (signo != SIGKILL && signo != SIGSTOP
             && syscall(SYS_rt_sigaction, signo, zeroes, NULL, KERNEL_NSIG / 8) < 0)
@@ -430,17 +430,17 @@ reset_signals(const struct prepared_job *o)
 }
 
 static int
-set_soft_limits(const struct prepared_job *o)
+set_soft_limits(const struct prepared_job *job)
 {
-    for (unsigned i = 0; i < o->n_limits; i++) {
+    for (unsigned i = 0; i < job->n_limits; i++) {
         struct rlimit now;
-        int resource = o->limits[i].resource;
+        int resource = job->limits[i].resource;
 
         if (getrlimit(resource, &now) < 0)
             return -errno;
-        if (o->limits[i].hard < now.rlim_max)
-            now.rlim_max = o->limits[i].hard;
-        now.rlim_cur = o->limits[i].soft;
+        if (job->limits[i].hard < now.rlim_max)
+            now.rlim_max = job->limits[i].hard;
+        now.rlim_cur = job->limits[i].soft;
         if (now.rlim_cur > now.rlim_max)
             now.rlim_cur = now.rlim_max;
         if (setrlimit(resource, &now) < 0)
@@ -453,13 +453,13 @@ set_soft_limits(const struct prepared_job *o)
  * to return EACCES.
  */
 static int
-execute(const struct prepared_job *o)
+execute(const struct prepared_job *job)
 {
     int r = -ENOENT;
 
-    for (char *const *path = o->program_paths; *path != NULL; path++) {
-        execve(*path, (char *const *)(uintptr_t)o->arguments,
-               (char *const *)(uintptr_t)o->environment);
+    for (char *const *path = job->program_paths; *path != NULL; path++) {
+        execve(*path, (char *const *)(uintptr_t)job->arguments,
+               (char *const *)(uintptr_t)job->environment);
         if (errno == EACCES)
             r = -EACCES;
         else if (errno != ENOENT && errno != ENOTDIR)
@@ -472,7 +472,7 @@ enum need { ANYBODY, ROOT };
 
 static const struct step {
     const char *name;
-    int (*take)(const struct prepared_job *o);
+    int (*take)(const struct prepared_job *job);
     enum need need;
 } steps[] = {
     {"cgroup", join_cgroup, ANYBODY},
@@ -504,17 +504,17 @@ static const struct step {
 
 /* The first `n` steps. */
 static struct become_user_report
-take_steps(const struct prepared_job *o, size_t n)
+take_steps(const struct prepared_job *job, size_t n)
 {
     struct become_user_report report = {0};
 
     for (size_t i = 0; i < n; i++) {
         int r = 0;
 
-        if (o->step != NULL)
-            *(volatile int *)o->step = (int)i;
-        if (steps[i].need == ANYBODY || o->who.is_root)
-            r = steps[i].take(o);
+        if (job->step != NULL)
+            *(volatile int *)job->step = (int)i;
+        if (steps[i].need == ANYBODY || job->who.is_root)
+            r = steps[i].take(job);
         report = (struct become_user_report){(int)i, -r};
         if (r < 0)
             break;
@@ -523,7 +523,7 @@ take_steps(const struct prepared_job *o, size_t n)
 }
 
 void
-become_user_and_run(const struct prepared_job *o)
+become_user_and_run(const struct prepared_job *job)
 {
     struct become_user_report report;
     ssize_t written;
@@ -531,18 +531,18 @@ become_user_and_run(const struct prepared_job *o)
     /* The agent must see the channel closed when the shepherd ends, even while
      * this process still waits for something.
      */
-    if (o->channel_fd >= 0)
-        close(o->channel_fd);
-    report = take_steps(o, ARRAY_SIZE(steps));
-    written = write(o->report_fd, &report, sizeof(report));
+    if (job->channel_fd >= 0)
+        close(job->channel_fd);
+    report = take_steps(job, ARRAY_SIZE(steps));
+    written = write(job->report_fd, &report, sizeof(report));
     _exit(written == sizeof(report) ? 125 : 124);
 }
 
 /* The last step runs the program. */
 int
-become_user(const struct prepared_job *o, struct become_user_report *ret_report)
+become_user(const struct prepared_job *job, struct become_user_report *ret_report)
 {
-    *ret_report = take_steps(o, ARRAY_SIZE(steps) - 1);
+    *ret_report = take_steps(job, ARRAY_SIZE(steps) - 1);
     return -ret_report->error_number;
 }
 

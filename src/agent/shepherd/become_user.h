@@ -19,7 +19,7 @@ struct prepared_job;
 /* Runs in the child and never returns: either the program runs, or a report is
  * written.
  */
-void become_user_and_run(const struct prepared_job *o) NORETURN;
+void become_user_and_run(const struct prepared_job *job) NORETURN;
 
 /* The report of a failed step, which the parent reads. */
 struct become_user_report {
@@ -30,5 +30,5 @@ struct become_user_report {
 /* For a program that goes on as the user itself (kiln-step): all steps but the last.
  * Returns 0, or a negative errno and the step that failed.
  */
-int become_user(const struct prepared_job *o, struct become_user_report *ret_report);
+int become_user(const struct prepared_job *job, struct become_user_report *ret_report);
 const char *become_user_step_name(const struct become_user_report *report);

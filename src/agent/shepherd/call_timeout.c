@@ -12,13 +12,13 @@
 static const struct call_timeout *pending;
 
 static void
-write_record(const struct call_timeout *d)
+write_record(const struct call_timeout *t)
 {
-    int fd = open(d->temporary, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    int directory = open(d->directory, O_RDONLY | O_DIRECTORY);
+    int fd = open(t->temporary, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int directory = open(t->directory, O_RDONLY | O_DIRECTORY);
 
-    if (fd < 0 || write(fd, d->bytes, d->length) != (ssize_t)d->length || fsync(fd) < 0
-        || rename(d->temporary, d->final) < 0 || fsync(directory) < 0)
+    if (fd < 0 || write(fd, t->bytes, t->length) != (ssize_t)t->length || fsync(fd) < 0
+        || rename(t->temporary, t->final) < 0 || fsync(directory) < 0)
         _exit(2);
 }
 
@@ -41,14 +41,14 @@ allow_alarm(int how)
 }
 
 int
-call_timeout_start(const struct call_timeout *d, int64_t ms)
+call_timeout_start(const struct call_timeout *t, int64_t ms)
 {
     struct sigaction action = {.sa_handler = on_timeout};
     struct itimerval timer = {
         .it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000},
     };
 
-    pending = d;
+    pending = t;
     if (sigaction(SIGALRM, &action, NULL) < 0 || setitimer(ITIMER_REAL, &timer, NULL) < 0)
         return -errno;
     allow_alarm(SIG_UNBLOCK);

@@ -22,5 +22,5 @@ struct call_timeout {
 };
 
 /* Borrows the struct until call_timeout_stop. */
-int call_timeout_start(const struct call_timeout *d, int64_t ms);
+int call_timeout_start(const struct call_timeout *t, int64_t ms);
 void call_timeout_stop(void);

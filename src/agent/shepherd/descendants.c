@@ -62,7 +62,7 @@ read_process(pid_t pid, struct process *ret_process)
 }
 
 static int
-read_process_table(struct process_table *c)
+read_process_table(struct process_table *t)
 {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
@@ -76,8 +76,8 @@ read_process_table(struct process_table *c)
             continue;
         if (read_process((pid_t)strtol(entry->d_name, NULL, 10), &p) < 0)
             continue;
-        xgrow(c->items, c->count, c->capacity);
-        c->items[c->count++] = p;
+        xgrow(t->items, t->count, t->capacity);
+        t->items[t->count++] = p;
     }
     closedir(proc);
     return 0;
@@ -93,14 +93,14 @@ compare(const void *a, const void *b)
 }
 
 static bool
-is_ours(const struct process_table *c, pid_t pid)
+is_ours(const struct process_table *t, pid_t pid)
 {
     const struct process key = {.pid = pid};
     const struct process *found;
 
     if (pid == getpid())
         return true;
-    found = bsearch(&key, c->items, c->count, sizeof(key), compare);
+    found = bsearch(&key, t->items, t->count, sizeof(key), compare);
     return found != NULL && found->is_ours;
 }
 
@@ -108,17 +108,17 @@ is_ours(const struct process_table *c, pid_t pid)
  * nothing new.
  */
 static int
-mark(struct process_table *c)
+mark(struct process_table *t)
 {
     bool found = true;
     int count = 0;
 
     while (found) {
         found = false;
-        for (size_t i = 0; i < c->count; i++) {
-            if (c->items[i].is_ours || !is_ours(c, c->items[i].parent))
+        for (size_t i = 0; i < t->count; i++) {
+            if (t->items[i].is_ours || !is_ours(t, t->items[i].parent))
                 continue;
-            c->items[i].is_ours = found = true;
+            t->items[i].is_ours = found = true;
             count++;
         }
     }
@@ -126,26 +126,26 @@ mark(struct process_table *c)
 }
 
 static int
-find_ours(struct process_table *c)
+find_ours(struct process_table *t)
 {
-    int r = read_process_table(c);
+    int r = read_process_table(t);
 
     if (r < 0)
         return r;
-    qsort(c->items, c->count, sizeof(*c->items), compare);
-    return mark(c);
+    qsort(t->items, t->count, sizeof(*t->items), compare);
+    return mark(t);
 }
 
 int
 descendants_signal(int signal_number, pid_t spared)
 {
-    struct process_table c = {0};
-    int r = find_ours(&c);
+    struct process_table t = {0};
+    int r = find_ours(&t);
 
-    for (size_t i = 0; i < c.count; i++)
-        if (c.items[i].is_ours && c.items[i].pid != spared)
-            kill(c.items[i].pid, signal_number);
-    free(c.items);
+    for (size_t i = 0; i < t.count; i++)
+        if (t.items[i].is_ours && t.items[i].pid != spared)
+            kill(t.items[i].pid, signal_number);
+    free(t.items);
     return r;
 }
 
@@ -159,13 +159,13 @@ is_dead(const struct process *p)
 int
 descendants_visit(int (*visit)(pid_t pid, void *context), void *context)
 {
-    struct process_table c = {0};
-    int r = find_ours(&c);
+    struct process_table t = {0};
+    int r = find_ours(&t);
 
-    for (size_t i = 0; r >= 0 && i < c.count; i++)
-        if (c.items[i].is_ours && !is_dead(&c.items[i]))
-            r = visit(c.items[i].pid, context);
-    free(c.items);
+    for (size_t i = 0; r >= 0 && i < t.count; i++)
+        if (t.items[i].is_ours && !is_dead(&t.items[i]))
+            r = visit(t.items[i].pid, context);
+    free(t.items);
     return r < 0 ? r : 0;
 }
 
@@ -185,14 +185,14 @@ stop(const struct process *p)
 int
 descendants_stop(void)
 {
-    struct process_table c = {0};
-    int r = find_ours(&c);
+    struct process_table t = {0};
+    int r = find_ours(&t);
     int count = 0;
 
-    for (size_t i = 0; i < c.count; i++)
-        if (c.items[i].is_ours)
-            count += stop(&c.items[i]);
-    free(c.items);
+    for (size_t i = 0; i < t.count; i++)
+        if (t.items[i].is_ours)
+            count += stop(&t.items[i]);
+    free(t.items);
     return r < 0 ? r : count;
 }
 

@@ -49,7 +49,7 @@ struct fork_server {
 };
 
 static int
-start(struct fork_server *n)
+start(struct fork_server *f)
 {
     int ends[2], lifted;
     int r;
@@ -60,30 +60,30 @@ start(struct fork_server *n)
      * close-on-exec.
      */
     lifted = fcntl(ends[1], F_DUPFD_CLOEXEC, 16);
-    r = lifted < 0 ? -errno : handover_spawn(n->program, lifted, -1, &n->pid);
+    r = lifted < 0 ? -errno : handover_spawn(f->program, lifted, -1, &f->pid);
     close(ends[1]);
     if (lifted >= 0)
         close(lifted);
     if (r < 0) {
         close(ends[0]);
-        n->pid = 0;
+        f->pid = 0;
         return r;
     }
-    n->fd = ends[0];
+    f->fd = ends[0];
     return 0;
 }
 
 static void
-stop(struct fork_server *n)
+stop(struct fork_server *f)
 {
-    if (n->fd >= 0)
-        close(n->fd);
-    n->fd = -1;
-    if (n->pid > 0) {
-        kill(n->pid, SIGKILL);
-        waitpid(n->pid, NULL, 0);
+    if (f->fd >= 0)
+        close(f->fd);
+    f->fd = -1;
+    if (f->pid > 0) {
+        kill(f->pid, SIGKILL);
+        waitpid(f->pid, NULL, 0);
     }
-    n->pid = 0;
+    f->pid = 0;
 }
 
 /* A shepherd without an agent's channel ends. */
@@ -131,16 +131,16 @@ let_kept_go(struct kept_shepherds *k)
 }
 
 void
-fork_server_close(struct fork_server *n)
+fork_server_close(struct fork_server *f)
 {
-    if (n == NULL)
+    if (f == NULL)
         return;
-    stop(n);
-    let_kept_go(&n->kept);
-    pthread_mutex_destroy(&n->kept.lock);
-    pthread_mutex_destroy(&n->lock);
-    free(n->program);
-    free(n);
+    stop(f);
+    let_kept_go(&f->kept);
+    pthread_mutex_destroy(&f->kept.lock);
+    pthread_mutex_destroy(&f->lock);
+    free(f->program);
+    free(f);
 }
 
 /* The statically linked program beside the shepherd, if it exists. */
@@ -160,27 +160,27 @@ find_program(const char *shepherd)
 int
 fork_server_open(const char *program, struct fork_server **ret_server, struct error *err)
 {
-    struct fork_server *n = xnew(struct fork_server);
+    struct fork_server *f = xnew(struct fork_server);
     int r;
 
-    n->program = find_program(program);
-    n->fd = -1;
-    pthread_mutex_init(&n->kept.lock, NULL);
-    pthread_mutex_init(&n->lock, NULL);
-    r = start(n);
+    f->program = find_program(program);
+    f->fd = -1;
+    pthread_mutex_init(&f->kept.lock, NULL);
+    pthread_mutex_init(&f->lock, NULL);
+    r = start(f);
     if (r < 0) {
         error_set(err, r, "starting '%s': %s", program, strerror(-r));
-        fork_server_close(n);
+        fork_server_close(f);
         return r;
     }
-    *ret_server = n;
+    *ret_server = f;
     return 0;
 }
 
 void
-fork_server_never_reuse(struct fork_server *n)
+fork_server_never_reuse(struct fork_server *f)
 {
-    n->never_reuses = true;
+    f->never_reuses = true;
 }
 
 static int
@@ -252,17 +252,17 @@ receive_answer(int fd, struct handover_forked *ret_forked, int *ret_pidfd)
  * it forked but could not report gets no order, and ends.
  */
 static int
-ask(struct fork_server *n, const struct handover_fork *request, const int *fds, int count,
+ask(struct fork_server *f, const struct handover_fork *request, const int *fds, int count,
     struct handover_forked *ret_forked, int *ret_pidfd)
 {
-    int r = n->fd < 0 ? start(n) : 0;
+    int r = f->fd < 0 ? start(f) : 0;
 
     if (r == 0)
-        r = send_call(n->fd, request, fds, count);
+        r = send_call(f->fd, request, fds, count);
     if (r == 0)
-        r = receive_answer(n->fd, ret_forked, ret_pidfd);
+        r = receive_answer(f->fd, ret_forked, ret_pidfd);
     if (r < 0)
-        stop(n);
+        stop(f);
     return r;
 }
 
@@ -285,7 +285,7 @@ open_channel(int *ret_here, int *ret_there)
 }
 
 int
-fork_server_fork(struct fork_server *n, int order_fd, int script_fd, int home_fd,
+fork_server_fork(struct fork_server *f, int order_fd, int script_fd, int home_fd,
                  struct shepherd_process *ret_process)
 {
     int fds[HANDOVER_FORK_FDS] = {order_fd};
@@ -293,7 +293,7 @@ fork_server_fork(struct fork_server *n, int order_fd, int script_fd, int home_fd
     struct handover_forked forked;
     int channel = -1, theirs = -1;
     int pidfd = -1;
-    int r = n->never_reuses ? -EOPNOTSUPP : open_channel(&channel, &theirs);
+    int r = f->never_reuses ? -EOPNOTSUPP : open_channel(&channel, &theirs);
     struct handover_fork request = {
         .has_script = script_fd >= 0,
         .has_channel = r == 0,
@@ -306,9 +306,9 @@ fork_server_fork(struct fork_server *n, int order_fd, int script_fd, int home_fd
         fds[count++] = theirs;
     if (home_fd >= 0)
         fds[count++] = home_fd;
-    pthread_mutex_lock(&n->lock);
-    r = ask(n, &request, fds, count, &forked, &pidfd);
-    pthread_mutex_unlock(&n->lock);
+    pthread_mutex_lock(&f->lock);
+    r = ask(f, &request, fds, count, &forked, &pidfd);
+    pthread_mutex_unlock(&f->lock);
     if (theirs >= 0)
         close(theirs);
     if (r == 0)
@@ -340,14 +340,14 @@ hand_pod(int channel, int order_fd, int script_fd, pid_t *ret_pid)
 }
 
 int
-fork_server_reuse(struct fork_server *n, int order_fd, int script_fd,
+fork_server_reuse(struct fork_server *f, int order_fd, int script_fd,
                   struct shepherd_process *ret_process)
 {
     struct kept_shepherd s;
     pid_t pid = 0;
     int r;
 
-    if (!take_kept(&n->kept, &s))
+    if (!take_kept(&f->kept, &s))
         return -ENOENT;
     r = hand_pod(s.channel, order_fd, script_fd, &pid);
     if (r < 0)
@@ -356,7 +356,7 @@ fork_server_reuse(struct fork_server *n, int order_fd, int script_fd,
      * as a frozen cgroup), and the pod must not wait for each in turn.
      */
     if (r == -EAGAIN)
-        let_kept_go(&n->kept);
+        let_kept_go(&f->kept);
     if (r < 0)
         return -EAGAIN;
     *ret_process = (struct shepherd_process){pid, s.pidfd, s.channel};
@@ -364,7 +364,7 @@ fork_server_reuse(struct fork_server *n, int order_fd, int script_fd,
 }
 
 bool
-fork_server_take_back(struct fork_server *n, const struct shepherd_process *process)
+fork_server_take_back(struct fork_server *f, const struct shepherd_process *process)
 {
     struct handover_forked done;
 
@@ -372,6 +372,6 @@ fork_server_take_back(struct fork_server *n, const struct shepherd_process *proc
         close(process->channel);
         return false;
     }
-    put_kept(&n->kept, (struct kept_shepherd){process->pidfd, process->channel});
+    put_kept(&f->kept, (struct kept_shepherd){process->pidfd, process->channel});
     return true;
 }

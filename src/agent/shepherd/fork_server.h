@@ -25,12 +25,12 @@ struct fork_server;
 struct shepherd_process;
 
 /* Life. fork_server_open starts the process. */
-void fork_server_close(struct fork_server *n);
+void fork_server_close(struct fork_server *f);
 int fork_server_open(const char *program, struct fork_server **ret_server, struct error *err);
 DEFINE_CLEANUP(struct fork_server, fork_server_close)
 
 /* Makes each shepherd end with its pod. Call it before the first fork. */
-void fork_server_never_reuse(struct fork_server *n);
+void fork_server_never_reuse(struct fork_server *f);
 
 /* Forks a shepherd that reads its order, and its script if there is one (else
  * -1), from copies of these descriptors. It runs in the cgroup of `home_fd`, or
@@ -40,7 +40,7 @@ void fork_server_never_reuse(struct fork_server *n);
  * has ended, the next call starts another. Shepherds are not the caller's
  * children.
  */
-int fork_server_fork(struct fork_server *n, int order_fd, int script_fd, int home_fd,
+int fork_server_fork(struct fork_server *f, int order_fd, int script_fd, int home_fd,
                      struct shepherd_process *ret_process);
 
 /* Gives the order to a waiting shepherd instead, which stays in the cgroup that
@@ -48,7 +48,7 @@ int fork_server_fork(struct fork_server *n, int order_fd, int script_fd, int hom
  * one may, with another pipe. If the shepherd exceeds the time for its answer,
  * all other waiting shepherds are let go with it.
  */
-int fork_server_reuse(struct fork_server *n, int order_fd, int script_fd,
+int fork_server_reuse(struct fork_server *f, int order_fd, int script_fd,
                       struct shepherd_process *ret_process);
 
 /* Call it once the channel is readable. True when the shepherd has finished its
@@ -56,4 +56,4 @@ int fork_server_reuse(struct fork_server *n, int order_fd, int script_fd,
  * pod or ends. Otherwise it closes the channel, and the pidfd tells when the
  * shepherd ends.
  */
-bool fork_server_take_back(struct fork_server *n, const struct shepherd_process *process);
+bool fork_server_take_back(struct fork_server *f, const struct shepherd_process *process);

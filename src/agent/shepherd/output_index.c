@@ -79,12 +79,12 @@ is_users(const struct statx *st)
 }
 
 void
-output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
+output_index_begin(struct output_index *o, const char *state_dir, pid_t job)
 {
     char path[64];
     struct statx st;
 
-    *c = (struct output_index){
+    *o = (struct output_index){
         .directory = state_dir,
         .watch_fd = -1,
         .fd = -1,
@@ -92,26 +92,26 @@ output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
         .next_us = clock_monotonic_us(&clock_system) + OUTPUT_INDEX_MS * 1000,
     };
     snprintf(path, sizeof(path), "/proc/%ld/fd/1", (long)job);
-    c->output_fd = open(path, O_PATH | O_CLOEXEC);
-    if (c->output_fd >= 0 && (!read_size(c->output_fd, &st) || !S_ISREG(st.stx_mode)))
-        close_fd(&c->output_fd);
+    o->output_fd = open(path, O_PATH | O_CLOEXEC);
+    if (o->output_fd >= 0 && (!read_size(o->output_fd, &st) || !S_ISREG(st.stx_mode)))
+        close_fd(&o->output_fd);
 }
 
 static bool
-is_resting(const struct output_index *c, int64_t now_us)
+is_resting(const struct output_index *o, int64_t now_us)
 {
-    return c->watch_fd < 0 || now_us < c->next_us;
+    return o->watch_fd < 0 || now_us < o->next_us;
 }
 
 int
-output_index_watch(const struct output_index *c, int64_t now_us, int *ret_wait_ms)
+output_index_watch(const struct output_index *o, int64_t now_us, int *ret_wait_ms)
 {
     *ret_wait_ms = -1;
-    if (c->output_fd < 0)
+    if (o->output_fd < 0)
         return -1;
-    if (!is_resting(c, now_us))
-        return c->watch_fd;
-    *ret_wait_ms = now_us < c->next_us ? (int)((c->next_us - now_us) / 1000) + 1 : 0;
+    if (!is_resting(o, now_us))
+        return o->watch_fd;
+    *ret_wait_ms = now_us < o->next_us ? (int)((o->next_us - now_us) / 1000) + 1 : 0;
     return -1;
 }
 
@@ -119,115 +119,115 @@ output_index_watch(const struct output_index *c, int64_t now_us, int *ret_wait_m
  * while.
  */
 static void
-open_file(struct output_index *c)
+open_file(struct output_index *o)
 {
     struct output_index_head head = {.generation = 0};
-    CLEANUP_FREE char *path = xasprintf("%s/" OUTPUT_INDEX_NAME, c->directory);
+    CLEANUP_FREE char *path = xasprintf("%s/" OUTPUT_INDEX_NAME, o->directory);
     char output[64];
     struct statx st;
 
     memcpy(head.magic, magic, sizeof(magic));
-    snprintf(output, sizeof(output), "/proc/self/fd/%d", c->output_fd);
-    c->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (c->watch_fd < 0 || c->fd < 0 || !read_size(c->output_fd, &st) || is_users(&st)
-        || inotify_add_watch(c->watch_fd, output, IN_MODIFY) < 0)
+    snprintf(output, sizeof(output), "/proc/self/fd/%d", o->output_fd);
+    o->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    o->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (o->watch_fd < 0 || o->fd < 0 || !read_size(o->output_fd, &st) || is_users(&st)
+        || inotify_add_watch(o->watch_fd, output, IN_MODIFY) < 0)
         goto give_up;
     head.device = makedev(st.stx_dev_major, st.stx_dev_minor);
     head.inode = st.stx_ino;
-    if (write(c->fd, &head, sizeof(head)) == (ssize_t)sizeof(head))
+    if (write(o->fd, &head, sizeof(head)) == (ssize_t)sizeof(head))
         return;
 give_up:
-    if (c->fd >= 0)
+    if (o->fd >= 0)
         unlink(path);
-    close_fd(&c->fd);
-    close_fd(&c->watch_fd);
-    close_fd(&c->output_fd);
+    close_fd(&o->fd);
+    close_fd(&o->watch_fd);
+    close_fd(&o->output_fd);
 }
 
 static void
-set_generation(struct output_index *c)
+set_generation(struct output_index *o)
 {
-    c->generation++;
-    (void)!pwrite(c->fd, &c->generation, sizeof(c->generation),
+    o->generation++;
+    (void)!pwrite(o->fd, &o->generation, sizeof(o->generation),
                   offsetof(struct output_index_head, generation));
 }
 
 /* Removes every second entry and keeps the last. */
 static void
-thin_out(struct output_index *c)
+thin_out(struct output_index *o)
 {
-    const size_t bytes = c->count * sizeof(struct output_index_entry);
+    const size_t bytes = o->count * sizeof(struct output_index_entry);
     struct output_index_entry *entries = malloc(bytes);
     uint32_t kept = 0;
 
     if (entries == NULL)
         return;
-    set_generation(c);
-    if (pread(c->fd, entries, bytes, place_of(0)) == (ssize_t)bytes) {
-        for (uint32_t i = 1; i < c->count; i += 2)
+    set_generation(o);
+    if (pread(o->fd, entries, bytes, place_of(0)) == (ssize_t)bytes) {
+        for (uint32_t i = 1; i < o->count; i += 2)
             entries[kept++] = entries[i];
-        (void)!pwrite(c->fd, entries, kept * sizeof(*entries), place_of(0));
-        (void)!ftruncate(c->fd, place_of(kept));
-        c->count = kept;
-        c->pause_us *= 2;
+        (void)!pwrite(o->fd, entries, kept * sizeof(*entries), place_of(0));
+        (void)!ftruncate(o->fd, place_of(kept));
+        o->count = kept;
+        o->pause_us *= 2;
     }
-    set_generation(c);
+    set_generation(o);
     free(entries);
 }
 
 static void
-add_entry(struct output_index *c, int64_t size)
+add_entry(struct output_index *o, int64_t size)
 {
     const struct output_index_entry entry = {
         .at_us = clock_real_us(&clock_system),
         .size = size,
     };
 
-    if (size < c->size) { /* truncated and written again */
-        set_generation(c);
-        (void)!ftruncate(c->fd, place_of(0));
-        c->count = 0;
-        set_generation(c);
-    } else if (c->count == OUTPUT_INDEX_MAX)
-        thin_out(c);
-    if (c->count < OUTPUT_INDEX_MAX
-        && pwrite(c->fd, &entry, sizeof(entry), place_of(c->count)) == (ssize_t)sizeof(entry))
-        c->count++;
-    c->size = size;
+    if (size < o->size) { /* truncated and written again */
+        set_generation(o);
+        (void)!ftruncate(o->fd, place_of(0));
+        o->count = 0;
+        set_generation(o);
+    } else if (o->count == OUTPUT_INDEX_MAX)
+        thin_out(o);
+    if (o->count < OUTPUT_INDEX_MAX
+        && pwrite(o->fd, &entry, sizeof(entry), place_of(o->count)) == (ssize_t)sizeof(entry))
+        o->count++;
+    o->size = size;
 }
 
 static void
-take_note(struct output_index *c)
+take_note(struct output_index *o)
 {
     struct statx st;
 
-    if (c->fd >= 0 && read_size(c->output_fd, &st) && (int64_t)st.stx_size != c->size)
-        add_entry(c, (int64_t)st.stx_size);
+    if (o->fd >= 0 && read_size(o->output_fd, &st) && (int64_t)st.stx_size != o->size)
+        add_entry(o, (int64_t)st.stx_size);
 }
 
 void
-output_index_note(struct output_index *c, int64_t now_us)
+output_index_note(struct output_index *o, int64_t now_us)
 {
     char events[4096];
-    bool has_news = c->watch_fd < 0;
+    bool has_news = o->watch_fd < 0;
 
-    if (c->output_fd < 0 || now_us < c->next_us)
+    if (o->output_fd < 0 || now_us < o->next_us)
         return;
-    if (c->watch_fd < 0)
-        open_file(c);
-    while (c->watch_fd >= 0 && read(c->watch_fd, events, sizeof(events)) > 0)
+    if (o->watch_fd < 0)
+        open_file(o);
+    while (o->watch_fd >= 0 && read(o->watch_fd, events, sizeof(events)) > 0)
         has_news = true;
-    take_note(c);
+    take_note(o);
     if (has_news)
-        c->next_us = now_us + c->pause_us;
+        o->next_us = now_us + o->pause_us;
 }
 
 void
-output_index_end(struct output_index *c)
+output_index_end(struct output_index *o)
 {
-    if (c->output_fd >= 0)
-        take_note(c);
+    if (o->output_fd >= 0)
+        take_note(o);
 }
 
 /* ---- Reading ---- */

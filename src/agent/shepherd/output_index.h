@@ -56,10 +56,10 @@ struct output_index {
  * longest time to wait, or -1; call output_index_note when the descriptor is
  * readable or that time has passed. output_index_end adds the last entry.
  */
-void output_index_begin(struct output_index *c, const char *state_dir, pid_t job);
-int output_index_watch(const struct output_index *c, int64_t now_us, int *ret_wait_ms);
-void output_index_note(struct output_index *c, int64_t now_us);
-void output_index_end(struct output_index *c);
+void output_index_begin(struct output_index *o, const char *state_dir, pid_t job);
+int output_index_watch(const struct output_index *o, int64_t now_us, int *ret_wait_ms);
+void output_index_note(struct output_index *o, int64_t now_us);
+void output_index_end(struct output_index *o);
 
 /* ---- Reading ---- */
 

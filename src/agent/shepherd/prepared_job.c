@@ -25,30 +25,30 @@
 static const char default_path[] = PREPARED_JOB_PATH;
 
 void
-prepared_job_fini(struct prepared_job *t)
+prepared_job_fini(struct prepared_job *job)
 {
-    for (size_t i = 0; i < t->n_made; i++)
-        free(t->made[i]);
-    free(t->made);
-    process_user_fini(&t->who);
-    free(t->program_paths);
-    free(t->arguments);
-    free(t->environment);
-    free(t->mounts);
-    *t = (struct prepared_job){0};
+    for (size_t i = 0; i < job->n_made; i++)
+        free(job->made[i]);
+    free(job->made);
+    process_user_fini(&job->who);
+    free(job->program_paths);
+    free(job->arguments);
+    free(job->environment);
+    free(job->mounts);
+    *job = (struct prepared_job){0};
 }
 
 static char *
-keep(struct prepared_job *t, char *text TAKES)
+keep(struct prepared_job *job, char *text TAKES)
 {
-    t->made = xrealloc_array(t->made, t->n_made + 1, sizeof(*t->made));
-    return t->made[t->n_made++] = text;
+    job->made = xrealloc_array(job->made, job->n_made + 1, sizeof(*job->made));
+    return job->made[job->n_made++] = text;
 }
 
 /* Placement */
 
 static int
-prepare_cpus(struct prepared_job *t, const char *list, struct error *err)
+prepare_cpus(struct prepared_job *job, const char *list, struct error *err)
 {
     struct bitset set;
     int r;
@@ -58,9 +58,9 @@ prepare_cpus(struct prepared_job *t, const char *list, struct error *err)
     r = cpuset_parse(list, &set, err);
     if (r < 0)
         return r;
-    CPU_ZERO(&t->cpus);
-    bitset_foreach(cpu, &set) CPU_SET(cpu, &t->cpus);
-    t->has_cpus = true;
+    CPU_ZERO(&job->cpus);
+    bitset_foreach(cpu, &set) CPU_SET(cpu, &job->cpus);
+    job->has_cpus = true;
     return 0;
 }
 
@@ -73,21 +73,21 @@ mode_of(const char *policy)
 }
 
 static int
-prepare_memory(struct prepared_job *t, const char *policy, const char *list, struct error *err)
+prepare_memory(struct prepared_job *job, const char *policy, const char *list, struct error *err)
 {
     struct bitset set;
     int r;
 
-    t->memory_mode = -1;
+    job->memory_mode = -1;
     if (policy == NULL || list == NULL)
         return 0;
     r = cpuset_parse(list, &set, err);
     if (r < 0)
         return r;
-    t->memory_mode = mode_of(policy);
-    if (t->memory_mode == MPOL_PREFERRED && bitset_count(&set) > 1)
-        t->memory_mode = MPOL_PREFERRED_MANY;
-    bitset_foreach(node, &set) t->memory_nodes[node / (8 * sizeof(long))] |=
+    job->memory_mode = mode_of(policy);
+    if (job->memory_mode == MPOL_PREFERRED && bitset_count(&set) > 1)
+        job->memory_mode = MPOL_PREFERRED_MANY;
+    bitset_foreach(node, &set) job->memory_nodes[node / (8 * sizeof(long))] |=
         1ul << (node % (8 * sizeof(long)));
     return 0;
 }
@@ -107,7 +107,7 @@ read_descriptor_ceiling(void)
 }
 
 static void
-prepare_limits(struct prepared_job *t, const struct order *o)
+prepare_limits(struct prepared_job *job, const struct order *o)
 {
     for (unsigned i = 0; i < o->n_limits; i++) {
         struct rlimit_setting s = o->limits[i];
@@ -118,7 +118,7 @@ prepare_limits(struct prepared_job *t, const struct order *o)
             s.hard = s.hard < ceiling ? s.hard : ceiling;
             s.soft = s.soft < s.hard ? s.soft : s.hard;
         }
-        t->limits[t->n_limits++] = s;
+        job->limits[job->n_limits++] = s;
     }
 }
 
@@ -136,7 +136,7 @@ find_variable(const char **environment, const char *name)
 }
 
 static void
-prepare_environment(struct prepared_job *t, const struct order *o, const struct user_account *p)
+prepare_environment(struct prepared_job *job, const struct order *o, const struct user_account *p)
 {
     const struct {
         const char *name;
@@ -147,12 +147,13 @@ prepare_environment(struct prepared_job *t, const struct order *o, const struct 
     };
     size_t n = o->environment.count;
 
-    t->environment = xnew_array(const char *, n + ARRAY_SIZE(defaults) + 1);
+    job->environment = xnew_array(const char *, n + ARRAY_SIZE(defaults) + 1);
     if (n > 0)
-        memcpy(t->environment, o->environment.items, n * sizeof(char *));
+        memcpy(job->environment, o->environment.items, n * sizeof(char *));
     for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
-        if (defaults[i].value != NULL && find_variable(t->environment, defaults[i].name) == NULL)
-            t->environment[n++] = keep(t, xasprintf("%s=%s", defaults[i].name, defaults[i].value));
+        if (defaults[i].value != NULL && find_variable(job->environment, defaults[i].name) == NULL)
+            job->environment[n++] =
+                keep(job, xasprintf("%s=%s", defaults[i].name, defaults[i].value));
 }
 
 /* Program: the script, a path, or a name to look up in the user's PATH (where
@@ -160,37 +161,37 @@ prepare_environment(struct prepared_job *t, const struct order *o, const struct 
  */
 
 static void
-prepare_arguments(struct prepared_job *t, const struct order *o, const char *script)
+prepare_arguments(struct prepared_job *job, const struct order *o, const char *script)
 {
     size_t shift = script == NULL ? 0 : 1;
     size_t n = o->arguments.count;
 
-    t->arguments = xnew_array(const char *, n + shift + 1);
+    job->arguments = xnew_array(const char *, n + shift + 1);
     if (script != NULL)
-        t->arguments[0] = script;
+        job->arguments[0] = script;
     if (n > 0)
-        memcpy(t->arguments + shift, o->arguments.items, n * sizeof(char *));
+        memcpy(job->arguments + shift, o->arguments.items, n * sizeof(char *));
 }
 
 static void
-prepare_candidates(struct prepared_job *t)
+prepare_candidates(struct prepared_job *job)
 {
-    const char *program = t->arguments[0];
-    const char *path = find_variable(t->environment, "PATH");
+    const char *program = job->arguments[0];
+    const char *path = find_variable(job->environment, "PATH");
     size_t n = 0;
 
     if (strchr(program, '/') != NULL || *program == '\0') {
-        t->program_paths = xnew_array(char *, 2);
-        t->program_paths[0] = keep(t, xstrdup(program));
+        job->program_paths = xnew_array(char *, 2);
+        job->program_paths[0] = keep(job, xstrdup(program));
         return;
     }
     for (;;) {
         size_t length = strcspn(path, ":");
 
-        t->program_paths = xrealloc_array(t->program_paths, n + 2, sizeof(*t->program_paths));
-        t->program_paths[n++] =
-            keep(t, xasprintf("%.*s%s%s", (int)length, path, length == 0 ? "" : "/", program));
-        t->program_paths[n] = NULL;
+        job->program_paths = xrealloc_array(job->program_paths, n + 2, sizeof(*job->program_paths));
+        job->program_paths[n++] =
+            keep(job, xasprintf("%.*s%s%s", (int)length, path, length == 0 ? "" : "/", program));
+        job->program_paths[n] = NULL;
         if (path[length] == '\0')
             return;
         path += length + 1;
@@ -204,64 +205,64 @@ is_same_file(const char *a, const char *b)
 }
 
 static void
-prepare_files(struct prepared_job *t, const struct order *o)
+prepare_files(struct prepared_job *job, const struct order *o)
 {
     static const char nothing[] = "/dev/null";
     bool one = is_same_file(o->stdout_path, o->stderr_path);
 
-    t->work_dir = o->work_dir;
-    t->stdin_path = o->stdin_path == NULL ? nothing : o->stdin_path;
-    t->stdout_path = o->stdout_path == NULL ? nothing : o->stdout_path;
-    t->stderr_path = one ? NULL : o->stderr_path;
-    t->output_mode = o->append ? O_APPEND : O_TRUNC;
+    job->work_dir = o->work_dir;
+    job->stdin_path = o->stdin_path == NULL ? nothing : o->stdin_path;
+    job->stdout_path = o->stdout_path == NULL ? nothing : o->stdout_path;
+    job->stderr_path = one ? NULL : o->stderr_path;
+    job->output_mode = o->append ? O_APPEND : O_TRUNC;
     /* The checkpoint command writes to the same file: with O_APPEND neither
      * overwrites the other's output.
      */
     if (o->checkpoint != NULL)
-        t->output_mode |= O_APPEND;
+        job->output_mode |= O_APPEND;
 }
 
 static int
-prepare_mounts(struct prepared_job *t, const struct order *o, struct error *err)
+prepare_mounts(struct prepared_job *job, const struct order *o, struct error *err)
 {
     if (o->mounts.count == 0)
         return 0;
-    t->mounts = xnew_array(struct order_mount, o->mounts.count);
+    job->mounts = xnew_array(struct order_mount, o->mounts.count);
     for (size_t i = 0; i < o->mounts.count; i++) {
-        struct order_mount *m = &t->mounts[t->n_mounts];
+        struct order_mount *m = &job->mounts[job->n_mounts];
 
         if (order_mount_parse(o->mounts.items[i], m) < 0)
             return error_set(err, -EBADMSG, "a mount of the order is incomplete");
-        t->n_mounts++;
+        job->n_mounts++;
     }
     return 0;
 }
 
 int
-prepared_job_prepare(struct prepared_job *t, const struct order *o, const struct user_account *p,
+prepared_job_prepare(struct prepared_job *job, const struct order *o, const struct user_account *p,
                      const char *script, struct error *err)
 {
     int r;
 
-    *t = (struct prepared_job){
+    *job = (struct prepared_job){
         .no_new_privileges = o->no_new_privileges || o->mounts.count > 0,
         .umask = (mode_t)o->umask,
         .report_fd = -1,
         .channel_fd = -1,
     };
-    process_user_prepare(&t->who, p);
-    snprintf(t->oom_score_adj, sizeof(t->oom_score_adj), "%d", (int)o->oom_score_adj);
-    prepare_limits(t, o);
-    prepare_environment(t, o, p);
-    prepare_arguments(t, o, script);
-    prepare_candidates(t);
-    prepare_files(t, o);
-    r = prepare_cpus(t, o->cpus, err);
+    process_user_prepare(&job->who, p);
+    snprintf(job->oom_score_adj, sizeof(job->oom_score_adj), "%d", (int)o->oom_score_adj);
+    prepare_limits(job, o);
+    prepare_environment(job, o, p);
+    prepare_arguments(job, o, script);
+    prepare_candidates(job);
+    prepare_files(job, o);
+    r = prepare_cpus(job, o->cpus, err);
     if (r == 0)
-        r = prepare_memory(t, o->memory_policy, o->memory_nodes, err);
+        r = prepare_memory(job, o->memory_policy, o->memory_nodes, err);
     if (r == 0)
-        r = prepare_mounts(t, o, err);
+        r = prepare_mounts(job, o, err);
     if (r < 0)
-        prepared_job_fini(t);
+        prepared_job_fini(job);
     return r;
 }

@@ -62,10 +62,10 @@ struct prepared_job {
 };
 
 /* Accepts a zeroed struct. */
-void prepared_job_fini(struct prepared_job *t);
+void prepared_job_fini(struct prepared_job *job);
 
 /* `script` is the path of the spooled script, or NULL. Borrows from all
  * arguments.
  */
-int prepared_job_prepare(struct prepared_job *t, const struct order *o,
+int prepared_job_prepare(struct prepared_job *job, const struct order *o,
                          const struct user_account *p, const char *script, struct error *err);

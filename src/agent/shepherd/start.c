@@ -250,13 +250,13 @@ exit_code_for(const char *step, int error_number)
 static const char *
 find_path(const struct shepherd *s, const char *step)
 {
-    const struct prepared_job *o = &s->prepared;
+    const struct prepared_job *job = &s->prepared;
 
-    return strcmp(step, "working directory") == 0 ? o->work_dir
-           : strcmp(step, "standard input") == 0  ? o->stdin_path
-           : strcmp(step, "standard output") == 0 ? o->stdout_path
-           : strcmp(step, "standard error") == 0  ? o->stderr_path
-           : strcmp(step, "program") == 0         ? o->arguments[0]
+    return strcmp(step, "working directory") == 0 ? job->work_dir
+           : strcmp(step, "standard input") == 0  ? job->stdin_path
+           : strcmp(step, "standard output") == 0 ? job->stdout_path
+           : strcmp(step, "standard error") == 0  ? job->stderr_path
+           : strcmp(step, "program") == 0         ? job->arguments[0]
                                                   : NULL;
 }
 

@@ -117,16 +117,16 @@ explain_step(const char *step)
 }
 
 static const char *
-path_of(const struct prepared_job *t, const char *step)
+path_of(const struct prepared_job *job, const char *step)
 {
     if (strcmp(step, "working directory") == 0)
-        return t->work_dir;
+        return job->work_dir;
     if (strcmp(step, "standard input") == 0)
-        return t->stdin_path;
+        return job->stdin_path;
     if (strcmp(step, "standard output") == 0)
-        return t->stdout_path;
+        return job->stdout_path;
     if (strcmp(step, "standard error") == 0)
-        return t->stderr_path;
+        return job->stderr_path;
     return NULL;
 }
 
@@ -134,14 +134,14 @@ path_of(const struct prepared_job *t, const char *step)
  * longer than the shepherd, whose lock and channel it must not have.
  */
 static NORETURN void
-find_obstacle(const struct prepared_job *t, const char *path, int out)
+find_obstacle(const struct prepared_job *job, const char *path, int out)
 {
     char *obstacle = NULL;
 
     out = dup2(out, STDOUT_FILENO);
     (void)syscall(SYS_close_range, 3u, ~0u, 0);
-    if (!t->who.is_root || process_user_become(&t->who) == 0)
-        obstacle = path_obstacle_dup(path, t->who.uid, t->who.gid);
+    if (!job->who.is_root || process_user_become(&job->who) == 0)
+        obstacle = path_obstacle_dup(path, job->who.uid, job->who.gid);
     if (obstacle != NULL && write(out, obstacle, strlen(obstacle)) < 0)
         _exit(1);
     _exit(0);
@@ -152,7 +152,7 @@ find_obstacle(const struct prepared_job *t, const char *path, int out)
  * process looks for it, and is left alone after a while.
  */
 static char *
-obstacle_dup(const struct prepared_job *t, const char *path, int error_number)
+obstacle_dup(const struct prepared_job *job, const char *path, int error_number)
 {
     char text[2 * PATH_MAX];
     ssize_t n = 0;
@@ -163,7 +163,7 @@ obstacle_dup(const struct prepared_job *t, const char *path, int error_number)
         return NULL;
     pid = fork();
     if (pid == 0)
-        find_obstacle(t, path, ends[1]);
+        find_obstacle(job, path, ends[1]);
     close(ends[1]);
     if (pid > 0 && poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LOOK_MS) == 1)
         n = read(ends[0], text, sizeof(text));
@@ -184,48 +184,48 @@ sentence(const char *what, int error_number, const char *advice)
 
 /* The step does not tell which one it was. */
 static char *
-mount_error_dup(const struct prepared_job *t, int error_number)
+mount_error_dup(const struct prepared_job *job, int error_number)
 {
     struct strbuf text = STRBUF_INIT;
 
-    for (unsigned i = 0; i < t->n_mounts; i++)
-        strbuf_printf(&text, "%s'%s'", i == 0 ? "mountPath " : " or ", t->mounts[i].target);
+    for (unsigned i = 0; i < job->n_mounts; i++)
+        strbuf_printf(&text, "%s'%s'", i == 0 ? "mountPath " : " or ", job->mounts[i].target);
     strbuf_printf(&text,
                   " is not a directory of this node that uid %u may enter (%s): name an "
                   "existing one, or leave mountPath out and find the volume by its "
                   "variable KILN_VOLUME_NAME",
-                  t->who.uid, strerror(error_number));
+                  job->who.uid, strerror(error_number));
     return strbuf_take(&text);
 }
 
 static bool
-is_mount_path(const struct prepared_job *t, const char *step, int error_number)
+is_mount_path(const struct prepared_job *job, const char *step, int error_number)
 {
-    return strcmp(step, "volumes") == 0 && t->n_mounts > 0
+    return strcmp(step, "volumes") == 0 && job->n_mounts > 0
            && (error_number == ENOENT || error_number == ENOTDIR || error_number == EACCES
                || error_number == ELOOP);
 }
 
 char *
-start_error_dup(const struct prepared_job *t, const struct become_user_report *report)
+start_error_dup(const struct prepared_job *job, const struct become_user_report *report)
 {
     const char *step = become_user_step_name(report);
-    const char *path = path_of(t, step);
+    const char *path = path_of(job, step);
     int error_number = report->error_number;
     CLEANUP_FREE char *what = NULL;
     CLEANUP_FREE char *obstacle = NULL;
 
     if (path != NULL) {
-        what = xasprintf("%s '%s' as uid %u", step, path, t->who.uid);
-        obstacle = obstacle_dup(t, path, error_number);
+        what = xasprintf("%s '%s' as uid %u", step, path, job->who.uid);
+        obstacle = obstacle_dup(job, path, error_number);
         return sentence(what, error_number,
                         obstacle != NULL ? obstacle : explain_file(step, error_number));
     }
-    if (is_mount_path(t, step, error_number))
-        return mount_error_dup(t, error_number);
+    if (is_mount_path(job, step, error_number))
+        return mount_error_dup(job, error_number);
     if (strcmp(step, "program") == 0) {
-        what = xasprintf("running '%s'", t->arguments[0]);
-        obstacle = obstacle_dup(t, t->arguments[0], error_number);
+        what = xasprintf("running '%s'", job->arguments[0]);
+        obstacle = obstacle_dup(job, job->arguments[0], error_number);
         return sentence(what, error_number,
                         obstacle != NULL ? obstacle : explain_program(error_number));
     }

@@ -11,4 +11,4 @@ struct prepared_job;
 /* Returns a message that the caller frees: "opening '/home/u/out': permission
  * denied as uid 1000; ...".
  */
-char *start_error_dup(const struct prepared_job *t, const struct become_user_report *report);
+char *start_error_dup(const struct prepared_job *job, const struct become_user_report *report);

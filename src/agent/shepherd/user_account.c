@@ -141,11 +141,11 @@ user_account_find(uid_t uid, gid_t gid, struct user_account **ret_user, struct e
 /* ---- Becoming the user ---- */
 
 void
-process_user_prepare(struct process_user *i, const struct user_account *p)
+process_user_prepare(struct process_user *u, const struct user_account *p)
 {
     const bool is_root = geteuid() == 0;
 
-    *i = (struct process_user){
+    *u = (struct process_user){
         .is_root = is_root,
         .uid = p->uid,
         .gid = is_root ? p->gid : getegid(),
@@ -156,10 +156,10 @@ process_user_prepare(struct process_user *i, const struct user_account *p)
 }
 
 void
-process_user_fini(struct process_user *i)
+process_user_fini(struct process_user *u)
 {
-    free(i->groups_seen);
-    i->groups_seen = NULL;
+    free(u->groups_seen);
+    u->groups_seen = NULL;
 }
 
 /* Direct system calls, because the C library's functions of these names change
@@ -176,15 +176,15 @@ process_user_fini(struct process_user *i)
 #endif
 
 int
-process_user_set_groups(const struct process_user *i)
+process_user_set_groups(const struct process_user *u)
 {
-    return syscall(SET_GROUPS, (size_t)i->n_groups, i->groups) < 0 ? -errno : 0;
+    return syscall(SET_GROUPS, (size_t)u->n_groups, u->groups) < 0 ? -errno : 0;
 }
 
 int
-process_user_set_gid(const struct process_user *i)
+process_user_set_gid(const struct process_user *u)
 {
-    return syscall(SET_GIDS, i->gid, i->gid, i->gid) < 0 ? -errno : 0;
+    return syscall(SET_GIDS, u->gid, u->gid, u->gid) < 0 ? -errno : 0;
 }
 
 /* Until its program runs, the process belongs to the user but may share the
@@ -193,9 +193,9 @@ process_user_set_gid(const struct process_user *i)
  * kernel still dumps it, and a site's core handler may give the user the dump.
  */
 int
-process_user_set_uid(const struct process_user *i)
+process_user_set_uid(const struct process_user *u)
 {
-    if (syscall(SET_UIDS, i->uid, i->uid, i->uid) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+    if (syscall(SET_UIDS, u->uid, u->uid, u->uid) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return -errno;
     return 0;
 }
@@ -217,37 +217,37 @@ has_capabilities(void)
  * security module has changed the effect of the three calls above.
  */
 int
-process_user_verify(const struct process_user *i)
+process_user_verify(const struct process_user *u)
 {
     uid_t real, effective, saved;
     gid_t real_gid, effective_gid, saved_gid;
-    int n = getgroups(i->n_groups, i->groups_seen);
+    int n = getgroups(u->n_groups, u->groups_seen);
 
     if (getresuid(&real, &effective, &saved) < 0
         || getresgid(&real_gid, &effective_gid, &saved_gid) < 0)
         return -errno;
-    if (real != i->uid || effective != i->uid || saved != i->uid || real_gid != i->gid
-        || effective_gid != i->gid || saved_gid != i->gid)
+    if (real != u->uid || effective != u->uid || saved != u->uid || real_gid != u->gid
+        || effective_gid != u->gid || saved_gid != u->gid)
         return -ENOTRECOVERABLE;
-    if (i->is_root
-        && (n != i->n_groups
-            || memcmp(i->groups, i->groups_seen, sizeof(gid_t) * (size_t)i->n_groups) != 0))
+    if (u->is_root
+        && (n != u->n_groups
+            || memcmp(u->groups, u->groups_seen, sizeof(gid_t) * (size_t)u->n_groups) != 0))
         return -ENOTRECOVERABLE;
-    if (i->uid == 0)
+    if (u->uid == 0)
         return 0;
     if (syscall(SET_UIDS, (uid_t)-1, 0, (uid_t)-1) == 0 || syscall(SYS_setuid, 0) == 0)
         return -ENOTRECOVERABLE;
-    return i->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
+    return u->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
 }
 
 int
-process_user_become(const struct process_user *i)
+process_user_become(const struct process_user *u)
 {
-    int r = i->is_root ? process_user_set_groups(i) : 0;
+    int r = u->is_root ? process_user_set_groups(u) : 0;
 
-    if (r == 0 && i->is_root)
-        r = process_user_set_gid(i);
-    if (r == 0 && i->is_root)
-        r = process_user_set_uid(i);
-    return r == 0 ? process_user_verify(i) : r;
+    if (r == 0 && u->is_root)
+        r = process_user_set_gid(u);
+    if (r == 0 && u->is_root)
+        r = process_user_set_uid(u);
+    return r == 0 ? process_user_verify(u) : r;
 }

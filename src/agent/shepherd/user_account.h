@@ -47,14 +47,14 @@ struct process_user {
 };
 
 /* Borrows the groups of the account. */
-void process_user_prepare(struct process_user *i, const struct user_account *p);
-void process_user_fini(struct process_user *i);
+void process_user_prepare(struct process_user *u, const struct user_account *p);
+void process_user_fini(struct process_user *u);
 
 /* The steps; each returns 0 or a negative errno. The first three need root. */
-int process_user_set_groups(const struct process_user *i);
-int process_user_set_gid(const struct process_user *i);
-int process_user_set_uid(const struct process_user *i);
-int process_user_verify(const struct process_user *i);
+int process_user_set_groups(const struct process_user *u);
+int process_user_set_gid(const struct process_user *u);
+int process_user_set_uid(const struct process_user *u);
+int process_user_verify(const struct process_user *u);
 
 /* All of them. */
-int process_user_become(const struct process_user *i);
+int process_user_become(const struct process_user *u);

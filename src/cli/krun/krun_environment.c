@@ -32,25 +32,25 @@ struct exported_list {
 };
 
 static void
-add(struct exported_list *c, const char *item)
+add(struct exported_list *l, const char *item)
 {
     const size_t length = strcspn(item, "=") + 1;
 
-    for (unsigned i = 0; i < c->count; i++)
-        if (strncmp(c->items[i], item, length) == 0) {
-            c->items[i] = item;
+    for (unsigned i = 0; i < l->count; i++)
+        if (strncmp(l->items[i], item, length) == 0) {
+            l->items[i] = item;
             return;
         }
-    if (c->count == c->capacity) {
+    if (l->count == l->capacity) {
         const char **longer;
 
-        c->capacity = c->capacity > 0 ? c->capacity * 2 : 64;
-        longer = arena_new_array(c->arena, const char *, c->capacity);
-        if (c->count > 0)
-            memcpy(longer, c->items, c->count * sizeof(*longer));
-        c->items = longer;
+        l->capacity = l->capacity > 0 ? l->capacity * 2 : 64;
+        longer = arena_new_array(l->arena, const char *, l->capacity);
+        if (l->count > 0)
+            memcpy(longer, l->items, l->count * sizeof(*longer));
+        l->items = longer;
     }
-    c->items[c->count++] = item;
+    l->items[l->count++] = item;
 }
 
 /* Without these a task would not know what it is, or find its program. */
@@ -62,11 +62,11 @@ is_kept(const char *item)
 }
 
 static void
-add_environment(struct exported_list *c, bool all)
+add_environment(struct exported_list *l, bool all)
 {
     for (char **v = environ; *v != NULL; v++)
         if (strchr(*v, '=') > *v && (all || is_kept(*v)))
-            add(c, *v);
+            add(l, *v);
 }
 
 /* Cuts one item off the list: a comma in quotes belongs to the value, and the quotes
@@ -93,36 +93,36 @@ cut_item(struct arena *arena, const char **list)
 }
 
 static int
-add_item(struct exported_list *c, const char *item, struct error *err)
+add_item(struct exported_list *l, const char *item, struct error *err)
 {
     const char *equal = strchr(item, '='), *value;
 
     if (item[0] == '\0')
         return 0;
     if (strcasecmp(item, "ALL") == 0) {
-        add_environment(c, true);
+        add_environment(l, true);
         return 0;
     }
     if (equal == item)
         return error_set(err, -EINVAL, "--export: '%.80s' has no name", item);
     if (equal != NULL) {
-        add(c, item);
+        add(l, item);
         return 0;
     }
     value = getenv(item);
     if (value != NULL)
-        add(c, arena_printf(c->arena, "%s=%s", item, value));
+        add(l, arena_printf(l->arena, "%s=%s", item, value));
     return 0;
 }
 
 static void
-hide_gpus(struct exported_list *c)
+hide_gpus(struct exported_list *l)
 {
-    for (unsigned j = 0; j < c->count; j++) {
-        const struct gpu_vendor *v = gpu_vendor_of_list(c->items[j]);
+    for (unsigned j = 0; j < l->count; j++) {
+        const struct gpu_vendor *v = gpu_vendor_of_list(l->items[j]);
 
         if (v != NULL)
-            c->items[j] = arena_printf(c->arena, "%s=%s", v->variable, v->none);
+            l->items[j] = arena_printf(l->arena, "%s=%s", v->variable, v->none);
     }
 }
 
@@ -130,40 +130,40 @@ hide_gpus(struct exported_list *c)
  * its size at the start.
  */
 static void
-add_terminal(struct exported_list *c, const struct step_request *q)
+add_terminal(struct exported_list *l, const struct step_request *q)
 {
     const char *kind = getenv("TERM");
 
     if (!q->has_terminal)
         return;
     if (kind != NULL)
-        add(c, arena_printf(c->arena, "TERM=%s", kind));
+        add(l, arena_printf(l->arena, "TERM=%s", kind));
     if (q->terminal_rows == 0 || q->terminal_columns == 0)
         return;
-    add(c, arena_printf(c->arena, "SLURM_PTY_WIN_COL=%" PRId64, q->terminal_columns));
-    add(c, arena_printf(c->arena, "SLURM_PTY_WIN_ROW=%" PRId64, q->terminal_rows));
+    add(l, arena_printf(l->arena, "SLURM_PTY_WIN_COL=%" PRId64, q->terminal_columns));
+    add(l, arena_printf(l->arena, "SLURM_PTY_WIN_ROW=%" PRId64, q->terminal_rows));
 }
 
 int
 krun_environment_set(struct arena *arena, struct krun_settings *s, struct error *err)
 {
-    struct exported_list c = {.arena = arena};
+    struct exported_list l = {.arena = arena};
     const char *list = s->exported != NULL ? s->exported : "ALL";
     int r = 0;
 
-    add_environment(&c, false);
+    add_environment(&l, false);
     if (strcasecmp(list, "NONE") != 0 && strcasecmp(list, "NIL") != 0)
         while (*list != '\0' && r == 0)
-            r = add_item(&c, cut_item(arena, &list), err);
+            r = add_item(&l, cut_item(arena, &list), err);
     if (r < 0)
         return r;
     if (s->has_no_gpus)
-        hide_gpus(&c);
-    add_terminal(&c, &s->request);
+        hide_gpus(&l);
+    add_terminal(&l, &s->request);
     if (s->submit_line != NULL)
-        add(&c, arena_printf(arena, STEP_SUBMIT_LINE "=%s", s->submit_line));
-    s->request.environment.items = c.items;
-    s->request.environment.count = c.count;
+        add(&l, arena_printf(arena, STEP_SUBMIT_LINE "=%s", s->submit_line));
+    s->request.environment.items = l.items;
+    s->request.environment.count = l.count;
     return 0;
 }
 

@@ -29,14 +29,14 @@ struct krun_question {
 };
 
 static void
-free_fence(struct krun_pmix *p, struct krun_fence *e)
+free_fence(struct krun_pmix *p, struct krun_fence *f)
 {
-    list_remove(&e->link);
+    list_remove(&f->link);
     p->n_fences--;
-    p->n_bytes -= e->data.length;
-    strbuf_fini(&e->data);
-    free(e->parts);
-    free(e);
+    p->n_bytes -= f->data.length;
+    strbuf_fini(&f->data);
+    free(f->parts);
+    free(f);
 }
 
 void
@@ -65,10 +65,10 @@ find_fence(const struct krun_pmix *p, uint64_t id)
 {
     list_foreach(at, &p->fences)
     {
-        struct krun_fence *e = container_of(at, struct krun_fence, link);
+        struct krun_fence *f = container_of(at, struct krun_fence, link);
 
-        if (e->id == id)
-            return e;
+        if (f->id == id)
+            return f;
     }
     return NULL;
 }
@@ -77,21 +77,21 @@ find_fence(const struct krun_pmix *p, uint64_t id)
 static int
 add_fence(struct krun_pmix *p, const struct pmix_message *m, struct krun_fence **ret_fence)
 {
-    struct krun_fence *e;
+    struct krun_fence *f;
 
     if (p->n_fences >= PMIX_FENCES_MOST)
         return -EBADMSG;
-    *ret_fence = e = xnew(struct krun_fence);
-    e->id = m->id;
-    e->is_of_all = m->number == 1;
-    e->parts = xnew_array(enum part, p->n_links + 1);
-    strbuf_init(&e->data);
+    *ret_fence = f = xnew(struct krun_fence);
+    f->id = m->id;
+    f->is_of_all = m->number == 1;
+    f->parts = xnew_array(enum part, p->n_links + 1);
+    strbuf_init(&f->data);
     for (unsigned i = 0; i < p->n_links && i / 8 < m->length; i++)
         if (((unsigned char)m->bytes[i / 8] >> i % 8) & 1) {
-            e->parts[i] = PART_WANTED;
-            e->n_wanted++;
+            f->parts[i] = PART_WANTED;
+            f->n_wanted++;
         }
-    list_add_last(&p->fences, &e->link);
+    list_add_last(&p->fences, &f->link);
     p->n_fences++;
     return 0;
 }
@@ -99,49 +99,49 @@ add_fence(struct krun_pmix *p, const struct pmix_message *m, struct krun_fence *
 static int
 enter(struct krun_pmix *p, unsigned index, const struct pmix_message *m)
 {
-    struct krun_fence *e = find_fence(p, m->id);
-    int r = e == NULL ? add_fence(p, m, &e) : 0;
+    struct krun_fence *f = find_fence(p, m->id);
+    int r = f == NULL ? add_fence(p, m, &f) : 0;
 
-    if (r < 0 || e->parts[index] != PART_WANTED)
+    if (r < 0 || f->parts[index] != PART_WANTED)
         return -EBADMSG;
-    e->parts[index] = PART_BEGUN;
+    f->parts[index] = PART_BEGUN;
     return 0;
 }
 
 /* All links share the text, and take it as fast as they can send it. */
 static void
-open_fence(struct krun_pmix *p, struct krun_fence *e)
+open_fence(struct krun_pmix *p, struct krun_fence *f)
 {
     struct krun_shared *all = krun_shared_new();
 
     pmix_message_add(&all->text, &(struct pmix_message){
                                      .kind = PMIX_DATA,
-                                     .id = e->id,
-                                     .bytes = e->data.text,
-                                     .length = e->data.length,
+                                     .id = f->id,
+                                     .bytes = f->data.text,
+                                     .length = f->data.length,
                                  });
     for (unsigned i = 0; i < p->n_links; i++)
-        if (e->parts[i] == PART_WHOLE)
+        if (f->parts[i] == PART_WHOLE)
             krun_link_share(&p->links[i], all);
     krun_shared_release(all);
-    free_fence(p, e);
+    free_fence(p, f);
 }
 
 static int
 give(struct krun_pmix *p, unsigned index, const struct pmix_message *m)
 {
-    struct krun_fence *e = find_fence(p, m->id);
+    struct krun_fence *f = find_fence(p, m->id);
 
-    if (e == NULL || e->parts[index] != PART_BEGUN || p->n_bytes + m->length > PMIX_FENCE_MOST)
+    if (f == NULL || f->parts[index] != PART_BEGUN || p->n_bytes + m->length > PMIX_FENCE_MOST)
         return -EBADMSG;
     if (m->length > 0)
-        strbuf_add(&e->data, m->bytes, m->length);
+        strbuf_add(&f->data, m->bytes, m->length);
     p->n_bytes += m->length;
     if (m->has_more)
         return 0;
-    e->parts[index] = PART_WHOLE;
-    if (--e->n_wanted == 0)
-        open_fence(p, e);
+    f->parts[index] = PART_WHOLE;
+    if (--f->n_wanted == 0)
+        open_fence(p, f);
     return 0;
 }
 
@@ -239,9 +239,9 @@ krun_pmix_awaits(const struct krun_pmix *p, unsigned index)
 {
     list_foreach(at, &p->fences)
     {
-        const struct krun_fence *e = container_of(at, struct krun_fence, link);
+        const struct krun_fence *f = container_of(at, struct krun_fence, link);
 
-        if (e->is_of_all && e->parts[index] == PART_WANTED)
+        if (f->is_of_all && f->parts[index] == PART_WANTED)
             return true;
     }
     return false;

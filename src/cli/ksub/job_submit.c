@@ -76,15 +76,15 @@ next_pause_ms(const struct sync_call *sync_call, int64_t began)
 /* Called at most once, after a second without an answer that ends the attempts.
  */
 static void
-print_waiting(const struct job_submit *d, const struct sync_call *sync_call,
+print_waiting(const struct job_submit *s, const struct sync_call *sync_call,
               const struct error *err, int64_t left_ms)
 {
-    if (d->program == NULL)
+    if (s->program == NULL)
         return;
     if (is_put_off(sync_call))
-        fprintf(stderr, "%s: waiting: %s\n", d->program, err->text);
+        fprintf(stderr, "%s: waiting: %s\n", s->program, err->text);
     else
-        fprintf(stderr, "%s: no answer yet, trying for %lld s more: %s\n", d->program,
+        fprintf(stderr, "%s: no answer yet, trying for %lld s more: %s\n", s->program,
                 (long long)(left_ms + 500) / 1000, err->text);
 }
 
@@ -106,13 +106,13 @@ call_is_late(void *context)
 }
 
 static void
-print_warnings(const struct job_submit *d, const struct sync_call *sync_call)
+print_warnings(const struct job_submit *s, const struct sync_call *sync_call)
 {
     for (char **w = sync_call->warnings; w != NULL && *w != NULL; w++)
-        if (d->warnings != NULL)
-            strbuf_printf(d->warnings, "warning: %s\n", *w);
+        if (s->warnings != NULL)
+            strbuf_printf(s->warnings, "warning: %s\n", *w);
         else
-            fprintf(stderr, "%s: warning: %s\n", d->program, *w);
+            fprintf(stderr, "%s: warning: %s\n", s->program, *w);
 }
 
 /* The controller's warning that the job can never run; NULL: it gave none. */
@@ -131,38 +131,38 @@ find_impossible(const struct sync_call *sync_call)
 static int
 send_once(struct submit_attempt *a, const char *key, struct sync_call *sync_call, struct error *err)
 {
-    const struct job_submit *d = a->submit;
-    struct timer *late = timer_new(d->client->loop, call_is_late, a);
+    const struct job_submit *s = a->submit;
+    struct timer *late = timer_new(s->client->loop, call_is_late, a);
     struct arena *arena = arena_new(0);
     const struct client_request request = {
         .verb = CLIENT_CREATE,
         .kind = &job_kind,
-        .namespace = d->namespace,
-        .body = json_dup(arena, d->job),
-        .query = d->dry_run            ? "fieldValidation=Strict&dryRun=All"
-                 : d->patience_ms == 0 ? "fieldValidation=Strict"
+        .namespace = s->namespace,
+        .body = json_dup(arena, s->job),
+        .query = s->dry_run            ? "fieldValidation=Strict&dryRun=All"
+                 : s->patience_ms == 0 ? "fieldValidation=Strict"
                                        : "fieldValidation=Strict" WAIT_QUERY,
-        .submission_key = d->dry_run ? NULL : key,
+        .submission_key = s->dry_run ? NULL : key,
     };
     int r;
 
     timer_start(late, SAY_SILENT_MS);
-    r = sync_call_run(d->client, arena, &request, sync_call, err);
+    r = sync_call_run(s->client, arena, &request, sync_call, err);
     timer_free(late);
     if (sync_call->code == 404)
         return error_set(err, r,
                          "there is no account '%s'; 'kctl get namespaces' "
                          "lists them",
-                         d->namespace);
+                         s->namespace);
     if (r == 0 && sync_call->object == NULL)
         r = error_set(err, -EPROTO, "the controller's answer contains no job");
     return r;
 }
 
 static int
-print_doubt(const struct job_submit *d, int r, struct error *err)
+print_doubt(const struct job_submit *s, int r, struct error *err)
 {
-    if (d->dry_run)
+    if (s->dry_run)
         return r;
     return error_wrap(err, r,
                       "no answer came, and the job may have been submitted "
@@ -171,13 +171,13 @@ print_doubt(const struct job_submit *d, int r, struct error *err)
 }
 
 int
-job_submit_run(const struct job_submit *d, const struct object **ret_job, struct error *err)
+job_submit_run(const struct job_submit *s, const struct object **ret_job, struct error *err)
 {
     const int64_t began = clock_monotonic_us(&clock_system);
-    int64_t until = began + d->patience_ms * 1000;
+    int64_t until = began + s->patience_ms * 1000;
     char key[UUID_SIZE];
     bool in_doubt = false;
-    struct submit_attempt attempt = {.submit = d};
+    struct submit_attempt attempt = {.submit = s};
 
     random_uuid(key);
     for (;;) {
@@ -185,22 +185,22 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
         int r = send_once(&attempt, key, &sync_call, err);
         int64_t pause_ms = next_pause_ms(&sync_call, began);
 
-        if (r == 0 && d->is_test && find_impossible(&sync_call) != NULL)
+        if (r == 0 && s->is_test && find_impossible(&sync_call) != NULL)
             return error_set(err, -ENODEV, "%.800s", find_impossible(&sync_call));
         if (r == 0) {
-            print_warnings(d, &sync_call);
+            print_warnings(s, &sync_call);
             *ret_job = object_ref(sync_call.object);
             return 0;
         }
         if (is_put_off(&sync_call))
-            until = clock_monotonic_us(&clock_system) + d->patience_ms * 1000;
+            until = clock_monotonic_us(&clock_system) + s->patience_ms * 1000;
         in_doubt = in_doubt || leaves_in_doubt(&sync_call, r);
         if (!is_worth_repeating(&sync_call, r, in_doubt)
             || clock_monotonic_us(&clock_system) + pause_ms * 1000 > until)
-            return in_doubt && sync_call.code == 0 ? print_doubt(d, r, err) : r;
+            return in_doubt && sync_call.code == 0 ? print_doubt(s, r, err) : r;
         if (!attempt.is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
             attempt.is_said = true;
-            print_waiting(d, &sync_call, err, (until - clock_monotonic_us(&clock_system)) / 1000);
+            print_waiting(s, &sync_call, err, (until - clock_monotonic_us(&clock_system)) / 1000);
         }
         nanosleep(
             &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},

@@ -269,7 +269,7 @@ struct spread_trial {
  * that was asked for.
  */
 static int
-try_nodes(const struct node_spread *w, int64_t nodes, int64_t tasks, struct spread_trial *t,
+try_nodes(const struct node_spread *s, int64_t nodes, int64_t tasks, struct spread_trial *t,
           struct error *err)
 {
     CLEANUP(object_unrefp) const struct object *job = NULL;
@@ -277,23 +277,23 @@ try_nodes(const struct node_spread *w, int64_t nodes, int64_t tasks, struct spre
     struct error found = {0};
     int r;
 
-    *t = (struct spread_trial){.submission = *w->asked};
+    *t = (struct spread_trial){.submission = *s->asked};
     t->submission.node_count = nodes;
     t->submission.tasks = tasks;
     if (sbatch_settle(&t->submission, &found) < 0
         || submission_set_order(&t->submission, &found) < 0)
         return 0;
-    t->manifest = manifest_make(&t->submission, w->script, w->arena, err);
+    t->manifest = manifest_make(&t->submission, s->script, s->arena, err);
     if (t->manifest == NULL)
         return err->code < 0 ? err->code : -EINVAL;
-    r = job_submit_run(&(struct job_submit){.client = w->client,
+    r = job_submit_run(&(struct job_submit){.client = s->client,
                                             .namespace = manifest_namespace(&t->submission),
                                             .job = t->manifest,
                                             .dry_run = true,
                                             .is_test = true,
-                                            .program = w->program,
+                                            .program = s->program,
                                             .warnings = &unused,
-                                            .patience_ms = w->patience_ms},
+                                            .patience_ms = s->patience_ms},
                        &job, &found);
     t->fits = r == 0;
     t->is_over_quota = strstr(found.text, "quota") != NULL;
@@ -305,14 +305,14 @@ try_nodes(const struct node_spread *w, int64_t nodes, int64_t tasks, struct spre
 
 /* How many of the tasks one node could run; 0: not even one. */
 static int
-find_most_tasks(const struct node_spread *w, int64_t *ret_most, struct error *err)
+find_most_tasks(const struct node_spread *s, int64_t *ret_most, struct error *err)
 {
-    int64_t low = 0, high = w->asked->tasks; /* that many do not fit */
+    int64_t low = 0, high = s->asked->tasks; /* that many do not fit */
 
     while (high - low > 1) {
         const int64_t middle = low == 0 ? 1 : low + (high - low) / 2;
         struct spread_trial t;
-        int r = try_nodes(w, 1, middle, &t, err);
+        int r = try_nodes(s, 1, middle, &t, err);
 
         if (r < 0)
             return r;
@@ -346,31 +346,31 @@ node_request_may_spread(const struct submission *s)
 }
 
 int
-node_request_spread(const struct node_spread *w, struct submission *submission,
+node_request_spread(const struct node_spread *s, struct submission *submission,
                     const struct json **manifest, struct error *err)
 {
-    const int64_t tasks = w->asked->tasks;
+    const int64_t tasks = s->asked->tasks;
     struct spread_trial t, first = {0};
     int64_t nodes = 2, most = 0;
-    int r = try_nodes(w, 1, tasks, &t, err);
+    int r = try_nodes(s, 1, tasks, &t, err);
 
     if (r < 0 || t.fits || t.is_over_quota)
         return r;
-    if (w->asked->slurm.gpus == 0) {
-        r = find_most_tasks(w, &most, err);
+    if (s->asked->slurm.gpus == 0) {
+        r = find_most_tasks(s, &most, err);
         if (r < 0 || most == 0)
             return r;
         nodes = (tasks + most - 1) / most;
     }
     for (unsigned i = 0; i < TRIES_MOST && nodes <= tasks && nodes <= JOB_GANG_MAX; i++) {
-        r = try_nodes(w, nodes, tasks, &t, err);
+        r = try_nodes(s, nodes, tasks, &t, err);
         if (r < 0)
             return r;
         if (first.manifest == NULL || t.fits)
             first = t;
         if (t.fits)
             break;
-        nodes = next_count(w->asked, nodes);
+        nodes = next_count(s->asked, nodes);
     }
     if (first.manifest == NULL)
         return 0;

@@ -32,33 +32,33 @@ struct job_end_wait {
 };
 
 static bool
-is_ours(const struct job_end_wait *f, const struct object *object)
+is_ours(const struct job_end_wait *w, const struct object *object)
 {
-    return object->meta->uid == NULL || f->first->meta->uid == NULL
-           || strcmp(object->meta->uid, f->first->meta->uid) == 0;
+    return object->meta->uid == NULL || w->first->meta->uid == NULL
+           || strcmp(object->meta->uid, w->first->meta->uid) == 0;
 }
 
 static void
-finish(struct job_end_wait *f)
+finish(struct job_end_wait *w)
 {
-    f->has_ended = true;
-    loop_stop(f->loop);
+    w->has_ended = true;
+    loop_stop(w->loop);
 }
 
 static void
 job_changed(const struct object *old_object, const struct object *new_object, void *context)
 {
-    struct job_end_wait *f = context;
+    struct job_end_wait *w = context;
     const struct object *object = new_object != NULL ? new_object : old_object;
 
-    if (f->has_ended || !is_ours(f, object))
+    if (w->has_ended || !is_ours(w, object))
         return;
     if (job_is_finished(job_of(object))) {
-        f->ended = object_ref(object);
-        finish(f);
+        w->ended = object_ref(object);
+        finish(w);
     } else if (new_object == NULL) {
-        f->is_gone = true;
-        finish(f);
+        w->is_gone = true;
+        finish(w);
     }
 }
 
@@ -66,54 +66,54 @@ job_changed(const struct object *old_object, const struct object *new_object, vo
 static void
 job_listed(void *context)
 {
-    struct job_end_wait *f = context;
-    const struct meta *meta = f->first->meta;
+    struct job_end_wait *w = context;
+    const struct meta *meta = w->first->meta;
 
-    if (!f->has_ended && informer_find(f->informer, meta->namespace, meta->name) == NULL) {
-        f->is_gone = true;
-        finish(f);
+    if (!w->has_ended && informer_find(w->informer, meta->namespace, meta->name) == NULL) {
+        w->is_gone = true;
+        finish(w);
     }
 }
 
 static void
 interrupted(int signal_number, void *context)
 {
-    struct job_end_wait *f = context;
+    struct job_end_wait *w = context;
 
-    f->signal = signal_number;
-    loop_stop(f->loop);
+    w->signal = signal_number;
+    loop_stop(w->loop);
 }
 
 /* A shell has background commands ignore SIGINT, and they still have to. NULL:
  * the signal is ignored.
  */
 static struct sigwatch *
-watch_signal(int signal_number, struct job_end_wait *f)
+watch_signal(int signal_number, struct job_end_wait *w)
 {
     struct sigaction action;
 
     if (sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
         return NULL;
-    return sigwatch_new(f->loop, signal_number, interrupted, f);
+    return sigwatch_new(w->loop, signal_number, interrupted, w);
 }
 
 /* The shell sees that the signal has ended ksub, so that Ctrl-C ends a loop of a
  * script, too.
  */
 static void
-end_by_signal(const struct job_end_wait *f)
+end_by_signal(const struct job_end_wait *w)
 {
-    const int64_t id = job_of(f->first)->status.id;
+    const int64_t id = job_of(w->first)->status.id;
     sigset_t set;
 
     fprintf(stderr,
             "%s: job %" PRId64 " goes on; 'kctl cancel %" PRId64 "' cancels it, 'kctl jobs' shows "
             "it\n",
-            f->program, id, id);
+            w->program, id, id);
     sigemptyset(&set);
-    sigaddset(&set, f->signal);
-    signal(f->signal, SIG_DFL);
-    raise(f->signal);
+    sigaddset(&set, w->signal);
+    signal(w->signal, SIG_DFL);
+    raise(w->signal);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -122,7 +122,7 @@ wait_for_job(const char *program, struct client *client, const struct object *jo
              const struct object **ret_ended, struct error *err)
 {
     CLEANUP_FREE char *selector = xasprintf("metadata.name=%s", job->meta->name);
-    struct job_end_wait f = {.program = program, .loop = client->loop, .first = job};
+    struct job_end_wait w = {.program = program, .loop = client->loop, .first = job};
     struct sigwatch *interrupts, *terminations;
     struct outage_notice *outage;
     const struct informer_settings settings = {
@@ -132,22 +132,22 @@ wait_for_job(const char *program, struct client *client, const struct object *jo
         .field_selector = selector,
         .changed = job_changed,
         .synced = job_listed,
-        .context = &f,
+        .context = &w,
     };
 
-    interrupts = watch_signal(SIGINT, &f);
-    terminations = watch_signal(SIGTERM, &f);
-    f.informer = informer_new(&settings);
-    outage = outage_notice_new(client->loop, f.informer, program);
+    interrupts = watch_signal(SIGINT, &w);
+    terminations = watch_signal(SIGTERM, &w);
+    w.informer = informer_new(&settings);
+    outage = outage_notice_new(client->loop, w.informer, program);
     loop_run(client->loop);
     outage_notice_free(outage);
-    informer_free(f.informer);
+    informer_free(w.informer);
     sigwatch_free(interrupts);
     sigwatch_free(terminations);
-    if (f.signal != 0)
-        end_by_signal(&f);
-    if (f.is_gone)
+    if (w.signal != 0)
+        end_by_signal(&w);
+    if (w.is_gone)
         return error_set(err, -ECANCELED, "job %" PRId64 " was deleted", job_of(job)->status.id);
-    *ret_ended = f.ended;
+    *ret_ended = w.ended;
     return 0;
 }

@@ -19,9 +19,9 @@ struct svg_layout {
 };
 
 /* Places the next box and returns its position: x as width, y as height. */
-struct svg_size svg_layout_place(struct svg_layout *f, struct svg_size size);
+struct svg_size svg_layout_place(struct svg_layout *l, struct svg_size size);
 
 /* Distributes the next `count` boxes of that width over lines of equal length,
  * as far as possible.
  */
-void svg_layout_balance(struct svg_layout *f, unsigned count, unsigned width);
+void svg_layout_balance(struct svg_layout *l, unsigned count, unsigned width);

@@ -122,23 +122,23 @@ lay_cores(const struct plan *p, const struct bitset *set, unsigned x, unsigned y
 {
     unsigned count = count_cores(p, set);
     unsigned wide = count > 32 ? 2 * CORES_WIDE : CORES_WIDE;
-    struct svg_layout f = {
+    struct svg_layout l = {
         .left = x,
         .x = x,
         .y = y,
         .limit = wide * (CORE + GAP) - GAP,
     };
 
-    svg_layout_balance(&f, count, CORE);
+    svg_layout_balance(&l, count, CORE);
     for (unsigned i = 0; i < p->t->n_cores; i++) {
         struct svg_size at;
 
         if (!bitset_intersects(&p->t->cores[i].pus, set))
             continue;
-        at = svg_layout_place(&f, (struct svg_size){CORE, CORE});
+        at = svg_layout_place(&l, (struct svg_size){CORE, CORE});
         draw_core(p, i, at.width, at.height);
     }
-    return (struct svg_size){f.most_width, f.y - y + f.line};
+    return (struct svg_size){l.most_width, l.y - y + l.line};
 }
 
 /* Caches */
@@ -159,18 +159,18 @@ lay_cache(const struct plan *p, const struct bitset *set, unsigned x, unsigned y
 }
 
 static void
-place_cache(const struct plan *p, struct svg_layout *f, const struct bitset *set)
+place_cache(const struct plan *p, struct svg_layout *l, const struct bitset *set)
 {
     struct plan measure = *p;
     struct svg_size at;
 
     measure.out = NULL;
-    at = svg_layout_place(f, lay_cache(&measure, set, 0, 0));
+    at = svg_layout_place(l, lay_cache(&measure, set, 0, 0));
     lay_cache(p, set, at.width, at.height);
 }
 
 static void
-balance_caches(const struct plan *p, struct svg_layout *f, const struct bitset *set)
+balance_caches(const struct plan *p, struct svg_layout *l, const struct bitset *set)
 {
     struct plan measure = *p;
     unsigned count = 0, most = 0;
@@ -188,31 +188,31 @@ balance_caches(const struct plan *p, struct svg_layout *f, const struct bitset *
         if (width > most)
             most = width;
     }
-    svg_layout_balance(f, count, most);
+    svg_layout_balance(l, count, most);
 }
 
 static void
-place_caches(const struct plan *p, struct svg_layout *f, const struct bitset *set)
+place_caches(const struct plan *p, struct svg_layout *l, const struct bitset *set)
 {
     struct bitset rest = *set;
     struct svg_size at, size;
     struct plan measure = *p;
 
-    balance_caches(p, f, set);
+    balance_caches(p, l, set);
     for (unsigned i = 0; i < p->t->n_l3; i++) {
         struct bitset part = p->t->l3[i].pus;
 
         bitset_and(&part, set);
         if (bitset_is_empty(&part))
             continue;
-        place_cache(p, f, &part);
+        place_cache(p, l, &part);
         bitset_and_not(&rest, &part);
     }
     if (bitset_is_empty(&rest))
         return;
     measure.out = NULL;
     size = lay_cores(&measure, &rest, 0, 0);
-    at = svg_layout_place(f, size);
+    at = svg_layout_place(l, size);
     lay_cores(p, &rest, at.width, at.height);
 }
 
@@ -241,7 +241,7 @@ draw_device(const struct plan *p, const struct topology_device *d, unsigned x, u
 }
 
 static void
-place_devices(const struct plan *p, struct svg_layout *f, unsigned numa)
+place_devices(const struct plan *p, struct svg_layout *l, unsigned numa)
 {
     bool is_first = true;
 
@@ -252,13 +252,13 @@ place_devices(const struct plan *p, struct svg_layout *f, unsigned numa)
 
         if (d->numa != numa)
             continue;
-        if (is_first && f->line > 0) {
-            f->x = f->left;
-            f->y += f->line + GAP;
-            f->line = 0;
+        if (is_first && l->line > 0) {
+            l->x = l->left;
+            l->y += l->line + GAP;
+            l->line = 0;
         }
         is_first = false;
-        at = svg_layout_place(f, size);
+        at = svg_layout_place(l, size);
         draw_device(p, d, at.width, at.height, size);
     }
 }
@@ -321,7 +321,7 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
 static struct svg_size
 lay_numa_inside(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
-    struct svg_layout f = {
+    struct svg_layout l = {
         .left = x + PAD,
         .x = x + PAD,
         .y = y + LABEL + GAP,
@@ -329,11 +329,11 @@ lay_numa_inside(const struct plan *p, unsigned place, unsigned x, unsigned y)
     };
     unsigned label = draw_numa_label(p, place, x, y);
 
-    place_caches(p, &f, &p->t->numa[place].pus);
-    place_devices(p, &f, place);
+    place_caches(p, &l, &p->t->numa[place].pus);
+    place_devices(p, &l, place);
     return (struct svg_size){
-        (f.most_width > label ? f.most_width : label) + 2 * PAD,
-        f.y - y + f.line + PAD,
+        (l.most_width > label ? l.most_width : label) + 2 * PAD,
+        l.y - y + l.line + PAD,
     };
 }
 
@@ -356,19 +356,19 @@ measure_numas(const struct plan *p)
 
 /* Places the NUMA nodes of one package, or those without a package. */
 static void
-place_numas(const struct plan *p, struct svg_layout *f, unsigned package)
+place_numas(const struct plan *p, struct svg_layout *l, unsigned package)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < p->t->n_numa; i++)
         count += p->t->numa[i].package == package;
-    svg_layout_balance(f, count, p->numa.width);
+    svg_layout_balance(l, count, p->numa.width);
     for (unsigned i = 0; i < p->t->n_numa; i++) {
         struct svg_size at;
 
         if (p->t->numa[i].package != package)
             continue;
-        at = svg_layout_place(f, p->numa);
+        at = svg_layout_place(l, p->numa);
         draw_box(p, at.width, at.height, p->numa, "numa");
         if (p->out != NULL)
             lay_numa_inside(p, i, at.width, at.height);
@@ -379,7 +379,7 @@ static struct svg_size
 lay_package_inside(const struct plan *p, unsigned package, unsigned x, unsigned y)
 {
     CLEANUP_STRBUF struct strbuf label = STRBUF_INIT;
-    struct svg_layout f = {
+    struct svg_layout l = {
         .left = x + PAD,
         .x = x + PAD,
         .y = y + LABEL + GAP,
@@ -388,10 +388,10 @@ lay_package_inside(const struct plan *p, unsigned package, unsigned x, unsigned 
 
     strbuf_printf(&label, "package %u", package);
     draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
-    place_numas(p, &f, package);
+    place_numas(p, &l, package);
     return (struct svg_size){
-        (f.most_width > 80 ? f.most_width : 80) + 2 * PAD,
-        f.y - y + f.line + PAD,
+        (l.most_width > 80 ? l.most_width : 80) + 2 * PAD,
+        l.y - y + l.line + PAD,
     };
 }
 

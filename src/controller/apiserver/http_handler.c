@@ -78,24 +78,24 @@ struct http_exchange {
 };
 
 static void
-http_exchange_free(struct http_exchange *v)
+http_exchange_free(struct http_exchange *e)
 {
-    request_free(v->q);
-    if (v->grant != NULL)
-        auth_grant_free(v->grant);
-    free(v);
+    request_free(e->q);
+    if (e->grant != NULL)
+        auth_grant_free(e->grant);
+    free(e);
 }
 
 static void
-answer(struct http_exchange *v)
+answer(struct http_exchange *e)
 {
-    audit_note(v->q, http_request_peer(v->http), http_request_path(v->http), v->is_proven);
-    request_metrics_note(v->server->request_metrics, v->q,
-                         clock_monotonic_us(v->server->clock) - v->came_us);
-    http_answer_start(v->q, &v->view, v->http, v->grant);
-    v->q = NULL;
-    v->grant = NULL;
-    http_exchange_free(v);
+    audit_note(e->q, http_request_peer(e->http), http_request_path(e->http), e->is_proven);
+    request_metrics_note(e->server->request_metrics, e->q,
+                         clock_monotonic_us(e->server->clock) - e->came_us);
+    http_answer_start(e->q, &e->view, e->http, e->grant);
+    e->q = NULL;
+    e->grant = NULL;
+    http_exchange_free(e);
 }
 
 static void
@@ -140,9 +140,9 @@ find_format(const char *type)
 
 /* Returns false when the value is invalid for a Table. */
 static bool
-set_include(struct http_exchange *v, const char *value)
+set_include(struct http_exchange *e, const char *value)
 {
-    struct accept *accept = &v->view.accept;
+    struct accept *accept = &e->view.accept;
 
     accept->include = INCLUDE_METADATA;
     if (value == NULL || *value == '\0' || strcmp(value, "Metadata") == 0)
@@ -152,7 +152,7 @@ set_include(struct http_exchange *v, const char *value)
     else if (strcmp(value, "None") == 0)
         accept->include = INCLUDE_NONE;
     else if (accept->form == ACCEPT_TABLE) {
-        reply_bad_request(&v->q->reply,
+        reply_bad_request(&e->q->reply,
                           "Unable to convert to Table as requested: "
                           "includeObject: Invalid value: \"%s\": must "
                           "be 'Metadata', 'Object', 'None', or empty",
@@ -166,141 +166,141 @@ set_include(struct http_exchange *v, const char *value)
  * and then takes over the request and the grant.
  */
 static void
-start_stream(struct http_exchange *v, const struct parameter *parameters, size_t n_parameters)
+start_stream(struct http_exchange *e, const struct parameter *parameters, size_t n_parameters)
 {
-    struct request *q = v->q;
+    struct request *q = e->q;
     struct error err = {0};
 
     if (!options_parse(&q->options, q->arena, &q->route, parameters, n_parameters, NULL, &q->reply)
         || !authorization_check(q)) {
-        answer(v);
+        answer(e);
         return;
     }
-    if (v->grant != NULL && auth_grant_may_stream(v->grant, &err) < 0) {
+    if (e->grant != NULL && auth_grant_may_stream(e->grant, &err) < 0) {
         reply_errno(&q->reply, -EKEYREJECTED, &err);
-        answer(v);
+        answer(e);
         return;
     }
     if (q->route.verb == VERB_WATCH) {
         if (!user_limits_begin_stream(q, USER_WATCH)) {
-            answer(v);
+            answer(e);
             return;
         }
-        watch_start(q, &v->view, v->http, v->grant);
-        v->q = NULL;
-        v->grant = NULL;
-        http_exchange_free(v);
-    } else if (!agent_relay_start(q, v->http, v->grant))
-        answer(v);
+        watch_start(q, &e->view, e->http, e->grant);
+        e->q = NULL;
+        e->grant = NULL;
+        http_exchange_free(e);
+    } else if (!agent_relay_start(q, e->http, e->grant))
+        answer(e);
     else {
-        v->q = NULL;
-        v->grant = NULL;
-        http_exchange_free(v);
+        e->q = NULL;
+        e->grant = NULL;
+        http_exchange_free(e);
     }
 }
 
 static bool
-check_size(struct http_exchange *v)
+check_size(struct http_exchange *e)
 {
     /* A Job's body includes its script. check_rest in body.c measures the rest
      * after parsing.
      */
     bool brings_content =
-        v->q->route.verb == VERB_CREATE && kind_hooks_of_route(v->q)->brings_content;
+        e->q->route.verb == VERB_CREATE && kind_hooks_of_route(e->q)->brings_content;
 
-    if (v->q->length <= BODY_LIMIT || brings_content)
+    if (e->q->length <= BODY_LIMIT || brings_content)
         return true;
-    body_refuse_size(v->q);
+    body_refuse_size(e->q);
     return false;
 }
 
 /* The client's name: "kubectl" for "kubectl/v1.32 (linux/amd64)". */
 static const char *
-agent_of(struct http_exchange *v)
+agent_of(struct http_exchange *e)
 {
-    const char *header = http_request_header(v->http, "User-Agent");
+    const char *header = http_request_header(e->http, "User-Agent");
     size_t length = header != NULL ? strcspn(header, "/") : 0;
 
     if (length == 0)
         return NULL;
-    return arena_strndup(v->q->arena, header, length > MANAGER_MAX ? MANAGER_MAX : length);
+    return arena_strndup(e->q->arena, header, length > MANAGER_MAX ? MANAGER_MAX : length);
 }
 
 static void
-serve_api(struct http_exchange *v)
+serve_api(struct http_exchange *e)
 {
-    struct request *q = v->q;
+    struct request *q = e->q;
     size_t n_parameters;
-    const struct parameter *parameters = options_copy_parameters(q->arena, v->http, &n_parameters);
+    const struct parameter *parameters = options_copy_parameters(q->arena, e->http, &n_parameters);
     enum route_result result =
-        request_find_route(q, http_request_method(v->http), http_request_path(v->http),
+        request_find_route(q, http_request_method(e->http), http_request_path(e->http),
                            options_wants_watch(parameters, n_parameters));
 
-    if (not_served_yet(http_request_path(v->http))) {
-        not_served_reply_later(&q->reply, http_request_header(v->http, "Upgrade") != NULL);
-        answer(v);
+    if (not_served_yet(http_request_path(e->http))) {
+        not_served_reply_later(&q->reply, http_request_header(e->http, "Upgrade") != NULL);
+        answer(e);
         return;
     }
     if (result != ROUTE_FOUND) {
         not_served_reply(&q->reply, result);
-        answer(v);
+        answer(e);
         return;
     }
     q->route.namespace = kind_hooks_resolve_name(q, &namespace_kind, q->route.namespace);
     q->route.name = kind_hooks_resolve_name(q, q->route.kind, q->route.name);
-    v->view.kind = q->route.kind;
-    q->submission_key = http_request_header(v->http, "Idempotency-Key");
-    v->view.accept.is_pretty = parameter_find(parameters, n_parameters, "pretty") != NULL;
-    if (!set_include(v, parameter_find(parameters, n_parameters, "includeObject"))
-        || !check_size(v))
-        answer(v);
+    e->view.kind = q->route.kind;
+    q->submission_key = http_request_header(e->http, "Idempotency-Key");
+    e->view.accept.is_pretty = parameter_find(parameters, n_parameters, "pretty") != NULL;
+    if (!set_include(e, parameter_find(parameters, n_parameters, "includeObject"))
+        || !check_size(e))
+        answer(e);
     else if (q->route.verb == VERB_WATCH || q->route.subresource == SUBRESOURCE_LOG
              || (q->route.subresource == SUBRESOURCE_REQUESTS && q->route.verb == VERB_GET))
-        start_stream(v, parameters, n_parameters);
+        start_stream(e, parameters, n_parameters);
     else
         verbs_start(q, parameters, n_parameters);
 }
 
 static void
-serve(struct http_exchange *v)
+serve(struct http_exchange *e)
 {
-    struct request *q = v->q;
+    struct request *q = e->q;
     struct discovery_question asked = {
-        .path = http_request_path(v->http),
-        .accept = http_request_header(v->http, "Accept"),
-        .if_none_match = http_request_header(v->http, "If-None-Match"),
+        .path = http_request_path(e->http),
+        .accept = http_request_header(e->http, "Accept"),
+        .if_none_match = http_request_header(e->http, "If-None-Match"),
     };
 
-    q->principal = v->principal;
+    q->principal = e->principal;
     q->done = done;
-    q->context = v;
-    q->method = http_request_method(v->http);
-    q->agent = agent_of(v);
-    v->view.principal = v->principal;
-    v->view.store = v->server->store;
-    q->format = find_format(http_request_header(v->http, "Content-Type"));
-    q->text = http_request_body(v->http, &q->length);
-    q->is_verbose = http_request_query(v->http, "verbose") != NULL;
-    if (cut_off_refuse(q, v->http)) {
-        answer(v);
+    q->context = e;
+    q->method = http_request_method(e->http);
+    q->agent = agent_of(e);
+    e->view.principal = e->principal;
+    e->view.store = e->server->store;
+    q->format = find_format(http_request_header(e->http, "Content-Type"));
+    q->text = http_request_body(e->http, &q->length);
+    q->is_verbose = http_request_query(e->http, "verbose") != NULL;
+    if (cut_off_refuse(q, e->http)) {
+        answer(e);
         return;
     }
-    if (metrics_token_is_asked(asked.path) && !v->has_metrics_token && !metrics_token_allows(q)) {
-        answer(v);
+    if (metrics_token_is_asked(asked.path) && !e->has_metrics_token && !metrics_token_allows(q)) {
+        answer(e);
         return;
     }
-    for (path_fn *const *path = v->server->profile->paths; *path != NULL; path++)
-        if ((*path)(q, v->http))
+    for (path_fn *const *path = e->server->profile->paths; *path != NULL; path++)
+        if ((*path)(q, e->http))
             return;
     if (discovery_serve(q, &asked))
-        answer(v);
+        answer(e);
     else if (!is_below_api(asked.path)) {
         not_served_reply(&q->reply, ROUTE_NO_PATH);
-        answer(v);
-    } else if (!accept_parse(asked.accept, &v->view.accept, &q->reply))
-        answer(v);
+        answer(e);
+    } else if (!accept_parse(asked.accept, &e->view.accept, &q->reply))
+        answer(e);
     else
-        serve_api(v);
+        serve_api(e);
 }
 
 /* Logs a refusal, such as a wrong key, a wrong clock or a munged that does not
@@ -308,9 +308,9 @@ serve(struct http_exchange *v)
  * requests.
  */
 static void
-log_refusal(const struct http_exchange *v, const struct error *err)
+log_refusal(const struct http_exchange *e, const struct error *err)
 {
-    struct apiserver *server = v->server;
+    struct apiserver *server = e->server;
     int64_t now_us = clock_monotonic_us(server->clock);
 
     if (err == NULL || now_us < server->refusals_quiet_until_us) {
@@ -319,92 +319,92 @@ log_refusal(const struct http_exchange *v, const struct error *err)
     }
     log_warning("refusing a request from %s: %s (%u more since the last such "
                 "message)",
-                http_request_peer(v->http)->address, err->text, server->refusals_unsaid);
+                http_request_peer(e->http)->address, err->text, server->refusals_unsaid);
     server->refusals_unsaid = 0;
     server->refusals_quiet_until_us = now_us + REFUSALS_QUIET_US;
 }
 
 static void
-refuse_identity(struct http_exchange *v, int code, const struct error *err)
+refuse_identity(struct http_exchange *e, int code, const struct error *err)
 {
     struct error words = {.code = code};
 
-    log_refusal(v, err);
+    log_refusal(e, err);
 
     /* Upstream's message when no other is known. */
     snprintf(words.text, sizeof(words.text), "%s", err != NULL ? err->text : "Unauthorized");
-    reply_errno(&v->q->reply, code, &words);
-    answer(v);
+    reply_errno(&e->q->reply, code, &words);
+    answer(e);
 }
 
 static void
 impersonated(bool is_granted, void *arg)
 {
-    struct http_exchange *v = arg;
+    struct http_exchange *e = arg;
 
     if (is_granted)
-        serve(v);
+        serve(e);
     else
-        answer(v);
+        answer(e);
 }
 
 /* Serves a program that reads metrics and has only its token. */
 static void
-serve_metrics(struct http_exchange *v)
+serve_metrics(struct http_exchange *e)
 {
-    if (!metrics_token_check(v->server, http_request_header(v->http, "Authorization"),
-                             http_request_method(v->http))) {
-        refuse_identity(v, -EKEYREJECTED,
+    if (!metrics_token_check(e->server, http_request_header(e->http, "Authorization"),
+                             http_request_method(e->http))) {
+        refuse_identity(e, -EKEYREJECTED,
                         &(struct error){.text = "the metrics token is not valid, or no "
                                                 "longer valid"});
         return;
     }
-    v->has_metrics_token = true;
-    v->principal->type = PRINCIPAL_USER;
-    v->principal->name = "a reader of metrics";
-    serve(v);
+    e->has_metrics_token = true;
+    e->principal->type = PRINCIPAL_USER;
+    e->principal->name = "a reader of metrics";
+    serve(e);
 }
 
 static void
 checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
 {
-    struct http_exchange *v = arg;
+    struct http_exchange *e = arg;
 
     if (grant == NULL) {
-        refuse_identity(v, err->code, err);
+        refuse_identity(e, err->code, err);
         return;
     }
-    v->grant = grant;
-    v->is_proven = true;
-    principal_of_identity(auth_grant_identity(grant), v->server->policy, v->principal);
-    v->q->principal = v->principal;
-    if (!user_limits_take_connection(v->q, v->http) || !user_limits_take_request(v->q))
-        answer(v);
-    else if (impersonation_is_asked(v->http))
-        impersonation_start(v->q, v->http, v->principal, impersonated, v);
+    e->grant = grant;
+    e->is_proven = true;
+    principal_of_identity(auth_grant_identity(grant), e->server->policy, e->principal);
+    e->q->principal = e->principal;
+    if (!user_limits_take_connection(e->q, e->http) || !user_limits_take_request(e->q))
+        answer(e);
+    else if (impersonation_is_asked(e->http))
+        impersonation_start(e->q, e->http, e->principal, impersonated, e);
     else
-        serve(v);
+        serve(e);
 }
 
 static void
-set_question(const struct http_exchange *v, struct strbuf *sealed,
+set_question(const struct http_exchange *e, struct strbuf *sealed,
              struct auth_request *ret_question)
 {
-    const struct http_peer *peer = http_request_peer(v->http);
+    const struct http_peer *peer = http_request_peer(e->http);
     const char *name, *value;
     const void *at = NULL;
 
-    while (http_request_header_next(v->http, &at, &name, &value))
+    while (http_request_header_next(e->http, &at, &name, &value))
         protocol_add_sealed(sealed, name, value);
 
     memset(ret_question, 0, sizeof(*ret_question));
-    ret_question->authorization = http_request_header(v->http, "Authorization");
-    ret_question->method = http_method_name(http_request_method(v->http));
-    ret_question->target = http_request_target(v->http);
-    ret_question->content_type = http_request_header(v->http, "Content-Type");
-    ret_question->body = http_request_body(v->http, &ret_question->length);
+    ret_question->authorization = http_request_header(e->http, "Authorization");
+    ret_question->method = http_method_name(http_request_method(e->http));
+    ret_question->target = http_request_target(e->http);
+    ret_question->content_type = http_request_header(e->http, "Content-Type");
+    ret_question->body = http_request_body(e->http, &ret_question->length);
     ret_question->sealed = sealed->text;
-    ret_question->session = http_request_connection_data(v->http);
+    ret_question->session = http_request_connection_data(e->http);
     ret_question->is_secure = peer->is_secure;
     ret_question->is_local = peer->is_local;
     ret_question->uid = peer->uid;
@@ -415,76 +415,76 @@ static void
 opened(struct auth_session *session TAKES, const char *credential, const struct error *err,
        void *arg)
 {
-    struct http_exchange *v = arg;
+    struct http_exchange *e = arg;
 
     if (session == NULL) {
-        refuse_identity(v, err->code, err);
+        refuse_identity(e, err->code, err);
         return;
     }
-    principal_of_identity(auth_session_identity(session), v->server->policy, v->principal);
-    v->q->principal = v->principal;
-    if (!user_limits_take_connection(v->q, v->http) || !user_limits_take_request(v->q)) {
+    principal_of_identity(auth_session_identity(session), e->server->policy, e->principal);
+    e->q->principal = e->principal;
+    if (!user_limits_take_connection(e->q, e->http) || !user_limits_take_request(e->q)) {
         auth_session_free(session);
-        answer(v);
+        answer(e);
         return;
     }
-    http_request_set_connection_data(v->http, session, auth_session_free);
-    http_request_add_header(v->http, PROTOCOL_CREDENTIAL_HEADER, credential);
-    reply_success(&v->q->reply, 200);
-    answer(v);
+    http_request_set_connection_data(e->http, session, auth_session_free);
+    http_request_add_header(e->http, PROTOCOL_CREDENTIAL_HEADER, credential);
+    reply_success(&e->q->reply, 200);
+    answer(e);
 }
 
 /* Serves a client of a profile that has one identity, by token or local socket. */
 static void
-serve_everybody(struct http_exchange *v)
+serve_everybody(struct http_exchange *e)
 {
-    const char *token = http_request_header(v->http, "Authorization");
+    const char *token = http_request_header(e->http, "Authorization");
 
-    if (!http_request_peer(v->http)->is_local
-        && (token == NULL || strcmp(token, v->server->profile->token) != 0)) {
-        refuse_identity(v, -EKEYREJECTED, NULL);
+    if (!http_request_peer(e->http)->is_local
+        && (token == NULL || strcmp(token, e->server->profile->token) != 0)) {
+        refuse_identity(e, -EKEYREJECTED, NULL);
         return;
     }
-    *v->principal = *v->server->profile->everybody;
-    serve(v);
+    *e->principal = *e->server->profile->everybody;
+    serve(e);
 }
 
 void
 http_handler_serve(struct http_request *http, void *arg)
 {
     struct apiserver *server = arg;
-    struct http_exchange *v = xnew(struct http_exchange);
+    struct http_exchange *e = xnew(struct http_exchange);
     struct auth_request question;
     CLEANUP_STRBUF struct strbuf sealed = STRBUF_INIT;
     const char *path = http_request_path(http);
 
-    v->server = server;
-    v->http = http;
-    v->q = request_new(server, arena_new(0));
-    v->came_us = clock_monotonic_us(server->clock);
-    v->principal = arena_alloc(v->q->arena, sizeof(*v->principal));
+    e->server = server;
+    e->http = http;
+    e->q = request_new(server, arena_new(0));
+    e->came_us = clock_monotonic_us(server->clock);
+    e->principal = arena_alloc(e->q->arena, sizeof(*e->principal));
     /* Authentication must succeed before the request is routed. A client that
      * fails gets an answer whose seal it can check.
      */
     if (discovery_is_public(path)
         && (server->profile->everybody != NULL
             || http_request_header(http, "Authorization") == NULL)) {
-        v->principal->type = PRINCIPAL_USER;
-        v->principal->name = "anybody";
-        serve(v);
+        e->principal->type = PRINCIPAL_USER;
+        e->principal->name = "anybody";
+        serve(e);
         return;
     }
     if (server->profile->everybody != NULL) {
-        serve_everybody(v);
+        serve_everybody(e);
         return;
     }
-    set_question(v, &sealed, &question);
+    set_question(e, &sealed, &question);
     if (metrics_token_is_asked(path) && metrics_token_is_given(question.authorization)) {
-        serve_metrics(v);
+        serve_metrics(e);
         return;
     }
     if (strcmp(path, PROTOCOL_SESSION_TARGET) == 0 && http_request_method(http) == HTTP_POST)
-        auth_server_open(server->auth, &question, opened, v);
+        auth_server_open(server->auth, &question, opened, e);
     else
-        auth_server_check(server->auth, &question, checked, v);
+        auth_server_check(server->auth, &question, checked, e);
 }

@@ -44,24 +44,24 @@ static void
 bind_done(const struct client_reply *reply, void *context)
 {
     struct assignment *a = context;
-    struct binding_cycle *as = a->owner;
+    struct binding_cycle *b = a->owner;
     struct error err = {0};
 
     a->call = NULL;
     if (client_reply_error(reply, &err) == 0) {
-        binding_cycle_resume(as, a, VERDICT_OK, STRING_ID_NONE);
+        binding_cycle_resume(b, a, VERDICT_OK, STRING_ID_NONE);
         return;
     }
     /* The pod was deleted meanwhile, so there is nothing to try again. */
     if (reply->code == 404) {
         a->queued->is_deleted = true;
-        binding_cycle_resume(as, a, VERDICT_ERROR, STRING_ID_NONE);
+        binding_cycle_resume(b, a, VERDICT_ERROR, STRING_ID_NONE);
         return;
     }
     error_wrap(&err, err.code, "binding to node '%s'", a->node_name);
     a->error = xstrdup(err.text);
     log_warning("pod '%s': %s, trying again", a->queued->key, err.text);
-    binding_cycle_resume(as, a, VERDICT_ERROR, STRING_ID_NONE);
+    binding_cycle_resume(b, a, VERDICT_ERROR, STRING_ID_NONE);
 }
 
 static struct pod_to_bind
@@ -136,14 +136,14 @@ static void
 bind_group_done(const struct client_reply *reply, void *context)
 {
     struct assignment_group *g = context;
-    struct binding_cycle *as = g->members[0]->owner;
+    struct binding_cycle *b = g->members[0]->owner;
     struct assignment *refused;
     struct error err = {0};
 
     g->call = NULL;
     if (client_reply_error(reply, &err) == 0) {
         for (unsigned i = 0, count = g->count; i < count; i++)
-            binding_cycle_resume(as, g->members[i], VERDICT_OK, STRING_ID_NONE);
+            binding_cycle_resume(b, g->members[i], VERDICT_OK, STRING_ID_NONE);
         return;
     }
     refused = find_refused(g, reply);
@@ -156,7 +156,7 @@ bind_group_done(const struct client_reply *reply, void *context)
     if (!refused->queued->is_deleted)
         log_warning("pod '%s' and %u more of its group: %s, trying again", refused->queued->key,
                     g->count - 1, err.text);
-    binding_cycle_resume(as, refused, VERDICT_ERROR, STRING_ID_NONE);
+    binding_cycle_resume(b, refused, VERDICT_ERROR, STRING_ID_NONE);
 }
 
 /* The binding of another pod with a member's name replaced this one: the member

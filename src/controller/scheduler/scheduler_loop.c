@@ -25,83 +25,83 @@ struct scheduler_loop {
 
 /* A pod that leaves backoff before the next tick does not wait for the tick. */
 static void
-follow_backoff(struct scheduler_loop *p)
+follow_backoff(struct scheduler_loop *l)
 {
-    int64_t next_us = scheduler_next_us(p->scheduler), wait_us;
+    int64_t next_us = scheduler_next_us(l->scheduler), wait_us;
 
     if (next_us == INT64_MAX)
         return;
-    wait_us = next_us - clock_monotonic_us(p->clock);
+    wait_us = next_us - clock_monotonic_us(l->clock);
     if (wait_us < (int64_t)TICK_MS * 1000)
-        timer_start(p->backoff, wait_us > 0 ? wait_us / 1000 + 1 : 1);
+        timer_start(l->backoff, wait_us > 0 ? wait_us / 1000 + 1 : 1);
 }
 
 static void
 work_due(void *arg)
 {
-    struct scheduler_loop *p = arg;
+    struct scheduler_loop *l = arg;
 
-    if (scheduler_work(p->scheduler, CYCLES_PER_TURN))
-        timer_start(p->work, 0);
+    if (scheduler_work(l->scheduler, CYCLES_PER_TURN))
+        timer_start(l->work, 0);
     else
-        follow_backoff(p);
+        follow_backoff(l);
 }
 
 static void
 tick_due(void *arg)
 {
-    struct scheduler_loop *p = arg;
+    struct scheduler_loop *l = arg;
 
-    scheduler_tick(p->scheduler);
-    follow_backoff(p);
+    scheduler_tick(l->scheduler);
+    follow_backoff(l);
 }
 
 struct scheduler_loop *
 scheduler_loop_new(struct loop *loop, struct clock *clock)
 {
-    struct scheduler_loop *p = xnew(struct scheduler_loop);
+    struct scheduler_loop *l = xnew(struct scheduler_loop);
 
-    p->clock = clock;
-    p->work = timer_new(loop, work_due, p);
-    p->tick = timer_new(loop, tick_due, p);
-    p->backoff = timer_new(loop, tick_due, p);
-    return p;
+    l->clock = clock;
+    l->work = timer_new(loop, work_due, l);
+    l->tick = timer_new(loop, tick_due, l);
+    l->backoff = timer_new(loop, tick_due, l);
+    return l;
 }
 
 void
-scheduler_loop_free(struct scheduler_loop *p)
+scheduler_loop_free(struct scheduler_loop *l)
 {
-    if (p == NULL)
+    if (l == NULL)
         return;
-    timer_free(p->work);
-    timer_free(p->tick);
-    timer_free(p->backoff);
-    free(p);
+    timer_free(l->work);
+    timer_free(l->tick);
+    timer_free(l->backoff);
+    free(l);
 }
 
 void
-scheduler_loop_start(struct scheduler_loop *p, struct scheduler *scheduler)
+scheduler_loop_start(struct scheduler_loop *l, struct scheduler *scheduler)
 {
-    p->scheduler = scheduler;
+    l->scheduler = scheduler;
     scheduler_start(scheduler);
-    timer_repeat(p->tick, TICK_MS);
-    timer_start(p->work, 0);
+    timer_repeat(l->tick, TICK_MS);
+    timer_start(l->work, 0);
 }
 
 void
-scheduler_loop_stop(struct scheduler_loop *p)
+scheduler_loop_stop(struct scheduler_loop *l)
 {
-    p->scheduler = NULL;
-    timer_stop(p->tick);
-    timer_stop(p->work);
-    timer_stop(p->backoff);
+    l->scheduler = NULL;
+    timer_stop(l->tick);
+    timer_stop(l->work);
+    timer_stop(l->backoff);
 }
 
 void
 scheduler_loop_ready(void *context)
 {
-    struct scheduler_loop *p = context;
+    struct scheduler_loop *l = context;
 
-    if (p->scheduler != NULL && !timer_is_running(p->work))
-        timer_start(p->work, 0);
+    if (l->scheduler != NULL && !timer_is_running(l->work))
+        timer_start(l->work, 0);
 }

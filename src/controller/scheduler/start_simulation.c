@@ -101,10 +101,10 @@ real_us(struct clock *c)
 }
 
 static void
-set_time(struct start_simulation *m, int64_t at_us)
+set_time(struct start_simulation *s, int64_t at_us)
 {
-    m->time.real_us = at_us;
-    m->time.monotonic_us = MONOTONIC_BEGIN_US + at_us - m->now_us;
+    s->time.real_us = at_us;
+    s->time.monotonic_us = MONOTONIC_BEGIN_US + at_us - s->now_us;
 }
 
 static bool
@@ -176,7 +176,7 @@ copy_profile(const struct profile_settings *from, struct profile_copy *to)
 }
 
 static int
-make_scheduler(struct start_simulation *m, const struct scheduler_settings *settings,
+make_scheduler(struct start_simulation *s, const struct scheduler_settings *settings,
                struct error *err)
 {
     unsigned count = settings->n_profiles;
@@ -187,8 +187,8 @@ make_scheduler(struct start_simulation *m, const struct scheduler_settings *sett
         profiles[i] = copy_profile(&settings->profiles[i], &copies[i]);
     return scheduler_new(
         &(struct scheduler_settings){
-            .client = binding_client_client(m->api),
-            .clock = &m->time.clock,
+            .client = binding_client_client(s->api),
+            .clock = &s->time.clock,
             .seed = settings->seed,
             .profiles = profiles,
             .n_profiles = count,
@@ -205,7 +205,7 @@ make_scheduler(struct start_simulation *m, const struct scheduler_settings *sett
             .refuse_context = settings->refuse_context,
             .context = settings->context,
         },
-        &m->scheduler, err);
+        &s->scheduler, err);
 }
 
 static void
@@ -216,26 +216,26 @@ pod_free(struct simulated_pod *p)
 }
 
 void
-start_simulation_free(struct start_simulation *m)
+start_simulation_free(struct start_simulation *s)
 {
     struct simulated_pod *p;
     bool was_muted;
 
-    if (m == NULL)
+    if (s == NULL)
         return;
     was_muted = log_mute(true);
-    scheduler_free(m->scheduler);
+    scheduler_free(s->scheduler);
     log_mute(was_muted);
-    binding_client_free(m->api);
-    while ((p = heap_pop(m->running)) != NULL)
+    binding_client_free(s->api);
+    while ((p = heap_pop(s->running)) != NULL)
         if (p->run_us == 0) /* it ran from the beginning */
             pod_free(p);
-    heap_free(m->running);
-    for (size_t i = 0; i < m->n_waiting; i++)
-        pod_free(m->waiting[i]);
-    free(m->waiting);
-    map_free(m->by_key);
-    free(m);
+    heap_free(s->running);
+    for (size_t i = 0; i < s->n_waiting; i++)
+        pod_free(s->waiting[i]);
+    free(s->waiting);
+    map_free(s->by_key);
+    free(s);
 }
 
 /* ---- The pods ---- */
@@ -249,7 +249,7 @@ key_of(const char *namespace, const char *name, char out[OBJECT_KEY_SIZE])
 
 /* The pod as the API would have it: it runs on the node from now on. */
 static const struct object *
-make_running(const struct start_simulation *m, const struct object *pod, const char *node_name,
+make_running(const struct start_simulation *s, const struct object *pod, const char *node_name,
              const struct json *allocation)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(4096);
@@ -261,7 +261,7 @@ make_running(const struct start_simulation *m, const struct object *pod, const c
         status = json_make_object(arena, tree, "status");
     json_set_string(arena, spec, "nodeName", node_name);
     json_set_string(arena, status, "phase", "Running");
-    time_format(m->event_us, false, text);
+    time_format(s->event_us, false, text);
     json_set_string(arena, status, "startTime", text);
     if (allocation != NULL)
         json_set(arena, status, "allocation", json_dup(arena, allocation));
@@ -269,33 +269,33 @@ make_running(const struct start_simulation *m, const struct object *pod, const c
 }
 
 static void
-run_until(struct start_simulation *m, struct simulated_pod *p, int64_t end_us)
+run_until(struct start_simulation *s, struct simulated_pod *p, int64_t end_us)
 {
     p->end_us = end_us;
     p->is_running = true;
-    heap_push(m->running, p);
+    heap_push(s->running, p);
 }
 
 static void
 pod_bound(const char *namespace, const char *pod_name, const char *node_name,
           const struct json *allocation, void *context)
 {
-    struct start_simulation *m = context;
+    struct start_simulation *s = context;
     char key[OBJECT_KEY_SIZE];
-    struct simulated_pod *p = map_find(m->by_key, key_of(namespace, pod_name, key));
+    struct simulated_pod *p = map_find(s->by_key, key_of(namespace, pod_name, key));
     const struct object *before;
     int64_t from_us;
 
     if (p == NULL || p->is_running)
         return;
     before = p->object;
-    p->object = make_running(m, before, node_name, allocation);
-    p->start = (struct simulated_start){.at_us = m->event_us, .is_assumed = m->has_guessed};
-    m->n_started++;
+    p->object = make_running(s, before, node_name, allocation);
+    p->start = (struct simulated_start){.at_us = s->event_us, .is_assumed = s->has_guessed};
+    s->n_started++;
     /* Plans count a limit from the second of the start. */
-    from_us = m->event_us - m->event_us % SECOND_US;
-    run_until(m, p, p->run_us < INT64_MAX - from_us ? from_us + p->run_us : INT64_MAX);
-    scheduler_pod_changed(m->scheduler, before, p->object);
+    from_us = s->event_us - s->event_us % SECOND_US;
+    run_until(s, p, p->run_us < INT64_MAX - from_us ? from_us + p->run_us : INT64_MAX);
+    scheduler_pod_changed(s->scheduler, before, p->object);
     object_unref(before);
 }
 
@@ -303,46 +303,46 @@ int
 start_simulation_new(const struct scheduler_settings *settings, int64_t now_us,
                      struct start_simulation **ret_simulation, struct error *err)
 {
-    CLEANUP(start_simulation_freep) struct start_simulation *m = xnew(struct start_simulation);
+    CLEANUP(start_simulation_freep) struct start_simulation *s = xnew(struct start_simulation);
     int r;
 
-    m->time.clock = (struct clock){.monotonic_us = monotonic_us, .real_us = real_us};
-    m->now_us = m->event_us = m->looked_us = now_us;
-    set_time(m, now_us);
-    m->running = heap_new(ends_before, NULL, offsetof(struct simulated_pod, place));
-    m->by_key = map_new();
-    m->api = binding_client_new(pod_bound, m);
-    r = make_scheduler(m, settings, err);
+    s->time.clock = (struct clock){.monotonic_us = monotonic_us, .real_us = real_us};
+    s->now_us = s->event_us = s->looked_us = now_us;
+    set_time(s, now_us);
+    s->running = heap_new(ends_before, NULL, offsetof(struct simulated_pod, place));
+    s->by_key = map_new();
+    s->api = binding_client_new(pod_bound, s);
+    r = make_scheduler(s, settings, err);
     if (r < 0)
         return r;
-    *ret_simulation = m;
-    m = NULL;
+    *ret_simulation = s;
+    s = NULL;
     return 0;
 }
 
 struct scheduler *
-start_simulation_scheduler(const struct start_simulation *m)
+start_simulation_scheduler(const struct start_simulation *s)
 {
-    return m->scheduler;
+    return s->scheduler;
 }
 
 void
-start_simulation_add_running(struct start_simulation *m, const struct object *pod,
+start_simulation_add_running(struct start_simulation *s, const struct object *pod,
                              const char *node_name, int64_t end_us, bool is_guess)
 {
     struct simulated_pod *p = xnew(struct simulated_pod);
     bool was_muted = log_mute(true);
 
     p->place = HEAP_NOWHERE;
-    p->object = node_name != NULL ? make_running(m, pod, node_name, NULL) : object_ref(pod);
+    p->object = node_name != NULL ? make_running(s, pod, node_name, NULL) : object_ref(pod);
     p->is_guess = is_guess;
-    run_until(m, p, end_us);
-    scheduler_pod_changed(m->scheduler, NULL, p->object);
+    run_until(s, p, end_us);
+    scheduler_pod_changed(s->scheduler, NULL, p->object);
     log_mute(was_muted);
 }
 
 void
-start_simulation_add_waiting(struct start_simulation *m, const struct object *pod, int64_t run_us,
+start_simulation_add_waiting(struct start_simulation *s, const struct object *pod, int64_t run_us,
                              bool is_guess)
 {
     struct simulated_pod *p = xnew(struct simulated_pod);
@@ -353,33 +353,33 @@ start_simulation_add_waiting(struct start_simulation *m, const struct object *po
     p->run_us = run_us > 0 ? run_us : 1;
     p->is_guess = is_guess;
     p->end_us = INT64_MAX;
-    xgrow(m->waiting, m->n_waiting, m->capacity);
-    m->waiting[m->n_waiting++] = p;
-    map_put(m->by_key, key_of(pod->meta->namespace, pod->meta->name, key), p);
-    scheduler_pod_changed(m->scheduler, NULL, p->object);
+    xgrow(s->waiting, s->n_waiting, s->capacity);
+    s->waiting[s->n_waiting++] = p;
+    map_put(s->by_key, key_of(pod->meta->namespace, pod->meta->name, key), p);
+    scheduler_pod_changed(s->scheduler, NULL, p->object);
 }
 
 void
-start_simulation_add_turn(struct start_simulation *m, int64_t at_us)
+start_simulation_add_turn(struct start_simulation *s, int64_t at_us)
 {
-    unsigned at = m->n_turns;
+    unsigned at = s->n_turns;
 
-    while (at > 0 && m->turns[at - 1] > at_us)
+    while (at > 0 && s->turns[at - 1] > at_us)
         at--;
-    if (at_us <= m->now_us || at == TURNS_MOST || (at > 0 && m->turns[at - 1] == at_us))
+    if (at_us <= s->now_us || at == TURNS_MOST || (at > 0 && s->turns[at - 1] == at_us))
         return;
-    m->n_turns -= m->n_turns == TURNS_MOST;
-    memmove(m->turns + at + 1, m->turns + at, (m->n_turns - at) * sizeof(m->turns[0]));
-    m->turns[at] = at_us;
-    m->n_turns++;
+    s->n_turns -= s->n_turns == TURNS_MOST;
+    memmove(s->turns + at + 1, s->turns + at, (s->n_turns - at) * sizeof(s->turns[0]));
+    s->turns[at] = at_us;
+    s->n_turns++;
 }
 
 /* ---- The run ---- */
 
 static bool
-is_idle(const struct start_simulation *m)
+is_idle(const struct start_simulation *s)
 {
-    struct scheduler_counts c = scheduler_count(m->scheduler);
+    struct scheduler_counts c = scheduler_count(s->scheduler);
 
     return c.active == 0 && c.in_flight == 0 && c.binding == 0;
 }
@@ -388,42 +388,42 @@ is_idle(const struct start_simulation *m)
  * ends at once: the clock is advanced to its end.
  */
 static void
-run_cycles(struct start_simulation *m)
+run_cycles(struct start_simulation *s)
 {
     int64_t next_us;
 
-    if (scheduler_work(m->scheduler, CYCLES_A_STEP) || binding_client_run(m->api))
+    if (scheduler_work(s->scheduler, CYCLES_A_STEP) || binding_client_run(s->api))
         return;
-    scheduler_tick(m->scheduler);
-    if (binding_client_run(m->api) || !is_idle(m))
+    scheduler_tick(s->scheduler);
+    if (binding_client_run(s->api) || !is_idle(s))
         return;
-    next_us = scheduler_next_us(m->scheduler);
-    if (next_us >= MONOTONIC_BEGIN_US + m->event_us - m->now_us + SECOND_US)
-        m->is_settled = true;
-    else if (next_us > m->time.monotonic_us)
-        set_time(m, m->now_us + next_us - MONOTONIC_BEGIN_US);
+    next_us = scheduler_next_us(s->scheduler);
+    if (next_us >= MONOTONIC_BEGIN_US + s->event_us - s->now_us + SECOND_US)
+        s->is_settled = true;
+    else if (next_us > s->time.monotonic_us)
+        set_time(s, s->now_us + next_us - MONOTONIC_BEGIN_US);
 }
 
 /* INT64_MAX: nothing more happens. */
 static int64_t
-next_event_us(const struct start_simulation *m)
+next_event_us(const struct start_simulation *s)
 {
-    const struct simulated_pod *p = heap_top(m->running);
+    const struct simulated_pod *p = heap_top(s->running);
     int64_t next_us = p != NULL ? p->end_us : INT64_MAX;
 
-    if (m->next_turn < m->n_turns && m->turns[m->next_turn] < next_us)
-        next_us = m->turns[m->next_turn];
+    if (s->next_turn < s->n_turns && s->turns[s->next_turn] < next_us)
+        next_us = s->turns[s->next_turn];
     return next_us;
 }
 
 static void
-end_pod(struct start_simulation *m)
+end_pod(struct start_simulation *s)
 {
-    struct simulated_pod *p = heap_pop(m->running);
+    struct simulated_pod *p = heap_pop(s->running);
 
-    m->has_guessed |= p->is_guess;
-    scheduler_members_ended(m->scheduler, p->object, 1);
-    scheduler_pod_changed(m->scheduler, p->object, NULL);
+    s->has_guessed |= p->is_guess;
+    scheduler_members_ended(s->scheduler, p->object, 1);
+    scheduler_pod_changed(s->scheduler, p->object, NULL);
     if (p->run_us == 0)
         pod_free(p);
 }
@@ -433,76 +433,76 @@ end_pod(struct start_simulation *m)
  * passed: the farther the future, the more is little.
  */
 static void
-update_order(struct start_simulation *m, int64_t at_us)
+update_order(struct start_simulation *s, int64_t at_us)
 {
-    int64_t least_us = (m->looked_us - m->now_us) / LOOKS_SHARE;
+    int64_t least_us = (s->looked_us - s->now_us) / LOOKS_SHARE;
 
     if (least_us < LOOKS_US)
         least_us = LOOKS_US;
-    if (at_us - BEFORE_US - m->looked_us < least_us)
+    if (at_us - BEFORE_US - s->looked_us < least_us)
         return;
-    m->looked_us = at_us - BEFORE_US;
-    set_time(m, m->looked_us);
-    scheduler_tick(m->scheduler);
-    for (unsigned i = 0; i < LOOK_TURNS && scheduler_work(m->scheduler, CYCLES_A_STEP); i++)
+    s->looked_us = at_us - BEFORE_US;
+    set_time(s, s->looked_us);
+    scheduler_tick(s->scheduler);
+    for (unsigned i = 0; i < LOOK_TURNS && scheduler_work(s->scheduler, CYCLES_A_STEP); i++)
         continue;
 }
 
 /* One event, or one of several at the same time. */
 static void
-handle_event(struct start_simulation *m, int64_t at_us)
+handle_event(struct start_simulation *s, int64_t at_us)
 {
-    const struct simulated_pod *first = heap_top(m->running);
+    const struct simulated_pod *first = heap_top(s->running);
 
-    if (at_us > m->event_us) {
-        update_order(m, at_us);
-        m->event_us = at_us;
-        m->steps = 0;
-        set_time(m, at_us);
+    if (at_us > s->event_us) {
+        update_order(s, at_us);
+        s->event_us = at_us;
+        s->steps = 0;
+        set_time(s, at_us);
     }
-    if (m->next_turn < m->n_turns && m->turns[m->next_turn] <= at_us)
-        m->next_turn++;
+    if (s->next_turn < s->n_turns && s->turns[s->next_turn] <= at_us)
+        s->next_turn++;
     else if (first != NULL && first->end_us <= at_us)
-        end_pod(m);
-    m->is_settled = next_event_us(m) <= m->event_us;
+        end_pod(s);
+    s->is_settled = next_event_us(s) <= s->event_us;
 }
 
 static bool
-step(struct start_simulation *m)
+step(struct start_simulation *s)
 {
     int64_t next_us;
 
-    if (!m->has_begun) {
-        m->has_begun = true;
-        scheduler_start(m->scheduler);
+    if (!s->has_begun) {
+        s->has_begun = true;
+        scheduler_start(s->scheduler);
     }
-    if (!m->is_settled) {
-        run_cycles(m);
-        return m->steps++ < STEPS_MOST;
+    if (!s->is_settled) {
+        run_cycles(s);
+        return s->steps++ < STEPS_MOST;
     }
-    if (m->n_started == m->n_waiting)
+    if (s->n_started == s->n_waiting)
         return false;
-    next_us = next_event_us(m);
-    if (next_us == INT64_MAX || next_us > m->now_us + HORIZON_US)
+    next_us = next_event_us(s);
+    if (next_us == INT64_MAX || next_us > s->now_us + HORIZON_US)
         return false;
-    handle_event(m, next_us);
+    handle_event(s, next_us);
     return true;
 }
 
 bool
-start_simulation_step(struct start_simulation *m)
+start_simulation_step(struct start_simulation *s)
 {
     bool was_muted = log_mute(true);
-    bool is_more = step(m);
+    bool is_more = step(s);
 
     log_mute(was_muted);
     return is_more;
 }
 
 struct simulated_start
-start_simulation_get(const struct start_simulation *m, size_t index)
+start_simulation_get(const struct start_simulation *s, size_t index)
 {
-    struct simulated_start start = m->waiting[index]->start;
+    struct simulated_start start = s->waiting[index]->start;
 
     return start;
 }

@@ -39,7 +39,7 @@ struct simulated_start {
  * its order, which must outlive the simulation; the simulation replaces the
  * client, the clock and what only reports.
  */
-void start_simulation_free(struct start_simulation *m);
+void start_simulation_free(struct start_simulation *s);
 int start_simulation_new(const struct scheduler_settings *settings, int64_t now_us,
                          struct start_simulation **ret_simulation, struct error *err);
 DEFINE_CLEANUP(struct start_simulation, start_simulation_free)
@@ -47,22 +47,22 @@ DEFINE_CLEANUP(struct start_simulation, start_simulation_free)
 /* The simulation is filled in this order: other objects and nodes, by the scheduler's own
  * functions; running pods; waiting pods. A pod without a time limit is a guess.
  */
-struct scheduler *start_simulation_scheduler(const struct start_simulation *m);
+struct scheduler *start_simulation_scheduler(const struct start_simulation *s);
 
 /* Adds a running pod. node_name is NULL if the pod has started; otherwise it starts now on
  * that node.
  */
-void start_simulation_add_running(struct start_simulation *m, const struct object *pod,
+void start_simulation_add_running(struct start_simulation *s, const struct object *pod,
                                   const char *node_name, int64_t end_us, bool is_guess);
 
-void start_simulation_add_waiting(struct start_simulation *m, const struct object *pod,
+void start_simulation_add_waiting(struct start_simulation *s, const struct object *pod,
                                   int64_t run_us, bool is_guess);
 
 /* Adds a time at which room may become free although no pod ends. */
-void start_simulation_add_turn(struct start_simulation *m, int64_t at_us);
+void start_simulation_add_turn(struct start_simulation *s, int64_t at_us);
 
 /* Runs a part of the simulation. False: it is over. */
-bool start_simulation_step(struct start_simulation *m);
+bool start_simulation_step(struct start_simulation *s);
 
 /* The waiting pod of that index, in the order in which they were added. */
-struct simulated_start start_simulation_get(const struct start_simulation *m, size_t index);
+struct simulated_start start_simulation_get(const struct start_simulation *s, size_t index);

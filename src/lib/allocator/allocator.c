@@ -23,16 +23,16 @@
  * are alike, otherwise a lower bound.
  */
 static unsigned
-taken_pus(const struct topology_index *s, const struct demand *d)
+taken_pus(const struct topology_index *ti, const struct demand *d)
 {
     unsigned threads = d->threads_per_core;
 
-    if (threads == 0 || threads > s->max_threads)
-        threads = s->max_threads;
+    if (threads == 0 || threads > ti->max_threads)
+        threads = ti->max_threads;
     if (threads == 0)
         return d->pus;
-    if (s->is_uniform)
-        return (d->pus + threads - 1) / threads * s->max_threads;
+    if (ti->is_uniform)
+        return (d->pus + threads - 1) / threads * ti->max_threads;
     return d->pus;
 }
 
@@ -61,14 +61,14 @@ leaves_shared_pool(const struct occupancy *o, unsigned taken)
 static enum allocator_answer
 check_totals(const struct occupancy *o, const struct demand *d)
 {
-    const struct topology_index *s = o->topology_index;
+    const struct topology_index *ti = o->topology_index;
 
-    if (d->pus > s->n_pus || d->memory_bytes > (int64_t)s->memory_bytes)
+    if (d->pus > ti->n_pus || d->memory_bytes > (int64_t)ti->memory_bytes)
         return ALLOCATOR_TOO_SMALL;
-    if (d->is_whole_node && (o->free_cores < s->n_cores || o->n_shared > 0))
+    if (d->is_whole_node && (o->free_cores < ti->n_cores || o->n_shared > 0))
         return ALLOCATOR_NOT_EMPTY;
     if (d->is_exclusive) {
-        if (total_usable(o, d) < d->pus || !leaves_shared_pool(o, taken_pus(s, d)))
+        if (total_usable(o, d) < d->pus || !leaves_shared_pool(o, taken_pus(ti, d)))
             return ALLOCATOR_NO_CORES;
     } else if (o->free_pus == 0
                || o->shared_milli + d->shared_milli > (int64_t)o->free_pus * 1000) {
@@ -173,13 +173,13 @@ choose_restricted(struct numa_search *s, struct allocator_choice *ret_choice)
  * where possible, because this runs for every node that cannot align the pod.
  */
 static bool
-fits_one_empty(struct topology_index *s, const struct demand *d)
+fits_one_empty(struct topology_index *ti, const struct demand *d)
 {
     if (d->n_devices > 0 || d->n_hugepages > 0 || d->cores_per_package > 0)
-        return empty_width(s, d) == 1;
-    for (unsigned i = 0; i < s->n_numa; i++)
-        if (capacity_usable(s, i, d) >= d->pus
-            && (int64_t)s->topology->numa[i].memory_bytes >= d->memory_bytes)
+        return empty_width(ti, d) == 1;
+    for (unsigned i = 0; i < ti->n_numa; i++)
+        if (capacity_usable(ti, i, d) >= d->pus
+            && (int64_t)ti->topology->numa[i].memory_bytes >= d->memory_bytes)
             return true;
     return false;
 }
@@ -257,9 +257,9 @@ choose(const struct occupancy *o, const struct demand *d, struct allocator_choic
  * already.
  */
 static bool
-could_ever_fit(struct topology_index *s, const struct demand *d)
+could_ever_fit(struct topology_index *ti, const struct demand *d)
 {
-    return capacity_fits(s, d) && (d->numa_policy != NUMA_SINGLE || fits_one_empty(s, d));
+    return capacity_fits(ti, d) && (d->numa_policy != NUMA_SINGLE || fits_one_empty(ti, d));
 }
 
 enum allocator_answer

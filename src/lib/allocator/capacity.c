@@ -9,27 +9,27 @@
 #include "lib/allocator/topology_index.h"
 
 static unsigned
-threads_of(const struct topology_index *s, unsigned core, const struct demand *d)
+threads_of(const struct topology_index *ti, unsigned core, const struct demand *d)
 {
-    unsigned n = s->cores[core].n_pus;
+    unsigned n = ti->cores[core].n_pus;
 
     return d->threads_per_core > 0 && d->threads_per_core < n ? d->threads_per_core : n;
 }
 
 unsigned
-capacity_usable(const struct topology_index *s, unsigned numa, const struct demand *d)
+capacity_usable(const struct topology_index *ti, unsigned numa, const struct demand *d)
 {
     unsigned sum = 0;
 
-    if (d->threads_per_core == 0 || d->threads_per_core >= s->max_threads)
-        return s->numa[numa].n_pus;
+    if (d->threads_per_core == 0 || d->threads_per_core >= ti->max_threads)
+        return ti->numa[numa].n_pus;
     if (d->threads_per_core == 1)
-        return s->numa[numa].n_cores;
-    if (s->is_uniform)
-        return s->numa[numa].n_cores * d->threads_per_core;
-    for (unsigned core = 0; core < s->n_cores; core++)
-        if (s->cores[core].numa == numa)
-            sum += threads_of(s, core, d);
+        return ti->numa[numa].n_cores;
+    if (ti->is_uniform)
+        return ti->numa[numa].n_cores * d->threads_per_core;
+    for (unsigned core = 0; core < ti->n_cores; core++)
+        if (ti->cores[core].numa == numa)
+            sum += threads_of(ti, core, d);
     return sum;
 }
 
@@ -37,14 +37,14 @@ capacity_usable(const struct topology_index *s, unsigned numa, const struct dema
  * cores with most threads count first.
  */
 static unsigned
-usable_of_package(const struct topology_index *s, unsigned package, const struct demand *d)
+usable_of_package(const struct topology_index *ti, unsigned package, const struct demand *d)
 {
     unsigned left = d->cores_per_package, sum = 0;
 
-    for (unsigned threads = s->max_threads; threads > 0 && left > 0; threads--)
-        for (unsigned core = 0; core < s->n_cores && left > 0; core++)
-            if (s->groups[s->cores[core].group].package == package
-                && threads_of(s, core, d) == threads) {
+    for (unsigned threads = ti->max_threads; threads > 0 && left > 0; threads--)
+        for (unsigned core = 0; core < ti->n_cores && left > 0; core++)
+            if (ti->groups[ti->cores[core].group].package == package
+                && threads_of(ti, core, d) == threads) {
                 sum += threads;
                 left--;
             }
@@ -52,30 +52,30 @@ usable_of_package(const struct topology_index *s, unsigned package, const struct
 }
 
 static bool
-has_cores(const struct topology_index *s, const struct demand *d)
+has_cores(const struct topology_index *ti, const struct demand *d)
 {
     unsigned sum = 0;
 
     if (d->pus == 0)
         return true;
     if (d->cores_per_package > 0)
-        for (unsigned i = 0; i < s->n_packages; i++)
-            sum += usable_of_package(s, i, d);
+        for (unsigned i = 0; i < ti->n_packages; i++)
+            sum += usable_of_package(ti, i, d);
     else
-        for (unsigned i = 0; i < s->n_numa; i++)
-            sum += capacity_usable(s, i, d);
+        for (unsigned i = 0; i < ti->n_numa; i++)
+            sum += capacity_usable(ti, i, d);
     return sum >= d->pus;
 }
 
 bool
-capacity_has_devices(const struct topology_index *s, const struct demand *d)
+capacity_has_devices(const struct topology_index *ti, const struct demand *d)
 {
     for (unsigned i = 0; i < d->n_devices; i++) {
         const struct demand_device *wanted = &d->devices[i];
         unsigned count = 0;
 
-        for (unsigned k = 0; k < s->topology->n_devices; k++)
-            count += topology_index_device_matches(s, k, wanted->type, wanted->model);
+        for (unsigned k = 0; k < ti->topology->n_devices; k++)
+            count += topology_index_device_matches(ti, k, wanted->type, wanted->model);
         if (count < wanted->count)
             return false;
     }
@@ -83,26 +83,26 @@ capacity_has_devices(const struct topology_index *s, const struct demand *d)
 }
 
 static bool
-has_hugepages(const struct topology_index *s, const struct demand_hugepages *wanted)
+has_hugepages(const struct topology_index *ti, const struct demand_hugepages *wanted)
 {
-    unsigned page = topology_index_find_page(s, wanted->page_bytes);
+    unsigned page = topology_index_find_page(ti, wanted->page_bytes);
     int64_t bytes = 0;
 
     if (page == TOPOLOGY_INDEX_MAX_PAGES)
         return false;
-    for (unsigned i = 0; i < s->n_numa; i++)
-        bytes += s->numa[i].huge_bytes[page];
+    for (unsigned i = 0; i < ti->n_numa; i++)
+        bytes += ti->numa[i].huge_bytes[page];
     return bytes >= wanted->bytes;
 }
 
 bool
-capacity_fits(const struct topology_index *s, const struct demand *d)
+capacity_fits(const struct topology_index *ti, const struct demand *d)
 {
-    if (d->memory_bytes > (int64_t)s->memory_bytes || !has_cores(s, d)
-        || !capacity_has_devices(s, d))
+    if (d->memory_bytes > (int64_t)ti->memory_bytes || !has_cores(ti, d)
+        || !capacity_has_devices(ti, d))
         return false;
     for (unsigned i = 0; i < d->n_hugepages; i++)
-        if (!has_hugepages(s, &d->hugepages[i]))
+        if (!has_hugepages(ti, &d->hugepages[i]))
             return false;
     return true;
 }

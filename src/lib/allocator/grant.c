@@ -32,14 +32,14 @@ in_set(uint64_t set, unsigned numa)
 static void
 take_core(struct pick *p, unsigned core)
 {
-    const struct topology_index *s = p->o->topology_index;
+    const struct topology_index *ti = p->o->topology_index;
     unsigned threads = p->d->threads_per_core, used = 0;
 
     bitset_remove(&p->free, core);
-    p->group_free[s->cores[core].group]--;
-    p->package_left[s->groups[s->cores[core].group].package]--;
+    p->group_free[ti->cores[core].group]--;
+    p->package_left[ti->groups[ti->cores[core].group].package]--;
     bitset_add(&p->grant->cores, core);
-    bitset_foreach(pu, &s->topology->cores[core].pus)
+    bitset_foreach(pu, &ti->topology->cores[core].pus)
     {
         bool is_used = p->wanted > 0 && (threads == 0 || used < threads);
 
@@ -74,16 +74,16 @@ group_left(const struct pick *p, unsigned group)
 static unsigned
 group_yield(const struct pick *p, unsigned group)
 {
-    const struct topology_index *s = p->o->topology_index;
+    const struct topology_index *ti = p->o->topology_index;
     unsigned threads = p->d->threads_per_core, sum = 0, left;
 
     if (threads == 1)
         return group_left(p, group);
-    if (s->is_uniform)
+    if (ti->is_uniform)
         return group_left(p, group)
-               * (threads > 0 && threads < s->max_threads ? threads : s->max_threads);
+               * (threads > 0 && threads < ti->max_threads ? threads : ti->max_threads);
     left = group_left(p, group);
-    bitset_foreach(core, &s->groups[group].cores)
+    bitset_foreach(core, &ti->groups[group].cores)
     {
         if (left == 0)
             break;
@@ -126,16 +126,16 @@ best_group(const struct pick *p, unsigned numa, unsigned wanted)
 static unsigned
 next_core(const struct pick *p, unsigned group, unsigned wanted)
 {
-    const struct topology_index *s = p->o->topology_index;
+    const struct topology_index *ti = p->o->topology_index;
     unsigned best = BITSET_BITS;
 
-    bitset_foreach(core, &s->groups[group].cores)
+    bitset_foreach(core, &ti->groups[group].cores)
     {
         if (!bitset_has(&p->free, core))
             continue;
-        if (s->is_uniform || core_yield(p, core) <= wanted)
+        if (ti->is_uniform || core_yield(p, core) <= wanted)
             return core;
-        if (best == BITSET_BITS || s->cores[core].n_pus < s->cores[best].n_pus)
+        if (best == BITSET_BITS || ti->cores[core].n_pus < ti->cores[best].n_pus)
             best = core;
     }
     return best;
@@ -249,13 +249,13 @@ take(struct pick *p, uint64_t set)
 static void
 offer(struct pick *p, const struct bitset *cores)
 {
-    const struct topology_index *s = p->o->topology_index;
+    const struct topology_index *ti = p->o->topology_index;
 
     p->free = p->o->core_set;
     bitset_and(&p->free, cores);
     bitset_and_not(&p->free, &p->grant->cores);
-    memset(p->group_free, 0, s->n_groups * sizeof(*p->group_free));
-    bitset_foreach(core, &p->free) p->group_free[s->cores[core].group]++;
+    memset(p->group_free, 0, ti->n_groups * sizeof(*p->group_free));
+    bitset_foreach(core, &p->free) p->group_free[ti->cores[core].group]++;
 }
 
 static unsigned
@@ -274,18 +274,18 @@ set_yield(const struct pick *p, uint64_t set)
 static void
 take_by_kind(struct pick *p, uint64_t set)
 {
-    const struct topology_index *s = p->o->topology_index;
+    const struct topology_index *ti = p->o->topology_index;
     bool has_enough = false;
 
-    set &= UINT64_MAX >> (64 - s->n_numa);
-    for (unsigned i = 0; i < s->n_kinds && !has_enough; i++) {
-        offer(p, &s->kinds[i]);
+    set &= UINT64_MAX >> (64 - ti->n_numa);
+    for (unsigned i = 0; i < ti->n_kinds && !has_enough; i++) {
+        offer(p, &ti->kinds[i]);
         has_enough = set_yield(p, set) >= p->wanted;
         if (has_enough)
             take(p, set);
     }
-    for (unsigned i = 0; i < s->n_kinds && p->wanted > 0; i++) {
-        offer(p, &s->kinds[i]);
+    for (unsigned i = 0; i < ti->n_kinds && p->wanted > 0; i++) {
+        offer(p, &ti->kinds[i]);
         take(p, set);
     }
 }
@@ -296,12 +296,12 @@ take_by_kind(struct pick *p, uint64_t set)
 static void
 take_largest(struct pick *p, uint64_t set)
 {
-    const struct topology_index *s = p->o->topology_index;
+    const struct topology_index *ti = p->o->topology_index;
 
-    for (unsigned yield = s->max_threads; yield > 0; yield--)
-        for (unsigned core = 0; core < s->n_cores && p->wanted > 0; core++)
-            if (bitset_has(&p->free, core) && in_set(set, s->cores[core].numa)
-                && core_yield(p, core) == yield && group_left(p, s->cores[core].group) > 0)
+    for (unsigned yield = ti->max_threads; yield > 0; yield--)
+        for (unsigned core = 0; core < ti->n_cores && p->wanted > 0; core++)
+            if (bitset_has(&p->free, core) && in_set(set, ti->cores[core].numa)
+                && core_yield(p, core) == yield && group_left(p, ti->cores[core].group) > 0)
                 take_core(p, core);
 }
 
@@ -351,11 +351,11 @@ grant_taken_pus(const struct occupancy *o, const struct demand *d, uint64_t set)
 
 /* The NUMA nodes that the cores are on. */
 static uint64_t
-nodes_of_cores(const struct topology_index *s, const struct bitset *cores)
+nodes_of_cores(const struct topology_index *ti, const struct bitset *cores)
 {
     uint64_t nodes = 0;
 
-    bitset_foreach(core, cores) nodes |= UINT64_C(1) << s->cores[core].numa;
+    bitset_foreach(core, cores) nodes |= UINT64_C(1) << ti->cores[core].numa;
     return nodes;
 }
 

@@ -85,19 +85,19 @@ add_memory(struct arena *arena, struct json *list, unsigned node, int64_t bytes,
 
 static void
 set_memory(struct arena *arena, struct json *object, const struct grant *g,
-           const struct topology_index *s)
+           const struct topology_index *ti)
 {
     struct json *list = json_array(arena);
     struct bitset nodes = {0};
 
-    for (unsigned i = 0; i < s->n_numa; i++) {
-        unsigned node = s->topology->numa[i].os_index;
+    for (unsigned i = 0; i < ti->n_numa; i++) {
+        unsigned node = ti->topology->numa[i].os_index;
 
         if ((g->memory_nodes >> i & 1) != 0)
             bitset_add(&nodes, node);
         add_memory(arena, list, node, g->memory[i], 0);
-        for (unsigned page = 0; page < s->n_pages; page++)
-            add_memory(arena, list, node, g->huge[page][i], s->page_bytes[page]);
+        for (unsigned page = 0; page < ti->n_pages; page++)
+            add_memory(arena, list, node, g->huge[page][i], ti->page_bytes[page]);
     }
     set_list(arena, object, "memoryNodes", &nodes);
     if (json_count(list) > 0)

@@ -87,13 +87,13 @@ holding_equals(const struct holding *a, const struct holding *b)
  * belong to no core.
  */
 static unsigned
-add_cores(struct holding *h, const struct topology_index *s, const struct bitset *pus)
+add_cores(struct holding *h, const struct topology_index *ti, const struct bitset *pus)
 {
     unsigned known = 0;
 
     h->n_cores = 0;
-    for (unsigned core = 0; core < s->n_cores; core++) {
-        unsigned of_core = bitset_count_and(&s->topology->cores[core].pus, pus);
+    for (unsigned core = 0; core < ti->n_cores; core++) {
+        unsigned of_core = bitset_count_and(&ti->topology->cores[core].pus, pus);
 
         if (of_core == 0)
             continue;
@@ -104,25 +104,25 @@ add_cores(struct holding *h, const struct topology_index *s, const struct bitset
 }
 
 static unsigned
-find_device(const struct topology_index *s, const char *name)
+find_device(const struct topology_index *ti, const char *name)
 {
     unsigned d = 0;
 
-    while (d < s->topology->n_devices && strcmp(s->topology->devices[d].name, name) != 0)
+    while (d < ti->topology->n_devices && strcmp(ti->topology->devices[d].name, name) != 0)
         d++;
     return d;
 }
 
 static unsigned
-add_devices(struct holding *h, const struct topology_index *s, const struct allocation *a)
+add_devices(struct holding *h, const struct topology_index *ti, const struct allocation *a)
 {
     unsigned unknown = 0;
 
     h->n_devices = 0;
     for (unsigned i = 0; i < a->devices.count; i++) {
-        unsigned d = find_device(s, a->devices.items[i]);
+        unsigned d = find_device(ti, a->devices.items[i]);
 
-        if (d < s->topology->n_devices)
+        if (d < ti->topology->n_devices)
             h->devices[h->n_devices++] = (uint16_t)d;
         else
             unknown++;
@@ -131,18 +131,18 @@ add_devices(struct holding *h, const struct topology_index *s, const struct allo
 }
 
 static unsigned
-add_memory(struct holding *h, const struct topology_index *s, const struct allocation *a)
+add_memory(struct holding *h, const struct topology_index *ti, const struct allocation *a)
 {
     unsigned unknown = 0;
 
     h->n_memory = 0;
     for (unsigned i = 0; i < a->memory.count; i++) {
         const char *size = a->memory.items[i].page_size;
-        unsigned numa = topology_index_find_numa(s, a->memory.items[i].node);
+        unsigned numa = topology_index_find_numa(ti, a->memory.items[i].node);
         unsigned page = HOLDING_PLAIN;
 
         if (size != NULL)
-            page = topology_index_find_page(s, (uint64_t)quantity_text_value(size));
+            page = topology_index_find_page(ti, (uint64_t)quantity_text_value(size));
         if (numa == TOPOLOGY_NONE || page == TOPOLOGY_INDEX_MAX_PAGES) {
             unknown++;
             continue;

@@ -29,10 +29,10 @@ kubelet_grant_knows(const struct demand *d)
 }
 
 static struct cpu_layout *
-lay_out(const struct topology_index *s)
+lay_out(const struct topology_index *ti)
 {
-    const struct topology *t = s->topology;
-    CLEANUP_FREE struct cpu_location *seats = xnew_array(struct cpu_location, s->n_pus + 1);
+    const struct topology *t = ti->topology;
+    CLEANUP_FREE struct cpu_location *seats = xnew_array(struct cpu_location, ti->n_pus + 1);
     unsigned n = 0;
 
     bitset_foreach(pu, &t->pus)
@@ -48,7 +48,7 @@ lay_out(const struct topology_index *s)
                      [LEVEL_SOCKET] = p->package},
         };
     }
-    return cpu_layout_new(seats, n, s->n_packages);
+    return cpu_layout_new(seats, n, ti->n_packages);
 }
 
 static void

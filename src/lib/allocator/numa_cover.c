@@ -85,7 +85,7 @@ static void
 read_wanted(struct cover *c)
 {
     const struct demand *d = c->s->d;
-    const struct topology_index *s = c->s->o->topology_index;
+    const struct topology_index *ti = c->s->o->topology_index;
     unsigned threads = d->threads_per_core;
 
     c->wanted[PUS] = d->pus;
@@ -98,21 +98,21 @@ read_wanted(struct cover *c)
         c->wanted[DEVICES + i] =
             d->devices[i].count > anywhere ? d->devices[i].count - anywhere : 0;
     }
-    if (threads == 0 || threads > s->max_threads)
-        threads = s->max_threads;
+    if (threads == 0 || threads > ti->max_threads)
+        threads = ti->max_threads;
     c->package_most = d->pus > 0 ? (int64_t)d->cores_per_package * threads : 0;
 }
 
 static void
 sort_by_package(struct cover *c)
 {
-    const struct topology_index *s = c->s->o->topology_index;
+    const struct topology_index *ti = c->s->o->topology_index;
     unsigned n = 0;
 
-    for (unsigned i = 0; i < s->n_numa; i++)
-        c->package[i] = s->numa[i].n_groups > 0 ? s->groups[s->numa[i].first_group].package : 0;
-    for (unsigned p = 0; p < s->n_packages || p == 0; p++)
-        for (unsigned i = 0; i < s->n_numa; i++)
+    for (unsigned i = 0; i < ti->n_numa; i++)
+        c->package[i] = ti->numa[i].n_groups > 0 ? ti->groups[ti->numa[i].first_group].package : 0;
+    for (unsigned p = 0; p < ti->n_packages || p == 0; p++)
+        for (unsigned i = 0; i < ti->n_numa; i++)
             if (c->package[i] == p)
                 c->order[n++] = i;
 }

@@ -22,20 +22,20 @@
 unsigned
 numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads)
 {
-    const struct topology_index *s = o->topology_index;
+    const struct topology_index *ti = o->topology_index;
     unsigned usable = 0;
 
-    if (threads == 0 || threads >= s->max_threads)
+    if (threads == 0 || threads >= ti->max_threads)
         return o->numa[numa].free_pus;
     if (threads == 1)
         return o->numa[numa].free_cores;
-    if (s->is_uniform)
+    if (ti->is_uniform)
         return o->numa[numa].free_cores * threads;
     bitset_foreach(core, &o->core_set)
     {
-        unsigned n = s->cores[core].n_pus;
+        unsigned n = ti->cores[core].n_pus;
 
-        if (s->cores[core].numa == numa)
+        if (ti->cores[core].numa == numa)
             usable += n < threads ? n : threads;
     }
     return usable;
@@ -71,14 +71,14 @@ static unsigned
 best_cores(const struct occupancy *o, unsigned package, uint64_t set, unsigned threads,
            unsigned most)
 {
-    const struct topology_index *s = o->topology_index;
+    const struct topology_index *ti = o->topology_index;
     unsigned counts[BITSET_BITS + 1] = {0}, sum = 0;
 
     bitset_foreach(core, &o->core_set)
     {
-        const struct topology_index_core *c = &s->cores[core];
+        const struct topology_index_core *c = &ti->cores[core];
 
-        if (s->groups[c->group].package == package && (set >> c->numa & 1))
+        if (ti->groups[c->group].package == package && (set >> c->numa & 1))
             counts[c->n_pus < threads ? c->n_pus : threads]++;
     }
     for (unsigned yield = threads; yield > 0 && most > 0; yield--) {
@@ -96,20 +96,20 @@ best_cores(const struct occupancy *o, unsigned package, uint64_t set, unsigned t
 static unsigned
 usable_capped(const struct occupancy *o, const struct demand *d, uint64_t set)
 {
-    const struct topology_index *s = o->topology_index;
+    const struct topology_index *ti = o->topology_index;
     unsigned threads = d->threads_per_core, sum = 0;
 
-    if (threads == 0 || threads > s->max_threads)
-        threads = s->max_threads;
-    for (unsigned p = 0; p < s->n_packages; p++) {
+    if (threads == 0 || threads > ti->max_threads)
+        threads = ti->max_threads;
+    for (unsigned p = 0; p < ti->n_packages; p++) {
         unsigned cores = 0;
 
-        if (!s->is_uniform) {
+        if (!ti->is_uniform) {
             sum += best_cores(o, p, set, threads, d->cores_per_package);
             continue;
         }
-        for (unsigned g = 0; g < s->n_groups; g++)
-            if (s->groups[g].package == p && (set >> s->groups[g].numa & 1))
+        for (unsigned g = 0; g < ti->n_groups; g++)
+            if (ti->groups[g].package == p && (set >> ti->groups[g].numa & 1))
                 cores += o->group_free[g];
         sum += (cores < d->cores_per_package ? cores : d->cores_per_package) * threads;
     }

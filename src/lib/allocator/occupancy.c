@@ -17,38 +17,38 @@
  * first.
  */
 static void
-place_arrays(struct occupancy *o, const struct topology_index *s)
+place_arrays(struct occupancy *o, const struct topology_index *ti)
 {
     o->numa = (struct occupancy_numa *)(o + 1);
-    o->group_free = (uint16_t *)(o->numa + s->n_numa);
-    o->core_holders = (uint8_t *)(o->group_free + s->n_groups);
-    o->device_holders = o->core_holders + s->n_cores;
+    o->group_free = (uint16_t *)(o->numa + ti->n_numa);
+    o->core_holders = (uint8_t *)(o->group_free + ti->n_groups);
+    o->device_holders = o->core_holders + ti->n_cores;
 }
 
 struct occupancy *
 occupancy_new(struct topology_index *topology_index)
 {
-    const struct topology_index *s = topology_index;
-    size_t size = sizeof(struct occupancy) + s->n_numa * sizeof(struct occupancy_numa)
-                  + s->n_groups * sizeof(uint16_t) + s->n_cores + s->topology->n_devices;
+    const struct topology_index *ti = topology_index;
+    size_t size = sizeof(struct occupancy) + ti->n_numa * sizeof(struct occupancy_numa)
+                  + ti->n_groups * sizeof(uint16_t) + ti->n_cores + ti->topology->n_devices;
     struct occupancy *o = xcalloc(1, size);
 
     o->topology_index = topology_index_ref(topology_index);
-    place_arrays(o, s);
-    o->free_cores = s->n_cores;
-    o->free_pus = s->n_pus;
-    o->free_memory = (int64_t)s->memory_bytes;
-    for (unsigned i = 0; i < s->n_numa; i++) {
+    place_arrays(o, ti);
+    o->free_cores = ti->n_cores;
+    o->free_pus = ti->n_pus;
+    o->free_memory = (int64_t)ti->memory_bytes;
+    for (unsigned i = 0; i < ti->n_numa; i++) {
         o->numa[i] = (struct occupancy_numa){
-            .free_cores = s->numa[i].n_cores,
-            .free_pus = s->numa[i].n_pus,
-            .free_memory = (int64_t)s->topology->numa[i].memory_bytes,
+            .free_cores = ti->numa[i].n_cores,
+            .free_pus = ti->numa[i].n_pus,
+            .free_memory = (int64_t)ti->topology->numa[i].memory_bytes,
         };
-        memcpy(o->numa[i].free_huge, s->numa[i].huge_bytes, sizeof(o->numa[i].free_huge));
+        memcpy(o->numa[i].free_huge, ti->numa[i].huge_bytes, sizeof(o->numa[i].free_huge));
     }
-    for (unsigned g = 0; g < s->n_groups; g++)
-        o->group_free[g] = s->groups[g].n_cores;
-    for (unsigned core = 0; core < s->n_cores; core++)
+    for (unsigned g = 0; g < ti->n_groups; g++)
+        o->group_free[g] = ti->groups[g].n_cores;
+    for (unsigned core = 0; core < ti->n_cores; core++)
         bitset_add(&o->core_set, core);
     return o;
 }

@@ -195,17 +195,17 @@ threads_of(const struct account *a, unsigned core)
 static int64_t
 capped_cpus(const struct account *a)
 {
-    const struct topology_index *s = a->o->topology_index;
+    const struct topology_index *ti = a->o->topology_index;
     int64_t sum = 0;
 
-    for (unsigned p = 0; p < s->n_packages; p++) {
+    for (unsigned p = 0; p < ti->n_packages; p++) {
         unsigned left = a->d->cores_per_package;
 
-        for (unsigned n = s->max_threads; n > 0 && left > 0; n--)
+        for (unsigned n = ti->max_threads; n > 0 && left > 0; n--)
             bitset_foreach(core, &a->o->core_set)
             {
                 if (left == 0 || threads_of(a, core) != n
-                    || s->groups[s->cores[core].group].package != p)
+                    || ti->groups[ti->cores[core].group].package != p)
                     continue;
                 sum += n;
                 left--;

@@ -36,55 +36,55 @@ cached_index_of(struct topology_index *topology_index)
 
 /* Groups are numbered per NUMA node, in the order of their L3 caches. */
 static uint16_t
-group_of(struct topology_index *s, uint16_t *l3_of, uint16_t numa, uint16_t l3, uint16_t package)
+group_of(struct topology_index *ti, uint16_t *l3_of, uint16_t numa, uint16_t l3, uint16_t package)
 {
-    for (unsigned g = s->numa[numa].first_group; g < s->n_groups; g++)
-        if (l3_of[g] == l3 && s->groups[g].package == package)
+    for (unsigned g = ti->numa[numa].first_group; g < ti->n_groups; g++)
+        if (l3_of[g] == l3 && ti->groups[g].package == package)
             return (uint16_t)g;
-    l3_of[s->n_groups] = l3;
-    s->groups[s->n_groups].numa = numa;
-    s->groups[s->n_groups].package = package;
-    s->numa[numa].n_groups++;
-    return (uint16_t)s->n_groups++;
+    l3_of[ti->n_groups] = l3;
+    ti->groups[ti->n_groups].numa = numa;
+    ti->groups[ti->n_groups].package = package;
+    ti->numa[numa].n_groups++;
+    return (uint16_t)ti->n_groups++;
 }
 
 static void
-add_core(struct topology_index *s, unsigned core, uint16_t *l3_of)
+add_core(struct topology_index *ti, unsigned core, uint16_t *l3_of)
 {
-    const struct topology *t = s->topology;
+    const struct topology *t = ti->topology;
     unsigned pu = bitset_next(&t->cores[core].pus, 0);
-    struct topology_index_core *c = &s->cores[core];
+    struct topology_index_core *c = &ti->cores[core];
 
     c->numa = t->pu[pu].numa;
     c->n_pus = (uint16_t)bitset_count(&t->cores[core].pus);
-    c->group = group_of(s, l3_of, c->numa, t->pu[pu].l3, t->pu[pu].package);
-    bitset_add(&s->groups[c->group].cores, core);
-    s->groups[c->group].n_cores++;
-    if (s->groups[c->group].n_cores > s->most_in_group)
-        s->most_in_group = s->groups[c->group].n_cores;
-    s->numa[c->numa].n_cores++;
-    s->numa[c->numa].n_pus = (uint16_t)(s->numa[c->numa].n_pus + c->n_pus);
-    s->n_pus += c->n_pus;
-    if (c->n_pus > s->max_threads)
-        s->max_threads = c->n_pus;
+    c->group = group_of(ti, l3_of, c->numa, t->pu[pu].l3, t->pu[pu].package);
+    bitset_add(&ti->groups[c->group].cores, core);
+    ti->groups[c->group].n_cores++;
+    if (ti->groups[c->group].n_cores > ti->most_in_group)
+        ti->most_in_group = ti->groups[c->group].n_cores;
+    ti->numa[c->numa].n_cores++;
+    ti->numa[c->numa].n_pus = (uint16_t)(ti->numa[c->numa].n_pus + c->n_pus);
+    ti->n_pus += c->n_pus;
+    if (c->n_pus > ti->max_threads)
+        ti->max_threads = c->n_pus;
 }
 
 /* Page sizes beyond TOPOLOGY_INDEX_MAX_PAGES are not offered. */
 static void
-add_hugepages(struct topology_index *s, unsigned numa)
+add_hugepages(struct topology_index *ti, unsigned numa)
 {
-    const struct topology_numa *n = &s->topology->numa[numa];
+    const struct topology_numa *n = &ti->topology->numa[numa];
 
     for (unsigned i = 0; i < n->n_hugepages; i++) {
         uint64_t size = n->hugepages[i].page_bytes;
-        unsigned page = topology_index_find_page(s, size);
+        unsigned page = topology_index_find_page(ti, size);
 
-        if (page == TOPOLOGY_INDEX_MAX_PAGES && s->n_pages < TOPOLOGY_INDEX_MAX_PAGES) {
-            page = s->n_pages++;
-            s->page_bytes[page] = size;
+        if (page == TOPOLOGY_INDEX_MAX_PAGES && ti->n_pages < TOPOLOGY_INDEX_MAX_PAGES) {
+            page = ti->n_pages++;
+            ti->page_bytes[page] = size;
         }
         if (page < TOPOLOGY_INDEX_MAX_PAGES)
-            s->numa[numa].huge_bytes[page] += (int64_t)(size * n->hugepages[i].count);
+            ti->numa[numa].huge_bytes[page] += (int64_t)(size * n->hugepages[i].count);
     }
 }
 
@@ -92,54 +92,54 @@ add_hugepages(struct topology_index *s, unsigned numa)
  * kind is the slowest.
  */
 static void
-sort_kinds(struct topology_index *s)
+sort_kinds(struct topology_index *ti)
 {
-    const struct topology *t = s->topology;
+    const struct topology *t = ti->topology;
     int most = -1, next = INT32_MAX;
 
-    s->kinds = xnew_array(struct bitset, s->n_cores + 1);
+    ti->kinds = xnew_array(struct bitset, ti->n_cores + 1);
     do {
-        for (unsigned core = 0; core < s->n_cores; core++) {
+        for (unsigned core = 0; core < ti->n_cores; core++) {
             int kind = t->pu[bitset_next(&t->cores[core].pus, 0)].kind;
 
             if (kind < next && kind > most)
                 most = kind;
         }
-        for (unsigned core = 0; most >= 0 && core < s->n_cores; core++)
+        for (unsigned core = 0; most >= 0 && core < ti->n_cores; core++)
             if (t->pu[bitset_next(&t->cores[core].pus, 0)].kind == most)
-                bitset_add(&s->kinds[s->n_kinds], core);
+                bitset_add(&ti->kinds[ti->n_kinds], core);
         if (most >= 0)
-            s->n_kinds++;
+            ti->n_kinds++;
         next = most;
         most = -1;
     } while (next >= 0);
 }
 
 static void
-derive(struct topology_index *s)
+derive(struct topology_index *ti)
 {
-    const struct topology *t = s->topology;
+    const struct topology *t = ti->topology;
     CLEANUP_FREE uint16_t *l3_of = xnew_array(uint16_t, t->n_cores + 1);
 
-    s->n_cores = t->n_cores;
-    s->n_numa = t->n_numa;
-    s->n_packages = t->n_packages;
-    s->cores = xnew_array(struct topology_index_core, t->n_cores + 1);
-    s->groups = xnew_array(struct topology_index_group, t->n_cores + 1);
-    s->numa = xnew_array(struct topology_index_numa, t->n_numa + 1);
+    ti->n_cores = t->n_cores;
+    ti->n_numa = t->n_numa;
+    ti->n_packages = t->n_packages;
+    ti->cores = xnew_array(struct topology_index_core, t->n_cores + 1);
+    ti->groups = xnew_array(struct topology_index_group, t->n_cores + 1);
+    ti->numa = xnew_array(struct topology_index_numa, t->n_numa + 1);
     for (uint16_t numa = 0; numa < t->n_numa; numa++) {
-        s->numa[numa].first_group = (uint16_t)s->n_groups;
-        s->memory_bytes += t->numa[numa].memory_bytes;
-        add_hugepages(s, numa);
+        ti->numa[numa].first_group = (uint16_t)ti->n_groups;
+        ti->memory_bytes += t->numa[numa].memory_bytes;
+        add_hugepages(ti, numa);
         for (unsigned core = 0; core < t->n_cores; core++) {
             unsigned pu = bitset_next(&t->cores[core].pus, 0);
 
             if (pu < t->n_pu && t->pu[pu].numa == numa)
-                add_core(s, core, l3_of);
+                add_core(ti, core, l3_of);
         }
     }
-    s->is_uniform = s->n_pus == s->n_cores * s->max_threads;
-    sort_kinds(s);
+    ti->is_uniform = ti->n_pus == ti->n_cores * ti->max_threads;
+    sort_kinds(ti);
 }
 
 static struct topology_index *
@@ -212,7 +212,7 @@ topology_cache_find(struct topology_cache *topologies, const struct json *topolo
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct cached_index *cached_index;
     struct topology *t;
-    struct topology_index *s;
+    struct topology_index *ti;
     int r;
 
     json_print(topology, &text);
@@ -224,12 +224,12 @@ topology_cache_find(struct topology_cache *topologies, const struct json *topolo
     r = topology_decode(topology, &t, err);
     if (r < 0)
         return r;
-    s = new_index(t);
-    cached_index = cached_index_of(s);
+    ti = new_index(t);
+    cached_index = cached_index_of(ti);
     cached_index->topologies = topologies;
     cached_index->text = strbuf_take(&text);
     map_put(topologies->by_text, cached_index->text, cached_index);
-    *ret_index = s;
+    *ret_index = ti;
     return 0;
 }
 

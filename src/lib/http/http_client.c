@@ -56,14 +56,14 @@ find_ready(struct http_client *client, unsigned *ret_links, unsigned *ret_connec
     *ret_links = *ret_connecting = 0;
     list_foreach(at, &client->links)
     {
-        struct http_client_connection *l = container_of(at, struct http_client_connection, place);
+        struct http_client_connection *c = container_of(at, struct http_client_connection, place);
 
-        if (l->call != NULL && l->call->question.data != NULL)
+        if (c->call != NULL && c->call->question.data != NULL)
             continue;
         (*ret_links)++;
-        *ret_connecting += l->state == HTTP_CLIENT_CONNECTION_CONNECTING;
-        if (ready == NULL && http_client_connection_is_usable(l))
-            ready = l;
+        *ret_connecting += c->state == HTTP_CLIENT_CONNECTION_CONNECTING;
+        if (ready == NULL && http_client_connection_is_usable(c))
+            ready = c;
     }
     return ready;
 }
@@ -73,10 +73,10 @@ close_stale(struct http_client *client)
 {
     list_foreach_safe(at, &client->links)
     {
-        struct http_client_connection *l = container_of(at, struct http_client_connection, place);
+        struct http_client_connection *c = container_of(at, struct http_client_connection, place);
 
-        if (l->state == HTTP_CLIENT_CONNECTION_READY && !http_client_connection_is_usable(l))
-            http_client_connection_free(l);
+        if (c->state == HTTP_CLIENT_CONNECTION_READY && !http_client_connection_is_usable(c))
+            http_client_connection_free(c);
     }
 }
 
@@ -165,12 +165,12 @@ http_client_free(struct http_client *client)
     while (!list_is_empty(&client->waiting))
         call_free(call_at(client->waiting.next));
     while (!list_is_empty(&client->links)) {
-        struct http_client_connection *l =
+        struct http_client_connection *c =
             container_of(client->links.next, struct http_client_connection, place);
-        struct http_call *call = l->call;
+        struct http_call *call = c->call;
 
-        l->call = NULL;
-        http_client_connection_free(l);
+        c->call = NULL;
+        http_client_connection_free(c);
         if (call != NULL)
             call_free(call);
     }
@@ -224,10 +224,10 @@ http_client_call(struct http_client *client, const struct http_client_request *q
 void
 http_call_cancel(struct http_call *call)
 {
-    struct http_client_connection *l = call->link;
+    struct http_client_connection *c = call->link;
 
-    if (l != NULL)
-        http_client_connection_drop(l);
+    if (c != NULL)
+        http_client_connection_drop(c);
     call_free(call);
 }
 

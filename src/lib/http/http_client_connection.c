@@ -24,106 +24,106 @@
 #include "lib/http/http_dial.h"
 #include "lib/loop/base.h"
 
-static void begin_call(struct http_client_connection *l);
+static void begin_call(struct http_client_connection *c);
 
 /* Timeouts */
 
 static void
-allow(struct http_client_connection *l, int64_t ms)
+allow(struct http_client_connection *c, int64_t ms)
 {
     struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
-    event_add(&l->timer, &tv);
+    event_add(&c->timer, &tv);
 }
 
 static struct http_response
-answer_of(const struct http_client_connection *l, const struct strbuf *body)
+answer_of(const struct http_client_connection *c, const struct strbuf *body)
 {
-    const char *type = http_reader_header(&l->reader, "Content-Type");
+    const char *type = http_reader_header(&c->reader, "Content-Type");
 
     return (struct http_response){
-        .status = l->reader.status,
+        .status = c->reader.status,
         .content_type = type != NULL ? type : "",
         .body = body->text,
         .length = body->length,
-        .headers = l->reader.headers,
-        .n_headers = l->reader.n_headers,
+        .headers = c->reader.headers,
+        .n_headers = c->reader.n_headers,
     };
 }
 
 /* The end of a link, and of the call on it */
 
 static void
-dispose(struct http_client_connection *l)
+dispose(struct http_client_connection *c)
 {
-    if (l->is_reading)
-        l->closes_later = true;
+    if (c->is_reading)
+        c->closes_later = true;
     else
-        http_client_connection_free(l);
+        http_client_connection_free(c);
 }
 
 static void
-fail_call(struct http_client_connection *l, const struct error *err)
+fail_call(struct http_client_connection *c, const struct error *err)
 {
-    struct http_call *call = l->call;
+    struct http_call *call = c->call;
 
-    l->call = NULL;
-    l->closes_later = true; /* the link must not be used again, even by
+    c->call = NULL;
+    c->closes_later = true; /* the link must not be used again, even by
                              * `done` */
     if (call != NULL)
         http_call_done(call, NULL, err);
-    http_client_schedule(l->client);
-    dispose(l);
+    http_client_schedule(c->client);
+    dispose(c);
 }
 
 /* Connecting failed, so all waiting calls fail. */
 static void
-fail_connect(struct http_client_connection *l, int r, const char *why)
+fail_connect(struct http_client_connection *c, int r, const char *why)
 {
-    struct http_client *client = l->client;
+    struct http_client *client = c->client;
     struct error err = {0};
 
-    client->first_host = http_dial_host(l->dial) + 1;
+    client->first_host = http_dial_host(c->dial) + 1;
     /* `why` may belong to the dial, which is freed with the link. */
     (void)http_client_unreachable(client, r, why, &err);
-    http_client_connection_free(l);
+    http_client_connection_free(c);
     http_client_fail_waiting(client, &err);
 }
 
 static bool
-may_repeat(const struct http_client_connection *l)
+may_repeat(const struct http_client_connection *c)
 {
-    const struct http_call *call = l->call;
+    const struct http_call *call = c->call;
 
-    return call != NULL && l->state == HTTP_CLIENT_CONNECTION_BUSY && l->n_answers > 0
-           && l->reader.state == HTTP_READER_HEAD && !call->was_repeated
-           && evbuffer_get_length(bufferevent_get_input(l->bev)) == 0
+    return call != NULL && c->state == HTTP_CLIENT_CONNECTION_BUSY && c->n_answers > 0
+           && c->reader.state == HTTP_READER_HEAD && !call->was_repeated
+           && evbuffer_get_length(bufferevent_get_input(c->bev)) == 0
            && (call->question.is_repeatable || call->question.method == HTTP_GET
                || call->question.method == HTTP_HEAD || call->question.method == HTTP_OPTIONS);
 }
 
 static void
-lose(struct http_client_connection *l, int r)
+lose(struct http_client_connection *c, int r)
 {
     struct error err = {0};
 
-    if (may_repeat(l)) {
-        struct http_call *call = l->call;
+    if (may_repeat(c)) {
+        struct http_call *call = c->call;
 
-        l->call = NULL;
+        c->call = NULL;
         http_call_retry(call);
-        dispose(l);
+        dispose(c);
         return;
     }
-    if (l->call != NULL && l->call->is_streaming)
+    if (c->call != NULL && c->call->is_streaming)
         error_set(&err, r, "the connection to the %s at '%s' was lost (%s)",
-                  l->client->settings.server, l->client->address.url, strerror(-r));
+                  c->client->settings.server, c->client->address.url, strerror(-r));
     else
         error_set(&err, r,
                   "the connection to the %s at '%s' was lost before the "
                   "answer came (%s)",
-                  l->client->settings.server, l->client->address.url, strerror(-r));
-    fail_call(l, &err);
+                  c->client->settings.server, c->client->address.url, strerror(-r));
+    fail_call(c, &err);
 }
 
 /* The answer */
@@ -131,28 +131,28 @@ lose(struct http_client_connection *l, int r)
 static void
 frame_came(const void *bytes, size_t length, void *arg)
 {
-    struct http_client_connection *l = arg;
+    struct http_client_connection *c = arg;
 
-    if (l->call != NULL)
-        l->call->question.data(bytes, length, l->call->question.arg);
+    if (c->call != NULL)
+        c->call->question.data(bytes, length, c->call->question.arg);
 }
 
 static int
-start_stream(struct http_client_connection *l, struct error *err)
+start_stream(struct http_client_connection *c, struct error *err)
 {
     struct strbuf nothing = STRBUF_INIT;
-    struct http_response head = answer_of(l, &nothing);
-    struct http_call *call = l->call;
+    struct http_response head = answer_of(c, &nothing);
+    struct http_call *call = c->call;
     int r;
 
-    if (l->login != NULL) {
-        r = connection_login_check(l->login, &call->ticket, &head, err);
+    if (c->login != NULL) {
+        r = connection_login_check(c->login, &call->ticket, &head, err);
         if (r < 0)
             return r;
-        call->frames = connection_login_frames(l->login, &call->ticket, frame_came, l);
+        call->frames = connection_login_frames(c->login, &call->ticket, frame_came, c);
     }
     call->is_streaming = true;
-    event_del(&l->timer);
+    event_del(&c->timer);
     if (call->question.started != NULL)
         call->question.started(&head, call->question.arg);
     return 0;
@@ -164,51 +164,51 @@ start_stream(struct http_client_connection *l, struct error *err)
 static int
 on_head(void *arg)
 {
-    struct http_client_connection *l = arg;
+    struct http_client_connection *c = arg;
     struct error err = {0};
     int r = 0;
 
-    if (l->call == NULL || l->state != HTTP_CLIENT_CONNECTION_BUSY)
+    if (c->call == NULL || c->state != HTTP_CLIENT_CONNECTION_BUSY)
         return 0;
-    if (l->call->question.data != NULL && l->reader.status / 100 == 2
-        && (l->login == NULL || l->reader.is_chunked))
-        r = start_stream(l, &err);
+    if (c->call->question.data != NULL && c->reader.status / 100 == 2
+        && (c->login == NULL || c->reader.is_chunked))
+        r = start_stream(c, &err);
     if (r < 0)
-        fail_call(l, &err);
-    return l->closes_later ? -ECANCELED : 0;
+        fail_call(c, &err);
+    return c->closes_later ? -ECANCELED : 0;
 }
 
 static int
-feed_stream(struct http_client_connection *l, const void *bytes, size_t length)
+feed_stream(struct http_client_connection *c, const void *bytes, size_t length)
 {
-    struct http_call *call = l->call;
+    struct http_call *call = c->call;
     struct error err = {0};
 
     if (call->frames == NULL)
         call->question.data(bytes, length, call->question.arg);
-    else if (auth_frames_feed(call->frames, bytes, length, &err) < 0 && l->call == call)
-        fail_call(l, &err);
-    return l->closes_later ? -ECANCELED : 0;
+    else if (auth_frames_feed(call->frames, bytes, length, &err) < 0 && c->call == call)
+        fail_call(c, &err);
+    return c->closes_later ? -ECANCELED : 0;
 }
 
 static int
 on_body(const void *bytes, size_t length, void *arg)
 {
-    struct http_client_connection *l = arg;
-    struct strbuf *body = &l->login_body;
+    struct http_client_connection *c = arg;
+    struct strbuf *body = &c->login_body;
     struct error err = {0};
 
-    if (l->state == HTTP_CLIENT_CONNECTION_BUSY) {
-        if (l->call->is_streaming)
-            return feed_stream(l, bytes, length);
-        body = &l->call->body;
+    if (c->state == HTTP_CLIENT_CONNECTION_BUSY) {
+        if (c->call->is_streaming)
+            return feed_stream(c, bytes, length);
+        body = &c->call->body;
     }
-    if (body->length + length > l->client->settings.body_bytes) {
+    if (body->length + length > c->client->settings.body_bytes) {
         error_set(&err, -EFBIG,
                   "the answer is longer than %zu bytes; ask for less at a "
                   "time",
-                  l->client->settings.body_bytes);
-        fail_call(l, &err);
+                  c->client->settings.body_bytes);
+        fail_call(c, &err);
         return -ECANCELED;
     }
     strbuf_add(body, bytes, length);
@@ -219,113 +219,113 @@ on_body(const void *bytes, size_t length, void *arg)
  * because the headers are in the link's reader.
  */
 static void
-conclude(struct http_client_connection *l, struct http_call *call)
+conclude(struct http_client_connection *c, struct http_call *call)
 {
-    struct http_response answer = answer_of(l, &call->body);
+    struct http_response answer = answer_of(c, &call->body);
     struct http_client_request *q = &call->question;
     struct error err = {0};
     int r = 0;
 
     if (call->frames != NULL)
         r = auth_frames_finish(call->frames, &err);
-    else if (l->login != NULL && !call->is_streaming)
-        r = connection_login_check(l->login, &call->ticket, &answer, &err);
+    else if (c->login != NULL && !call->is_streaming)
+        r = connection_login_check(c->login, &call->ticket, &answer, &err);
     if (r == 0 && q->data != NULL && !call->is_streaming && answer.status / 100 == 2) {
         if (q->started != NULL)
             q->started(&answer, q->arg);
-        if (l->call == call)
+        if (c->call == call)
             q->data(answer.body, answer.length, q->arg);
         answer.length = 0;
         answer.body = "";
     }
-    if (l->call != call) /* one of these callbacks cancelled it */
+    if (c->call != call) /* one of these callbacks cancelled it */
         return;
-    l->call = NULL;
+    c->call = NULL;
     http_call_done(call, r < 0 ? NULL : &answer, r < 0 ? &err : NULL);
 }
 
 static void
-finish_answer(struct http_client_connection *l)
+finish_answer(struct http_client_connection *c)
 {
     /* Another host may be able to do what this one cannot for now. */
-    bool is_elsewhere = l->reader.status == 503 && l->client->address.n_hosts > 1;
-    bool closes = l->reader.closes || l->closes_later || is_elsewhere;
+    bool is_elsewhere = c->reader.status == 503 && c->client->address.n_hosts > 1;
+    bool closes = c->reader.closes || c->closes_later || is_elsewhere;
 
     if (is_elsewhere)
-        l->client->first_host = l->host + 1;
-    l->n_answers++;
-    http_client_schedule(l->client);
+        c->client->first_host = c->host + 1;
+    c->n_answers++;
+    http_client_schedule(c->client);
     if (closes) {
-        dispose(l);
+        dispose(c);
         return;
     }
-    event_del(&l->timer);
-    l->state = HTTP_CLIENT_CONNECTION_READY;
-    bufferevent_enable(l->bev, EV_READ); /* to notice a close */
+    event_del(&c->timer);
+    c->state = HTTP_CLIENT_CONNECTION_READY;
+    bufferevent_enable(c->bev, EV_READ); /* to notice a close */
 }
 
 /* Handles the controller's answer to the hello. A refusal becomes the answer to
  * the call that needed the session, because it contains the reason.
  */
 static void
-conclude_hello(struct http_client_connection *l)
+conclude_hello(struct http_client_connection *c)
 {
-    struct http_response answer = answer_of(l, &l->login_body);
+    struct http_response answer = answer_of(c, &c->login_body);
 
-    if (answer.status / 100 == 2 && !l->reader.closes) {
-        connection_login_welcome(l->login,
+    if (answer.status / 100 == 2 && !c->reader.closes) {
+        connection_login_welcome(c->login,
                                  http_response_header(&answer, PROTOCOL_CREDENTIAL_HEADER));
         return;
     }
     if (answer.status / 100 == 2) {
-        lose(l, -EPIPE);
+        lose(c, -EPIPE);
         return;
     }
-    if (l->call != NULL) {
-        struct http_call *call = l->call;
+    if (c->call != NULL) {
+        struct http_call *call = c->call;
 
-        l->call = NULL;
+        c->call = NULL;
         http_call_done(call, &answer, NULL);
     }
-    l->closes_later = true;
-    dispose(l);
+    c->closes_later = true;
+    dispose(c);
 }
 
 static void
-answer_complete(struct http_client_connection *l)
+answer_complete(struct http_client_connection *c)
 {
-    l->is_awaiting = false;
-    if (l->state == HTTP_CLIENT_CONNECTION_LOGIN) {
-        conclude_hello(l);
+    c->is_awaiting = false;
+    if (c->state == HTTP_CLIENT_CONNECTION_LOGIN) {
+        conclude_hello(c);
         return;
     }
-    if (l->call != NULL)
-        conclude(l, l->call);
-    finish_answer(l);
+    if (c->call != NULL)
+        conclude(c, c->call);
+    finish_answer(c);
 }
 
 static void
 on_readable(struct bufferevent *bev, void *arg)
 {
-    struct http_client_connection *l = arg;
+    struct http_client_connection *c = arg;
     struct error err = {0};
     int r;
 
-    if (!l->is_awaiting) { /* no request is under way */
-        lose(l, -EPROTO);
+    if (!c->is_awaiting) { /* no request is under way */
+        lose(c, -EPROTO);
         return;
     }
-    if (l->call == NULL || !l->call->is_streaming)
-        allow(l, l->client->settings.answer_ms);
-    l->is_reading = true;
-    r = http_reader_read(&l->reader, bufferevent_get_input(bev), &err);
-    if (r < 0 && !l->closes_later)
-        fail_call(l, &err);
-    else if (r == 0 && l->reader.state == HTTP_READER_DONE)
-        answer_complete(l);
-    l->is_reading = false;
-    if (l->closes_later)
-        http_client_connection_free(l);
+    if (c->call == NULL || !c->call->is_streaming)
+        allow(c, c->client->settings.answer_ms);
+    c->is_reading = true;
+    r = http_reader_read(&c->reader, bufferevent_get_input(bev), &err);
+    if (r < 0 && !c->closes_later)
+        fail_call(c, &err);
+    else if (r == 0 && c->reader.state == HTTP_READER_DONE)
+        answer_complete(c);
+    c->is_reading = false;
+    if (c->closes_later)
+        http_client_connection_free(c);
 }
 
 /* The request */
@@ -333,36 +333,36 @@ on_readable(struct bufferevent *bev, void *arg)
 static void
 on_error(struct bufferevent *bev, short what, void *arg)
 {
-    struct http_client_connection *l = arg;
+    struct http_client_connection *c = arg;
     int r = (what & BEV_EVENT_EOF) != 0 ? -ECONNRESET : -errno;
 
     (void)bev;
-    if ((what & BEV_EVENT_EOF) != 0 && l->is_awaiting && http_reader_close(&l->reader) == 0) {
-        l->is_reading = true;
-        answer_complete(l);
-        l->is_reading = false;
-        http_client_connection_free(l);
+    if ((what & BEV_EVENT_EOF) != 0 && c->is_awaiting && http_reader_close(&c->reader) == 0) {
+        c->is_reading = true;
+        answer_complete(c);
+        c->is_reading = false;
+        http_client_connection_free(c);
         return;
     }
-    lose(l, r != 0 ? r : -ECONNRESET);
+    lose(c, r != 0 ? r : -ECONNRESET);
 }
 
 /* The other connections to a host that does not answer wait in vain, too, and
  * watches would do so for ever. The loop notices that they have ended.
  */
 static void
-leave_host(struct http_client_connection *l)
+leave_host(struct http_client_connection *c)
 {
-    struct http_client *client = l->client;
+    struct http_client *client = c->client;
 
-    client->first_host = l->host + 1; /* it may no longer be the one that leads */
+    client->first_host = c->host + 1; /* it may no longer be the one that leads */
     if (client->address.n_hosts < 2)
         return;
     for (struct list *at = client->links.next; at != &client->links; at = at->next) {
         const struct http_client_connection *other =
             container_of(at, struct http_client_connection, place);
 
-        if (other != l && other->bev != NULL && other->host == l->host)
+        if (other != c && other->bev != NULL && other->host == c->host)
             (void)shutdown(bufferevent_getfd(other->bev), SHUT_RDWR);
     }
 }
@@ -370,30 +370,30 @@ leave_host(struct http_client_connection *l)
 static void
 on_time(evutil_socket_t fd, short events, void *arg)
 {
-    struct http_client_connection *l = arg;
+    struct http_client_connection *c = arg;
     struct error err = {0};
 
     (void)fd;
     (void)events;
-    if (l->state == HTTP_CLIENT_CONNECTION_CONNECTING) {
-        fail_connect(l, -ETIMEDOUT, "it does not answer");
+    if (c->state == HTTP_CLIENT_CONNECTION_CONNECTING) {
+        fail_connect(c, -ETIMEDOUT, "it does not answer");
         return;
     }
-    leave_host(l);
+    leave_host(c);
     error_set(&err, -ETIMEDOUT, "the %s at '%s' has not answered within %" PRId64 " seconds",
-              l->client->settings.server, l->client->address.url,
-              l->client->settings.answer_ms / 1000);
-    fail_call(l, &err);
+              c->client->settings.server, c->client->address.url,
+              c->client->settings.answer_ms / 1000);
+    fail_call(c, &err);
 }
 
 static void
-write_request(struct http_client_connection *l, const struct http_client_request *q,
+write_request(struct http_client_connection *c, const struct http_client_request *q,
               const char *authorization)
 {
-    struct evbuffer *out = bufferevent_get_output(l->bev);
+    struct evbuffer *out = bufferevent_get_output(c->bev);
 
     evbuffer_add_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n", http_method_name(q->method),
-                        q->target, l->client->address.host_header);
+                        q->target, c->client->address.host_header);
     for (size_t i = 0; i < q->n_headers; i++)
         evbuffer_add_printf(out, "%s: %s\r\n", q->headers[i].name, q->headers[i].value);
     if (authorization != NULL)
@@ -404,9 +404,9 @@ write_request(struct http_client_connection *l, const struct http_client_request
         evbuffer_add_printf(out, "Content-Length: %zu\r\n", q->length);
     evbuffer_add(out, "\r\n", 2);
     evbuffer_add(out, q->body, q->length);
-    http_reader_begin(&l->reader, q->method == HTTP_HEAD);
-    l->is_awaiting = true;
-    allow(l, l->client->settings.answer_ms);
+    http_reader_begin(&c->reader, q->method == HTTP_HEAD);
+    c->is_awaiting = true;
+    allow(c, c->client->settings.answer_ms);
 }
 
 /* The head of a request consists of lines; a newline in one of its fields would
@@ -434,29 +434,29 @@ is_well_formed(const struct http_client_request *q)
 }
 
 static void
-send_call(struct http_client_connection *l)
+send_call(struct http_client_connection *c)
 {
-    struct http_call *call = l->call;
+    struct http_call *call = c->call;
     struct strbuf authorization = STRBUF_INIT;
     struct error err = {0};
     int r = 0;
 
-    l->state = HTTP_CLIENT_CONNECTION_BUSY;
+    c->state = HTTP_CLIENT_CONNECTION_BUSY;
     if (!is_well_formed(&call->question))
         r = error_set(&err, -EINVAL, "the request contains a space or a control character");
-    else if (l->login != NULL)
-        r = connection_login_sign(l->login, &call->question, &call->ticket, &authorization, &err);
+    else if (c->login != NULL)
+        r = connection_login_sign(c->login, &call->question, &call->ticket, &authorization, &err);
     if (r == 0)
-        write_request(l, &call->question, l->login != NULL ? authorization.text : NULL);
+        write_request(c, &call->question, c->login != NULL ? authorization.text : NULL);
     strbuf_fini(&authorization);
     if (r < 0)
-        fail_call(l, &err);
+        fail_call(c, &err);
 }
 
 static void
 login_ready(const struct error *err, void *arg)
 {
-    struct http_client_connection *l = arg;
+    struct http_client_connection *c = arg;
     struct http_client_request hello = {
         .method = HTTP_POST,
         .target = PROTOCOL_SESSION_TARGET,
@@ -464,62 +464,62 @@ login_ready(const struct error *err, void *arg)
     };
 
     if (err != NULL) {
-        fail_call(l, err);
+        fail_call(c, err);
         return;
     }
-    if (!connection_login_has_session(l->login)) {
-        strbuf_truncate(&l->login_body, 0);
-        write_request(l, &hello, connection_login_authorization(l->login));
+    if (!connection_login_has_session(c->login)) {
+        strbuf_truncate(&c->login_body, 0);
+        write_request(c, &hello, connection_login_authorization(c->login));
         return;
     }
-    l->n_answers++;
-    if (l->call != NULL)
-        send_call(l);
+    c->n_answers++;
+    if (c->call != NULL)
+        send_call(c);
     else
-        finish_answer(l);
+        finish_answer(c);
 }
 
 static void
-begin_call(struct http_client_connection *l)
+begin_call(struct http_client_connection *c)
 {
-    bool is_stream = l->call->question.data != NULL;
+    bool is_stream = c->call->question.data != NULL;
 
-    if (l->login != NULL && connection_login_needs_session(l->login, is_stream)
-        && !connection_login_has_session(l->login)) {
-        l->state = HTTP_CLIENT_CONNECTION_LOGIN;
-        connection_login_hello(l->login);
+    if (c->login != NULL && connection_login_needs_session(c->login, is_stream)
+        && !connection_login_has_session(c->login)) {
+        c->state = HTTP_CLIENT_CONNECTION_LOGIN;
+        connection_login_hello(c->login);
         return;
     }
-    send_call(l);
+    send_call(c);
 }
 
 void
-http_client_connection_take(struct http_client_connection *l, struct http_call *call)
+http_client_connection_take(struct http_client_connection *c, struct http_call *call)
 {
-    l->call = call;
-    call->link = l;
-    begin_call(l);
+    c->call = call;
+    call->link = c;
+    begin_call(c);
 }
 
 /* The bytes still to come for the cancelled call cannot be told from the next
  * answer, so the link is closed.
  */
 void
-http_client_connection_drop(struct http_client_connection *l)
+http_client_connection_drop(struct http_client_connection *c)
 {
-    l->unfreed_frames = l->call->frames;
-    l->call->frames = NULL;
-    l->call = NULL;
-    l->closes_later = true;
-    http_client_schedule(l->client);
-    dispose(l);
+    c->unfreed_frames = c->call->frames;
+    c->call->frames = NULL;
+    c->call = NULL;
+    c->closes_later = true;
+    http_client_schedule(c->client);
+    dispose(c);
 }
 
 bool
-http_client_connection_is_usable(const struct http_client_connection *l)
+http_client_connection_is_usable(const struct http_client_connection *c)
 {
-    return l->state == HTTP_CLIENT_CONNECTION_READY
-           && (l->login == NULL || !connection_login_is_stale(l->login));
+    return c->state == HTTP_CLIENT_CONNECTION_READY
+           && (c->login == NULL || !connection_login_is_stale(c->login));
 }
 
 /* Life */
@@ -527,56 +527,56 @@ http_client_connection_is_usable(const struct http_client_connection *l)
 static void
 dialled(struct bufferevent *bev, int r, const char *why, void *arg)
 {
-    struct http_client_connection *l = arg;
+    struct http_client_connection *c = arg;
 
     if (bev == NULL) {
-        fail_connect(l, r, why);
+        fail_connect(c, r, why);
         return;
     }
-    l->host = http_dial_host(l->dial);
-    l->client->first_host = l->host;
-    http_dial_free(l->dial);
-    l->dial = NULL;
-    l->bev = bev;
-    l->state = HTTP_CLIENT_CONNECTION_READY;
-    event_del(&l->timer);
-    bufferevent_setcb(bev, on_readable, NULL, on_error, l);
+    c->host = http_dial_host(c->dial);
+    c->client->first_host = c->host;
+    http_dial_free(c->dial);
+    c->dial = NULL;
+    c->bev = bev;
+    c->state = HTTP_CLIENT_CONNECTION_READY;
+    event_del(&c->timer);
+    bufferevent_setcb(bev, on_readable, NULL, on_error, c);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
-    http_client_schedule(l->client);
+    http_client_schedule(c->client);
 }
 
 void
 http_client_connection_open(struct http_client *client)
 {
-    struct http_client_connection *l = xnew(struct http_client_connection);
+    struct http_client_connection *c = xnew(struct http_client_connection);
 
-    l->client = client;
-    list_add_last(&client->links, &l->place);
-    strbuf_init(&l->login_body);
-    l->reader.on_head = on_head;
-    l->reader.on_body = on_body;
-    l->reader.arg = l;
+    c->client = client;
+    list_add_last(&client->links, &c->place);
+    strbuf_init(&c->login_body);
+    c->reader.on_head = on_head;
+    c->reader.on_body = on_body;
+    c->reader.arg = c;
     if (client->settings.login != NULL)
-        l->login = connection_login_new(client->settings.login, login_ready, l);
-    event_assign(&l->timer, loop_base(client->loop), -1, 0, on_time, l);
-    allow(l, client->settings.connect_ms);
-    l->dial = http_dial_new(client->loop, &client->settings, &client->address, client->first_host,
-                            dialled, l);
+        c->login = connection_login_new(client->settings.login, login_ready, c);
+    event_assign(&c->timer, loop_base(client->loop), -1, 0, on_time, c);
+    allow(c, client->settings.connect_ms);
+    c->dial = http_dial_new(client->loop, &client->settings, &client->address, client->first_host,
+                            dialled, c);
 }
 
 void
-http_client_connection_free(struct http_client_connection *l)
+http_client_connection_free(struct http_client_connection *c)
 {
-    if (l == NULL)
+    if (c == NULL)
         return;
-    list_remove(&l->place);
-    event_del(&l->timer);
-    http_dial_free(l->dial);
-    if (l->bev != NULL)
-        bufferevent_free(l->bev);
-    connection_login_free(l->login);
-    http_reader_fini(&l->reader);
-    strbuf_fini(&l->login_body);
-    auth_frames_free(l->unfreed_frames);
-    free(l);
+    list_remove(&c->place);
+    event_del(&c->timer);
+    http_dial_free(c->dial);
+    if (c->bev != NULL)
+        bufferevent_free(c->bev);
+    connection_login_free(c->login);
+    http_reader_fini(&c->reader);
+    strbuf_fini(&c->login_body);
+    auth_frames_free(c->unfreed_frames);
+    free(c);
 }

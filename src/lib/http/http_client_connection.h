@@ -81,13 +81,13 @@ struct http_client_connection {
 /* Life. Open adds a link to the pool and starts connecting; on failure it fails
  * all waiting calls.
  */
-void http_client_connection_free(struct http_client_connection *l);
+void http_client_connection_free(struct http_client_connection *c);
 void http_client_connection_open(struct http_client *client);
 
 /* Assigns a call to a READY link. Drop removes the call without `done`. */
-void http_client_connection_take(struct http_client_connection *l, struct http_call *call);
-void http_client_connection_drop(struct http_client_connection *l);
-bool http_client_connection_is_usable(const struct http_client_connection *l);
+void http_client_connection_take(struct http_client_connection *c, struct http_call *call);
+void http_client_connection_drop(struct http_client_connection *c);
+bool http_client_connection_is_usable(const struct http_client_connection *c);
 
 /* In http_client.c. http_call_done runs `done` and frees the call. Retry puts the call at the
  * front of the queue. Schedule assigns waiting calls later, from the loop.

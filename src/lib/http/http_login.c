@@ -96,33 +96,33 @@ connection_login_new(struct http_login *login, login_ready_fn ready, void *arg)
 static void
 sync_call_do(void *arg)
 {
-    struct login_call *e = arg;
+    struct login_call *c = arg;
 
-    if (e->is_welcome)
-        e->r = auth_client_welcome(e->client, &e->session, e->credential, &e->error);
+    if (c->is_welcome)
+        c->r = auth_client_welcome(c->client, &c->session, c->credential, &c->error);
     else
-        e->r = auth_client_hello(e->client, &e->session, &e->authorization, &e->error);
+        c->r = auth_client_hello(c->client, &c->session, &c->authorization, &c->error);
 }
 
 static void
 sync_call_done(void *arg)
 {
-    struct login_call *e = arg;
-    struct connection_login *l = e->line;
-    struct error error = e->error;
-    int r = e->r;
+    struct login_call *c = arg;
+    struct connection_login *l = c->line;
+    struct error error = c->error;
+    int r = c->r;
 
     if (l != NULL) {
         l->sync_call = NULL;
-        l->session = e->session;
+        l->session = c->session;
         l->opened_ms = loop_now_ms();
         strbuf_truncate(&l->authorization, 0);
-        strbuf_add(&l->authorization, e->authorization.text, e->authorization.length);
+        strbuf_add(&l->authorization, c->authorization.text, c->authorization.length);
     }
-    explicit_bzero(&e->session, sizeof(e->session));
-    strbuf_fini(&e->authorization);
-    free(e->credential);
-    free(e);
+    explicit_bzero(&c->session, sizeof(c->session));
+    strbuf_fini(&c->authorization);
+    free(c->credential);
+    free(c);
     if (l != NULL)
         l->ready(r < 0 ? &error : NULL, l->arg);
 }
@@ -130,21 +130,21 @@ sync_call_done(void *arg)
 static void
 send_login(struct connection_login *l, const char *credential, bool is_welcome)
 {
-    struct login_call *e = xnew(struct login_call);
+    struct login_call *c = xnew(struct login_call);
 
-    e->client = l->login->client;
-    e->line = l;
-    e->session = l->session;
-    e->credential = credential != NULL ? xstrdup(credential) : NULL;
-    e->is_welcome = is_welcome;
-    strbuf_init(&e->authorization);
-    l->sync_call = e;
+    c->client = l->login->client;
+    c->line = l;
+    c->session = l->session;
+    c->credential = credential != NULL ? xstrdup(credential) : NULL;
+    c->is_welcome = is_welcome;
+    strbuf_init(&c->authorization);
+    l->sync_call = c;
     if (l->login->workers != NULL) {
-        workers_submit(l->login->workers, l->login->loop, sync_call_do, sync_call_done, e);
+        workers_submit(l->login->workers, l->login->loop, sync_call_do, sync_call_done, c);
         return;
     }
-    sync_call_do(e);
-    loop_defer(l->login->loop, sync_call_done, e);
+    sync_call_do(c);
+    loop_defer(l->login->loop, sync_call_done, c);
 }
 
 void

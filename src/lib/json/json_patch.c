@@ -40,9 +40,9 @@ struct patch_location {
 };
 
 static int
-no_place(struct patch_state *c, const char *path)
+no_place(struct patch_state *s, const char *path)
 {
-    return error_set(c->err, -ENOENT, "'%s' does not exist", path);
+    return error_set(s->err, -ENOENT, "'%s' does not exist", path);
 }
 
 /* Cuts off one reference token and unescapes it in place. */
@@ -101,80 +101,80 @@ child(const struct json *container, const char *name)
 }
 
 static int
-find_place(struct patch_state *c, const char *path, struct patch_location *ret_place)
+find_place(struct patch_state *s, const char *path, struct patch_location *ret_place)
 {
-    struct json *at = *c->root;
+    struct json *at = *s->root;
     char *rest, *token;
 
     memset(ret_place, 0, sizeof(*ret_place));
     if (path[0] == '\0')
         return 0;
     if (path[0] != '/')
-        return error_set(c->err, -EINVAL, "'%s' is not a JSON pointer", path);
-    rest = arena_strdup(c->arena, path + 1);
+        return error_set(s->err, -EINVAL, "'%s' is not a JSON pointer", path);
+    rest = arena_strdup(s->arena, path + 1);
     for (;;) {
         token = next_token(&rest);
         if (rest == NULL)
             break;
         at = child(at, token);
         if (at == NULL)
-            return no_place(c, path);
+            return no_place(s, path);
     }
     ret_place->container = at;
     ret_place->name = token;
     if (json_is(at, JSON_ARRAY))
-        return parse_index(at, token, &ret_place->index) ? 0 : no_place(c, path);
-    return json_is(at, JSON_OBJECT) ? 0 : no_place(c, path);
+        return parse_index(at, token, &ret_place->index) ? 0 : no_place(s, path);
+    return json_is(at, JSON_OBJECT) ? 0 : no_place(s, path);
 }
 
 /* Counts the items that an insertion or removal at `at` shifts. */
 static int
-count_shift(struct patch_state *c, const struct json *container, uint32_t at)
+count_shift(struct patch_state *s, const struct json *container, uint32_t at)
 {
-    c->shifted += json_count(container) - at;
-    if (c->shifted <= MAX_SHIFTED)
+    s->shifted += json_count(container) - at;
+    if (s->shifted <= MAX_SHIFTED)
         return 0;
-    return error_set(c->err, -EFBIG, "the patch moves more than %u list items", MAX_SHIFTED);
+    return error_set(s->err, -EFBIG, "the patch moves more than %u list items", MAX_SHIFTED);
 }
 
 static struct json *
-value_at(const struct patch_state *c, const struct patch_location *place)
+value_at(const struct patch_state *s, const struct patch_location *place)
 {
     if (place->container == NULL)
-        return *c->root;
+        return *s->root;
     return child(place->container, place->name);
 }
 
 static int
-op_add(struct patch_state *c, const char *path, struct json *value)
+op_add(struct patch_state *s, const char *path, struct json *value)
 {
     struct patch_location place;
-    int r = find_place(c, path, &place);
+    int r = find_place(s, path, &place);
 
     if (r < 0)
         return r;
     if (place.container == NULL)
-        *c->root = value;
+        *s->root = value;
     else if (place.container->type == JSON_ARRAY) {
-        r = count_shift(c, place.container, place.index);
+        r = count_shift(s, place.container, place.index);
         if (r == 0)
-            json_insert(c->arena, place.container, place.index, value);
+            json_insert(s->arena, place.container, place.index, value);
     } else
-        json_set(c->arena, place.container, place.name, value);
+        json_set(s->arena, place.container, place.name, value);
     return r;
 }
 
 static int
-op_remove(struct patch_state *c, const char *path)
+op_remove(struct patch_state *s, const char *path)
 {
     struct patch_location place;
-    int r = find_place(c, path, &place);
+    int r = find_place(s, path, &place);
 
     if (r < 0)
         return r;
-    if (place.container == NULL || value_at(c, &place) == NULL)
-        return no_place(c, path);
-    r = count_shift(c, place.container, place.index);
+    if (place.container == NULL || value_at(s, &place) == NULL)
+        return no_place(s, path);
+    r = count_shift(s, place.container, place.index);
     if (r < 0)
         return r;
     if (place.container->type == JSON_ARRAY)
@@ -185,87 +185,87 @@ op_remove(struct patch_state *c, const char *path)
 }
 
 static int
-op_replace(struct patch_state *c, const char *path, struct json *value)
+op_replace(struct patch_state *s, const char *path, struct json *value)
 {
     struct patch_location place;
-    int r = find_place(c, path, &place);
+    int r = find_place(s, path, &place);
 
     if (r < 0)
         return r;
     if (place.container == NULL)
-        *c->root = value;
+        *s->root = value;
     else if (place.container->type == JSON_OBJECT)
-        json_set(c->arena, place.container, place.name, value);
+        json_set(s->arena, place.container, place.name, value);
     else if (place.index < place.container->count)
         place.container->items[place.index] = value;
     else
-        return no_place(c, path);
+        return no_place(s, path);
     return 0;
 }
 
 static int
-op_test(struct patch_state *c, const char *path, const struct json *value)
+op_test(struct patch_state *s, const char *path, const struct json *value)
 {
     struct patch_location place;
-    int r = find_place(c, path, &place);
+    int r = find_place(s, path, &place);
     const struct json *is;
 
     if (r < 0)
         return r;
-    is = value_at(c, &place);
+    is = value_at(s, &place);
     if (is == NULL ? json_is(value, JSON_NULL) : json_equals(is, value))
         return 0;
-    return error_set(c->err, -EBADMSG, "the test of '%s' failed", path);
+    return error_set(s->err, -EBADMSG, "the test of '%s' failed", path);
 }
 
 static int
-find_value(struct patch_state *c, const char *from, struct json **ret_value)
+find_value(struct patch_state *s, const char *from, struct json **ret_value)
 {
     struct patch_location place;
-    int r = find_place(c, from, &place);
+    int r = find_place(s, from, &place);
 
     if (r < 0)
         return r;
-    *ret_value = value_at(c, &place);
-    return *ret_value != NULL ? 0 : no_place(c, from);
+    *ret_value = value_at(s, &place);
+    return *ret_value != NULL ? 0 : no_place(s, from);
 }
 
 /* Copying a value into itself doubles its size with each operation, so the
  * copied bytes are limited.
  */
 static int
-op_copy(struct patch_state *c, const char *from, const char *path)
+op_copy(struct patch_state *s, const char *from, const char *path)
 {
     struct json *value = NULL;
-    int r = find_value(c, from, &value);
+    int r = find_value(s, from, &value);
 
     if (r < 0)
         return r;
-    c->copied += json_size(value);
-    if (c->copied > MAX_COPIED)
-        return error_set(c->err, -EFBIG,
+    s->copied += json_size(value);
+    if (s->copied > MAX_COPIED)
+        return error_set(s->err, -EFBIG,
                          "Unable to complete the copy, the accumulated size "
                          "increase of copy is %zu, exceeding the limit %u",
-                         c->copied, MAX_COPIED);
-    return op_add(c, path, json_dup(c->arena, value));
+                         s->copied, MAX_COPIED);
+    return op_add(s, path, json_dup(s->arena, value));
 }
 
 static int
-op_move(struct patch_state *c, const char *from, const char *path)
+op_move(struct patch_state *s, const char *from, const char *path)
 {
     struct json *value = NULL;
-    int r = find_value(c, from, &value);
+    int r = find_value(s, from, &value);
 
     /* Moving to the same place changes nothing; the root cannot be moved. */
     if (r == 0 && strcmp(from, path) == 0)
         return 0;
     if (r == 0)
-        r = op_remove(c, from);
-    return r < 0 ? r : op_add(c, path, value);
+        r = op_remove(s, from);
+    return r < 0 ? r : op_add(s, path, value);
 }
 
 static int
-apply_one(struct patch_state *c, const struct json *operation)
+apply_one(struct patch_state *s, const struct json *operation)
 {
     const char *op = json_get_text(operation, "op");
     const char *path = json_get_text(operation, "path");
@@ -274,22 +274,22 @@ apply_one(struct patch_state *c, const struct json *operation)
     struct json *value;
 
     if (op == NULL || path == NULL)
-        return error_set(c->err, -EINVAL, "an operation requires 'op' and 'path'");
+        return error_set(s->err, -EINVAL, "an operation requires 'op' and 'path'");
     if (strcmp(op, "remove") == 0)
-        return op_remove(c, path);
+        return op_remove(s, path);
     if (strcmp(op, "move") == 0 || strcmp(op, "copy") == 0) {
         if (from == NULL)
-            return error_set(c->err, -EINVAL, "'%s' requires 'from'", op);
-        return op[0] == 'c' ? op_copy(c, from, path) : op_move(c, from, path);
+            return error_set(s->err, -EINVAL, "'%s' requires 'from'", op);
+        return op[0] == 'c' ? op_copy(s, from, path) : op_move(s, from, path);
     }
-    value = given != NULL ? json_dup(c->arena, given) : json_null(c->arena);
+    value = given != NULL ? json_dup(s->arena, given) : json_null(s->arena);
     if (strcmp(op, "test") == 0)
-        return op_test(c, path, value);
+        return op_test(s, path, value);
     if (strcmp(op, "add") == 0)
-        return op_add(c, path, value);
+        return op_add(s, path, value);
     if (strcmp(op, "replace") == 0)
-        return op_replace(c, path, value);
-    return error_set(c->err, -EINVAL, "'%s' is not an operation", op);
+        return op_replace(s, path, value);
+    return error_set(s->err, -EINVAL, "'%s' is not an operation", op);
 }
 
 int

@@ -38,24 +38,24 @@ struct parse_template {
 };
 
 void
-parse_template_free(struct parse_template *m)
+parse_template_free(struct parse_template *t)
 {
-    if (m == NULL)
+    if (t == NULL)
         return;
-    arena_free(m->arena);
-    free(m->holes);
-    free(m->filled);
-    free(m->words);
-    free(m);
+    arena_free(t->arena);
+    free(t->holes);
+    free(t->filled);
+    free(t->words);
+    free(t);
 }
 
 /* --- the first text ------------------------------------------------------- */
 
 static void
-add_hole(struct parse_template *m, size_t at, struct json *value)
+add_hole(struct parse_template *t, size_t at, struct json *value)
 {
-    xgrow(m->holes, m->n_holes, m->capacity);
-    m->holes[m->n_holes++] = (struct hole){
+    xgrow(t->holes, t->n_holes, t->capacity);
+    t->holes[t->n_holes++] = (struct hole){
         .at = at,
         .length = value->count,
         .value = value,
@@ -65,28 +65,28 @@ add_hole(struct parse_template *m, size_t at, struct json *value)
 
 /* The position after the string that begins at `at`. */
 static size_t
-skip_string(const struct parse_template *m, size_t at)
+skip_string(const struct parse_template *t, size_t at)
 {
-    for (at++; m->text[at] != '"'; at++)
-        if (m->text[at] == '\\')
+    for (at++; t->text[at] != '"'; at++)
+        if (t->text[at] == '\\')
             at++;
     return at + 1;
 }
 
 /* A string with escapes becomes no hole: it must be the same in every text. */
 static size_t
-find_string(struct parse_template *m, struct json *value, size_t at)
+find_string(struct parse_template *t, struct json *value, size_t at)
 {
-    size_t end = skip_string(m, at);
+    size_t end = skip_string(t, at);
 
     if (end - at == value->count + 2u)
-        add_hole(m, at + 1, value);
+        add_hole(t, at + 1, value);
     return end;
 }
 
 /* Walks the text and its tree in parallel. Returns the end of the value. */
 static size_t
-find_holes(struct parse_template *m, struct json *value, size_t at)
+find_holes(struct parse_template *t, struct json *value, size_t at)
 {
     switch (value->type) {
     case JSON_NULL:
@@ -94,17 +94,17 @@ find_holes(struct parse_template *m, struct json *value, size_t at)
     case JSON_BOOL:
         return at + strlen(value->boolean ? "true" : "false");
     case JSON_NUMBER:
-        add_hole(m, at, value);
+        add_hole(t, at, value);
         return at + value->count;
     case JSON_STRING:
-        return find_string(m, value, at);
+        return find_string(t, value, at);
     case JSON_ARRAY:
         for (uint32_t i = 0; i < value->count; i++)
-            at = find_holes(m, value->items[i], at + 1);
+            at = find_holes(t, value->items[i], at + 1);
         return value->count > 0 ? at + 1 : at + strlen("[]");
     case JSON_OBJECT:
         for (uint32_t i = 0; i < value->count; i++)
-            at = find_holes(m, value->members[i].value, skip_string(m, at + 1) + 1);
+            at = find_holes(t, value->members[i].value, skip_string(t, at + 1) + 1);
         return value->count > 0 ? at + 1 : at + strlen("{}");
     }
     return at;
@@ -114,23 +114,23 @@ struct parse_template *
 parse_template_new(const char *text, size_t length)
 {
     CLEANUP(parse_template_freep)
-    struct parse_template *m = xnew(struct parse_template);
+    struct parse_template *t = xnew(struct parse_template);
     CLEANUP_STRBUF struct strbuf printed = STRBUF_INIT;
     struct parse_template *made;
 
-    m->arena = arena_new(8 * length);
-    m->text = arena_strndup(m->arena, text, length);
-    m->length = length;
-    m->tree = json_parse(m->arena, text, length, NULL, NULL);
-    if (m->tree == NULL)
+    t->arena = arena_new(8 * length);
+    t->text = arena_strndup(t->arena, text, length);
+    t->length = length;
+    t->tree = json_parse(t->arena, text, length, NULL, NULL);
+    if (t->tree == NULL)
         return NULL;
-    json_print(m->tree, &printed);
+    json_print(t->tree, &printed);
     if (printed.length != length || memcmp(printed.text, text, length) != 0)
         return NULL;
-    find_holes(m, m->tree, 0);
-    m->filled = xnew_array(size_t, m->n_holes + 1);
-    made = m;
-    m = NULL;
+    find_holes(t, t->tree, 0);
+    t->filled = xnew_array(size_t, t->n_holes + 1);
+    made = t;
+    t = NULL;
     return made;
 }
 
@@ -197,23 +197,23 @@ measure_word(const struct hole *hole, const char *p, size_t length, size_t *ret_
 }
 
 static void
-fill(struct parse_template *m, size_t hole, const char *word, size_t n, char **to)
+fill(struct parse_template *t, size_t hole, const char *word, size_t n, char **to)
 {
-    struct json *value = m->holes[hole].value;
+    struct json *value = t->holes[hole].value;
 
     memcpy(*to, word, n);
     (*to)[n] = '\0';
     value->text = *to;
     value->count = (uint32_t)n;
     *to += n + 1;
-    m->filled[m->n_filled++] = hole;
+    t->filled[t->n_filled++] = hole;
 }
 
 static void
-empty(struct parse_template *m)
+empty(struct parse_template *t)
 {
-    while (m->n_filled > 0) {
-        const struct hole *hole = &m->holes[m->filled[--m->n_filled]];
+    while (t->n_filled > 0) {
+        const struct hole *hole = &t->holes[t->filled[--t->n_filled]];
 
         hole->value->text = hole->word;
         hole->value->count = (uint32_t)hole->length;
@@ -221,52 +221,52 @@ empty(struct parse_template *m)
 }
 
 static char *
-make_room(struct parse_template *m, size_t size)
+make_room(struct parse_template *t, size_t size)
 {
-    if (size > m->seen_texts_capacity) {
-        free(m->words);
-        m->words = xmalloc(size);
-        m->seen_texts_capacity = size;
+    if (size > t->seen_texts_capacity) {
+        free(t->words);
+        t->words = xmalloc(size);
+        t->seen_texts_capacity = size;
     }
-    return m->words;
+    return t->words;
 }
 
 /* Finds the hole that contains the position in the first text or ends at it. */
 static bool
-find_hole(const struct parse_template *m, size_t at, size_t *hole)
+find_hole(const struct parse_template *t, size_t at, size_t *hole)
 {
-    while (*hole < m->n_holes && m->holes[*hole].at + m->holes[*hole].length < at)
+    while (*hole < t->n_holes && t->holes[*hole].at + t->holes[*hole].length < at)
         ++*hole;
-    return *hole < m->n_holes && m->holes[*hole].at <= at;
+    return *hole < t->n_holes && t->holes[*hole].at <= at;
 }
 
 const struct json *
-parse_template_apply(struct parse_template *m, const char *text, size_t length)
+parse_template_apply(struct parse_template *t, const char *text, size_t length)
 {
-    char *to = make_room(m, length + m->n_holes + 1);
+    char *to = make_room(t, length + t->n_holes + 1);
     size_t at = 0;   /* in the first text */
     size_t from = 0; /* in the new text */
     size_t n, hole = 0;
 
-    empty(m);
+    empty(t);
     for (;;) {
         size_t left = length - from;
 
-        if (left > m->length - at)
-            left = m->length - at;
-        n = count_common(text + from, m->text + at, left);
+        if (left > t->length - at)
+            left = t->length - at;
+        n = count_common(text + from, t->text + at, left);
         at += n;
         from += n;
-        if (at == m->length && from == length)
-            return m->tree;
-        if (!find_hole(m, at, &hole))
+        if (at == t->length && from == length)
+            return t->tree;
+        if (!find_hole(t, at, &hole))
             return NULL;
-        from -= at - m->holes[hole].at;
-        if (!measure_word(&m->holes[hole], text + from, length - from, &n))
+        from -= at - t->holes[hole].at;
+        if (!measure_word(&t->holes[hole], text + from, length - from, &n))
             return NULL;
-        fill(m, hole, text + from, n, &to);
+        fill(t, hole, text + from, n, &to);
         from += n;
-        at = m->holes[hole].at + m->holes[hole].length;
+        at = t->holes[hole].at + t->holes[hole].length;
         hole++;
     }
 }

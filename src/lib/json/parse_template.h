@@ -21,7 +21,7 @@ struct json;
 struct parse_template;
 
 /* Life. New: NULL when json_print would not have printed the text. */
-void parse_template_free(struct parse_template *m);
+void parse_template_free(struct parse_template *t);
 struct parse_template *parse_template_new(const char *text, size_t length);
 DEFINE_CLEANUP(struct parse_template, parse_template_free)
 
@@ -29,4 +29,4 @@ DEFINE_CLEANUP(struct parse_template, parse_template_free)
  * (json_dup). NULL: parse the text instead, because it has another form or
  * values that only the parser can check.
  */
-const struct json *parse_template_apply(struct parse_template *m, const char *text, size_t length);
+const struct json *parse_template_apply(struct parse_template *t, const char *text, size_t length);

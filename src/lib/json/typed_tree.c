@@ -214,22 +214,22 @@ struct list_merge {
 /* Appends item `k` of `above`, merged over the item of `below` that it matches.
  */
 static void
-take_above(struct list_merge *w, uint32_t k)
+take_above(struct list_merge *m, uint32_t k)
 {
-    struct tree_shape inner = tree_shape_of_element(w->shape);
-    int64_t at = tree_elements_find(&w->low, w->high.names[k]);
+    struct tree_shape inner = tree_shape_of_element(m->shape);
+    int64_t at = tree_elements_find(&m->low, m->high.names[k]);
 
-    w->is_done[k] = true;
-    json_append(w->arena, w->result,
-                lay(w->arena, &inner, at >= 0 ? w->below->items[at] : NULL, w->above->items[k]));
+    m->is_done[k] = true;
+    json_append(m->arena, m->result,
+                lay(m->arena, &inner, at >= 0 ? m->below->items[at] : NULL, m->above->items[k]));
 }
 
 /* The next item from `k` on that both lists have; the count when there is none.
  */
 static uint32_t
-next_shared(const struct list_merge *w, uint32_t k)
+next_shared(const struct list_merge *m, uint32_t k)
 {
-    while (k < w->high.count && tree_elements_find(&w->low, w->high.names[k]) < 0)
+    while (k < m->high.count && tree_elements_find(&m->low, m->high.names[k]) < 0)
         k++;
     return k;
 }
@@ -242,7 +242,7 @@ lay_items(struct arena *arena, const struct tree_shape *shape, const struct json
           const struct json *above)
 {
     uint32_t n_below = json_count(below), n_above = json_count(above);
-    struct list_merge w = {
+    struct list_merge m = {
         .arena = arena,
         .shape = shape,
         .below = below,
@@ -252,29 +252,29 @@ lay_items(struct arena *arena, const struct tree_shape *shape, const struct json
         .is_done = arena_new_array(arena, bool, n_above + 1),
         .result = json_array(arena),
     };
-    uint32_t shared = next_shared(&w, 0);
+    uint32_t shared = next_shared(&m, 0);
 
     for (uint32_t i = 0, k = 0; i < n_below || k < n_above;) {
-        const char *element = i < n_below ? w.low.names[i] : NULL;
-        int64_t at = element != NULL ? tree_elements_find(&w.high, element) : -1;
+        const char *element = i < n_below ? m.low.names[i] : NULL;
+        int64_t at = element != NULL ? tree_elements_find(&m.high, element) : -1;
 
         if (element != NULL && at < 0) {
-            json_append(arena, w.result, json_dup(arena, below->items[i++]));
+            json_append(arena, m.result, json_dup(arena, below->items[i++]));
             continue;
         }
-        if (element != NULL && (w.is_done[at] || at != shared)) {
+        if (element != NULL && (m.is_done[at] || at != shared)) {
             i++; /* it is taken at its position in `above` */
             continue;
         }
         if (k == n_above)
             break;
         if (k == shared) {
-            shared = next_shared(&w, k + 1);
+            shared = next_shared(&m, k + 1);
             i += at == k;
         }
-        take_above(&w, k++);
+        take_above(&m, k++);
     }
-    return w.result;
+    return m.result;
 }
 
 static struct json *

@@ -96,7 +96,7 @@ check(char *at, const char *end, const char *title, struct error *err)
 }
 
 int
-key_values_open(struct key_values *s, char *bytes, size_t length, const char *title,
+key_values_open(struct key_values *k, char *bytes, size_t length, const char *title,
                 struct error *err)
 {
     size_t title_length = strlen(title);
@@ -107,22 +107,22 @@ key_values_open(struct key_values *s, char *bytes, size_t length, const char *ti
         return error_set(err, -EPROTO, "this is not a record '%s', or of another version", title);
     r = check(bytes + title_length + 1, bytes + length, title, err);
     if (r == 0)
-        s->at = bytes + title_length + 1;
+        k->at = bytes + title_length + 1;
     return r;
 }
 
 bool
-key_values_next(struct key_values *s, const char **ret_name, char **ret_value)
+key_values_next(struct key_values *k, const char **ret_name, char **ret_value)
 {
-    const char *name = s->at;
-    char *length = s->at + strlen(name) + 1;
+    const char *name = k->at;
+    char *length = k->at + strlen(name) + 1;
     char *value = strchr(length, ':') + 1;
 
     if (strcmp(name, end_name) == 0)
         return false;
     *ret_name = name;
     *ret_value = value;
-    s->at = value + strlen(value) + 1;
+    k->at = value + strlen(value) + 1;
     return true;
 }
 

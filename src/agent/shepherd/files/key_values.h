@@ -35,7 +35,7 @@ void key_values_end(struct strbuf *out);
 struct key_values {
     char *at;
 };
-int key_values_open(struct key_values *s, char *bytes, size_t length, const char *title,
+int key_values_open(struct key_values *k, char *bytes, size_t length, const char *title,
                     struct error *err);
-bool key_values_next(struct key_values *s, const char **ret_name, char **ret_value);
+bool key_values_next(struct key_values *k, const char **ret_name, char **ret_value);
 int key_values_parse_number(const char *value, int64_t *ret_number);

@@ -26,50 +26,50 @@ struct condition_wait {
 };
 
 static void
-finish(struct condition_wait *u)
+finish(struct condition_wait *w)
 {
-    if (!u->is_over)
-        loop_stop(u->loop);
-    u->is_over = true;
+    if (!w->is_over)
+        loop_stop(w->loop);
+    w->is_over = true;
 }
 
 static void
 object_changed(const struct object *old_object, const struct object *new_object, void *context)
 {
-    struct condition_wait *u = context;
+    struct condition_wait *w = context;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *tree = new_object != NULL ? object_tree(new_object, arena) : NULL;
 
     (void)old_object;
-    if (!u->is_over && u->is_met(tree, u->context))
-        finish(u);
+    if (!w->is_over && w->is_met(tree, w->context))
+        finish(w);
 }
 
 static void
 objects_listed(void *context)
 {
-    struct condition_wait *u = context;
+    struct condition_wait *w = context;
 
-    if (informer_count(u->informer) == 0 && !u->is_over && u->is_met(NULL, u->context))
-        finish(u);
+    if (informer_count(w->informer) == 0 && !w->is_over && w->is_met(NULL, w->context))
+        finish(w);
 }
 
 static void
 objects_refused(const struct error *err, void *context)
 {
-    struct condition_wait *u = context;
+    struct condition_wait *w = context;
 
-    error_set(&u->refusal, err->code, "%s", err->text);
-    finish(u);
+    error_set(&w->refusal, err->code, "%s", err->text);
+    finish(w);
 }
 
 static void
 time_is_up(void *context)
 {
-    struct condition_wait *u = context;
+    struct condition_wait *w = context;
 
-    u->has_timed_out = true;
-    finish(u);
+    w->has_timed_out = true;
+    finish(w);
 }
 
 int
@@ -78,7 +78,7 @@ wait_for_condition(struct kctl *kctl, const struct target_object *object, int64_
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_FREE char *selector = xasprintf("metadata.name=%s", object->name);
-    struct condition_wait u = {.is_met = is_met, .context = context};
+    struct condition_wait w = {.is_met = is_met, .context = context};
     struct informer_settings settings = {
         .kind = object->kind,
         .namespace = object->namespace,
@@ -86,7 +86,7 @@ wait_for_condition(struct kctl *kctl, const struct target_object *object, int64_
         .changed = object_changed,
         .synced = objects_listed,
         .refused = objects_refused,
-        .context = &u,
+        .context = &w,
     };
     struct outage_notice *outage;
     struct timer *timer;
@@ -95,19 +95,19 @@ wait_for_condition(struct kctl *kctl, const struct target_object *object, int64_
     if (r < 0)
         return r;
     settings.client = kctl_client(kctl);
-    u.loop = settings.client->loop;
-    u.informer = informer_new(&settings);
-    timer = timer_new(u.loop, time_is_up, &u);
-    outage = outage_notice_new(u.loop, u.informer, "kctl");
+    w.loop = settings.client->loop;
+    w.informer = informer_new(&settings);
+    timer = timer_new(w.loop, time_is_up, &w);
+    outage = outage_notice_new(w.loop, w.informer, "kctl");
     if (timeout_us > 0)
         timer_start(timer, timeout_us / 1000);
-    loop_run(u.loop);
+    loop_run(w.loop);
     timer_free(timer);
     outage_notice_free(outage);
-    informer_free(u.informer);
-    if (u.refusal.code != 0)
-        return error_set(err, u.refusal.code, "%s", u.refusal.text);
-    if (u.has_timed_out)
+    informer_free(w.informer);
+    if (w.refusal.code != 0)
+        return error_set(err, w.refusal.code, "%s", w.refusal.text);
+    if (w.has_timed_out)
         return error_set(err, -ETIMEDOUT, "timed out waiting for %s", kctl_label(object, arena));
     return 0;
 }

@@ -20,13 +20,13 @@ struct jsonpath_cursor {
 };
 
 static int
-refuse(const struct jsonpath_cursor *w, const char *what)
+refuse(const struct jsonpath_cursor *c, const char *what)
 {
-    return error_set(w->err, -EINVAL, "'%.200s': %s at '%.40s'", w->start, what, w->at);
+    return error_set(c->err, -EINVAL, "'%.200s': %s at '%.40s'", c->start, what, c->at);
 }
 
 static void
-add(struct jsonpath_cursor *w, struct jsonpath_values *values, const struct json *value)
+add(struct jsonpath_cursor *c, struct jsonpath_values *values, const struct json *value)
 {
     if (value == NULL)
         return;
@@ -34,7 +34,7 @@ add(struct jsonpath_cursor *w, struct jsonpath_values *values, const struct json
         const struct json **items;
 
         values->room = values->room > 0 ? values->room * 2 : 8;
-        items = arena_new_array(w->arena, const struct json *, values->room);
+        items = arena_new_array(c->arena, const struct json *, values->room);
         if (values->count > 0)
             memcpy(items, values->items, values->count * sizeof(*items));
         values->items = items;
@@ -43,23 +43,23 @@ add(struct jsonpath_cursor *w, struct jsonpath_values *values, const struct json
 }
 
 static void
-add_all(struct jsonpath_cursor *w, struct jsonpath_values *to, const struct json *value)
+add_all(struct jsonpath_cursor *c, struct jsonpath_values *to, const struct json *value)
 {
     for (uint32_t i = 0; i < json_count(value); i++)
-        add(w, to, json_is(value, JSON_OBJECT) ? value->members[i].value : value->items[i]);
+        add(c, to, json_is(value, JSON_OBJECT) ? value->members[i].value : value->items[i]);
 }
 
 /* ..name: at any depth; `*` matches everything. */
 static void
-add_below(struct jsonpath_cursor *w, struct jsonpath_values *to, const struct json *value,
+add_below(struct jsonpath_cursor *c, struct jsonpath_values *to, const struct json *value,
           const char *name)
 {
     if (strcmp(name, "*") == 0)
-        add_all(w, to, value);
+        add_all(c, to, value);
     else if (json_is(value, JSON_OBJECT))
-        add(w, to, json_get(value, name));
+        add(c, to, json_get(value, name));
     for (uint32_t i = 0; i < json_count(value); i++)
-        add_below(w, to, json_is(value, JSON_OBJECT) ? value->members[i].value : value->items[i],
+        add_below(c, to, json_is(value, JSON_OBJECT) ? value->members[i].value : value->items[i],
                   name);
 }
 
@@ -73,44 +73,44 @@ ends_name(char c)
 
 /* A name after a dot; \ escapes the next character. */
 static const char *
-take_name(struct jsonpath_cursor *w)
+take_name(struct jsonpath_cursor *c)
 {
-    char *name = arena_alloc(w->arena, strlen(w->at) + 1);
+    char *name = arena_alloc(c->arena, strlen(c->at) + 1);
     size_t n = 0;
 
-    while (!ends_name(*w->at)) {
-        if (w->at[0] == '\\' && w->at[1] != '\0')
-            w->at++;
-        name[n++] = *w->at++;
+    while (!ends_name(*c->at)) {
+        if (c->at[0] == '\\' && c->at[1] != '\0')
+            c->at++;
+        name[n++] = *c->at++;
     }
     name[n] = '\0';
     return name;
 }
 
 static const char *
-take_quoted(struct jsonpath_cursor *w)
+take_quoted(struct jsonpath_cursor *c)
 {
-    const char quote = *w->at++;
-    char *name = arena_alloc(w->arena, strlen(w->at) + 1);
+    const char quote = *c->at++;
+    char *name = arena_alloc(c->arena, strlen(c->at) + 1);
     size_t n = 0;
 
-    while (*w->at != '\0' && *w->at != quote) {
-        if (w->at[0] == '\\' && w->at[1] != '\0')
-            w->at++;
-        name[n++] = *w->at++;
+    while (*c->at != '\0' && *c->at != quote) {
+        if (c->at[0] == '\\' && c->at[1] != '\0')
+            c->at++;
+        name[n++] = *c->at++;
     }
     name[n] = '\0';
-    if (*w->at != quote)
+    if (*c->at != quote)
         return NULL;
-    w->at++;
+    c->at++;
     return name;
 }
 
 static void
-skip_blanks(struct jsonpath_cursor *w)
+skip_blanks(struct jsonpath_cursor *c)
 {
-    while (isspace((unsigned char)*w->at))
-        w->at++;
+    while (isspace((unsigned char)*c->at))
+        c->at++;
 }
 
 /* ---- Filters ---- */
@@ -153,11 +153,11 @@ static const struct jsonpath_comparison operators[] = {
 };
 
 static const struct jsonpath_comparison *
-take_operator(struct jsonpath_cursor *w)
+take_operator(struct jsonpath_cursor *c)
 {
     for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-        if (strncmp(w->at, operators[i].text, strlen(operators[i].text)) == 0) {
-            w->at += strlen(operators[i].text);
+        if (strncmp(c->at, operators[i].text, strlen(operators[i].text)) == 0) {
+            c->at += strlen(operators[i].text);
             return &operators[i];
         }
     return NULL;
@@ -173,78 +173,78 @@ holds(const struct jsonpath_comparison *op, const struct json *a, const struct j
     return order < 0 ? op->less : order > 0 ? op->more : op->equal;
 }
 
-static int take_path(struct jsonpath_cursor *w, const struct json *here,
+static int take_path(struct jsonpath_cursor *c, const struct json *here,
                      struct jsonpath_values *values);
 
 /* "@.a", "x", 'x', 3, true: its first value, NULL if there is none. */
 static int
-take_operand(struct jsonpath_cursor *w, const struct json *here, const struct json **ret_value)
+take_operand(struct jsonpath_cursor *c, const struct json *here, const struct json **ret_value)
 {
     struct jsonpath_values values = {0};
     const char *start;
     int r;
 
-    skip_blanks(w);
+    skip_blanks(c);
     *ret_value = NULL;
-    if (*w->at == '@' || *w->at == '$' || *w->at == '.') {
-        r = take_path(w, here, &values);
+    if (*c->at == '@' || *c->at == '$' || *c->at == '.') {
+        r = take_path(c, here, &values);
         if (r == 0 && values.count > 0)
             *ret_value = values.items[0];
-        skip_blanks(w);
+        skip_blanks(c);
         return r;
     }
-    if (*w->at == '"' || *w->at == '\'') {
-        const char *text = take_quoted(w);
+    if (*c->at == '"' || *c->at == '\'') {
+        const char *text = take_quoted(c);
 
         if (text == NULL)
-            return refuse(w, "a quote is not closed");
-        *ret_value = json_string(w->arena, text);
-        skip_blanks(w);
+            return refuse(c, "a quote is not closed");
+        *ret_value = json_string(c->arena, text);
+        skip_blanks(c);
         return 0;
     }
-    start = w->at;
-    while (*w->at != '\0' && *w->at != ')' && !isspace((unsigned char)*w->at))
-        w->at++;
-    *ret_value = json_parse(w->arena, start, (size_t)(w->at - start), NULL, NULL);
+    start = c->at;
+    while (*c->at != '\0' && *c->at != ')' && !isspace((unsigned char)*c->at))
+        c->at++;
+    *ret_value = json_parse(c->arena, start, (size_t)(c->at - start), NULL, NULL);
     if (*ret_value == NULL) {
-        w->at = start;
-        return refuse(w, "expected a path or a value");
+        c->at = start;
+        return refuse(c, "expected a path or a value");
     }
-    skip_blanks(w);
+    skip_blanks(c);
     return 0;
 }
 
 /* Evaluates "?(...)" for one item, starting after "?(". */
 static int
-take_filter(struct jsonpath_cursor *w, const struct json *item, bool *ret_holds)
+take_filter(struct jsonpath_cursor *c, const struct json *item, bool *ret_holds)
 {
     const struct json *left, *right;
     const struct jsonpath_comparison *op;
-    int r = take_operand(w, item, &left);
+    int r = take_operand(c, item, &left);
 
     if (r < 0)
         return r;
-    op = take_operator(w);
+    op = take_operator(c);
     *ret_holds = left != NULL;
     if (op != NULL) {
-        r = take_operand(w, item, &right);
+        r = take_operand(c, item, &right);
         if (r < 0)
             return r;
         *ret_holds = left != NULL && right != NULL && holds(op, left, right);
     }
-    if (*w->at != ')')
-        return refuse(w, "')' is missing");
-    w->at++;
+    if (*c->at != ')')
+        return refuse(c, "')' is missing");
+    c->at++;
     return 0;
 }
 
 static int
-filter(struct jsonpath_cursor *w, const struct jsonpath_values *of, struct jsonpath_values *to)
+filter(struct jsonpath_cursor *c, const struct jsonpath_values *of, struct jsonpath_values *to)
 {
-    const char *start = w->at;
+    const char *start = c->at;
     bool is_true = false;
-    int r = take_filter(w, NULL, &is_true); /* parses it even without items */
-    const char *end = w->at;
+    int r = take_filter(c, NULL, &is_true); /* parses it even without items */
+    const char *end = c->at;
 
     for (size_t i = 0; r == 0 && i < of->count; i++)
         for (uint32_t k = 0; r == 0 && k < json_count(of->items[i]); k++) {
@@ -252,13 +252,13 @@ filter(struct jsonpath_cursor *w, const struct jsonpath_values *of, struct jsonp
             const struct json *item =
                 json_is(list, JSON_OBJECT) ? list->members[k].value : list->items[k];
 
-            w->at = start;
-            r = take_filter(w, item, &is_true);
+            c->at = start;
+            r = take_filter(c, item, &is_true);
             if (r == 0 && is_true)
-                add(w, to, item);
+                add(c, to, item);
         }
     if (r == 0)
-        w->at = end;
+        c->at = end;
     return r;
 }
 
@@ -270,40 +270,40 @@ struct slice {
 };
 
 static bool
-take_long(struct jsonpath_cursor *w, long *ret)
+take_long(struct jsonpath_cursor *c, long *ret)
 {
     char *end;
 
-    if (*w->at != '-' && !isdigit((unsigned char)*w->at))
+    if (*c->at != '-' && !isdigit((unsigned char)*c->at))
         return false;
-    *ret = strtol(w->at, &end, 10);
-    if (end == w->at)
+    *ret = strtol(c->at, &end, 10);
+    if (end == c->at)
         return false;
-    w->at = end;
+    c->at = end;
     return true;
 }
 
 static int
-take_slice(struct jsonpath_cursor *w, struct slice *s)
+take_slice(struct jsonpath_cursor *c, struct slice *s)
 {
     *s = (struct slice){.step = 1};
-    s->has_first = take_long(w, &s->first);
-    if (*w->at != ':') {
+    s->has_first = take_long(c, &s->first);
+    if (*c->at != ':') {
         s->is_one = true;
-        return s->has_first ? 0 : refuse(w, "expected a number");
+        return s->has_first ? 0 : refuse(c, "expected a number");
     }
-    w->at++;
-    s->has_end = take_long(w, &s->end);
-    if (*w->at == ':') {
-        w->at++;
-        if (!take_long(w, &s->step) || s->step <= 0)
-            return refuse(w, "a step must be a number above 0");
+    c->at++;
+    s->has_end = take_long(c, &s->end);
+    if (*c->at == ':') {
+        c->at++;
+        if (!take_long(c, &s->step) || s->step <= 0)
+            return refuse(c, "a step must be a number above 0");
     }
     return 0;
 }
 
 static void
-add_slice(struct jsonpath_cursor *w, struct jsonpath_values *to, const struct json *list,
+add_slice(struct jsonpath_cursor *c, struct jsonpath_values *to, const struct json *list,
           const struct slice *s)
 {
     const long n = (long)json_count(list);
@@ -319,105 +319,105 @@ add_slice(struct jsonpath_cursor *w, struct jsonpath_values *to, const struct js
     else if (end < 0)
         end += n;
     for (long i = first < 0 ? (s->is_one ? n : 0) : first; i < end && i < n; i += s->step)
-        add(w, to, json_at(list, (uint32_t)i));
+        add(c, to, json_at(list, (uint32_t)i));
 }
 
 /* "[...]", starting after the bracket. */
 static int
-take_brackets(struct jsonpath_cursor *w, const struct jsonpath_values *of,
+take_brackets(struct jsonpath_cursor *c, const struct jsonpath_values *of,
               struct jsonpath_values *to)
 {
-    if (strncmp(w->at, "?(", 2) == 0) {
+    if (strncmp(c->at, "?(", 2) == 0) {
         int r;
 
-        w->at += 2;
-        r = filter(w, of, to);
+        c->at += 2;
+        r = filter(c, of, to);
         if (r < 0)
             return r;
-    } else if (*w->at == '*') {
-        w->at++;
+    } else if (*c->at == '*') {
+        c->at++;
         for (size_t i = 0; i < of->count; i++)
-            add_all(w, to, of->items[i]);
+            add_all(c, to, of->items[i]);
     } else {
         for (;;) {
             struct slice slice;
 
-            if (*w->at == '\'' || *w->at == '"') {
-                const char *name = take_quoted(w);
+            if (*c->at == '\'' || *c->at == '"') {
+                const char *name = take_quoted(c);
 
                 if (name == NULL)
-                    return refuse(w, "a quote is not closed");
+                    return refuse(c, "a quote is not closed");
                 for (size_t i = 0; i < of->count; i++)
-                    add(w, to, json_get(of->items[i], name));
+                    add(c, to, json_get(of->items[i], name));
             } else {
-                int r = take_slice(w, &slice);
+                int r = take_slice(c, &slice);
 
                 if (r < 0)
                     return r;
                 for (size_t i = 0; i < of->count; i++)
-                    add_slice(w, to, of->items[i], &slice);
+                    add_slice(c, to, of->items[i], &slice);
             }
-            skip_blanks(w);
-            if (*w->at != ',')
+            skip_blanks(c);
+            if (*c->at != ',')
                 break;
-            w->at++;
-            skip_blanks(w);
+            c->at++;
+            skip_blanks(c);
         }
     }
-    if (*w->at != ']')
-        return refuse(w, "']' is missing");
-    w->at++;
+    if (*c->at != ']')
+        return refuse(c, "']' is missing");
+    c->at++;
     return 0;
 }
 
 static int
-take_dots(struct jsonpath_cursor *w, const struct jsonpath_values *of, struct jsonpath_values *to)
+take_dots(struct jsonpath_cursor *c, const struct jsonpath_values *of, struct jsonpath_values *to)
 {
-    const bool is_deep = w->at[0] == '.' && w->at[1] == '.';
+    const bool is_deep = c->at[0] == '.' && c->at[1] == '.';
     const char *name;
 
-    w->at += is_deep ? 2 : 1;
-    if (!is_deep && (*w->at == '[' || *w->at == '}' || *w->at == '\0')) {
+    c->at += is_deep ? 2 : 1;
+    if (!is_deep && (*c->at == '[' || *c->at == '}' || *c->at == '\0')) {
         *to = *of; /* "{.}", ".[0]" */
         return 0;
     }
-    name = take_name(w);
+    name = take_name(c);
     if (name[0] == '\0')
-        return refuse(w, "expected a name");
+        return refuse(c, "expected a name");
     for (size_t i = 0; i < of->count; i++)
         if (is_deep)
-            add_below(w, to, of->items[i], name);
+            add_below(c, to, of->items[i], name);
         else if (strcmp(name, "*") == 0)
-            add_all(w, to, of->items[i]);
+            add_all(c, to, of->items[i]);
         else
-            add(w, to, json_get(of->items[i], name));
+            add(c, to, json_get(of->items[i], name));
     return 0;
 }
 
 static int
-take_path(struct jsonpath_cursor *w, const struct json *here, struct jsonpath_values *values)
+take_path(struct jsonpath_cursor *c, const struct json *here, struct jsonpath_values *values)
 {
     struct jsonpath_values at = {0};
     int r = 0;
 
-    if (*w->at == '$')
-        here = w->root;
-    if (*w->at == '$' || *w->at == '@')
-        w->at++;
-    add(w, &at, here);
-    while (r == 0 && (*w->at == '.' || *w->at == '[')) {
+    if (*c->at == '$')
+        here = c->root;
+    if (*c->at == '$' || *c->at == '@')
+        c->at++;
+    add(c, &at, here);
+    while (r == 0 && (*c->at == '.' || *c->at == '[')) {
         struct jsonpath_values next = {0};
 
-        if (*w->at == '.') {
-            r = take_dots(w, &at, &next);
+        if (*c->at == '.') {
+            r = take_dots(c, &at, &next);
         } else {
-            w->at++;
-            r = take_brackets(w, &at, &next);
+            c->at++;
+            r = take_brackets(c, &at, &next);
         }
         at = next;
     }
     for (size_t i = 0; r == 0 && i < at.count; i++)
-        add(w, values, at.items[i]);
+        add(c, values, at.items[i]);
     return r;
 }
 
@@ -426,7 +426,7 @@ jsonpath_select(const char *text, const struct json *root, const struct json *he
                 struct arena *arena, struct jsonpath_values *values, const char **ret_end,
                 struct error *err)
 {
-    struct jsonpath_cursor w = {
+    struct jsonpath_cursor c = {
         .start = text,
         .at = text,
         .root = root,
@@ -436,10 +436,10 @@ jsonpath_select(const char *text, const struct json *root, const struct json *he
     int r;
 
     if (strchr("$@.[", *text) == NULL || *text == '\0')
-        return refuse(&w, "expected a path");
-    r = take_path(&w, here, values);
+        return refuse(&c, "expected a path");
+    r = take_path(&c, here, values);
     if (r == 0)
-        *ret_end = w.at;
+        *ret_end = c.at;
     return r;
 }
 

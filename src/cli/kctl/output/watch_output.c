@@ -38,15 +38,15 @@ struct watch_state {
 };
 
 static void
-set_version(struct watch_state *k, const char *version)
+set_version(struct watch_state *w, const char *version)
 {
     char *copy;
 
     if (version == NULL || version[0] == '\0')
         return;
     copy = xstrdup(version);
-    free(k->version);
-    k->version = copy;
+    free(w->version);
+    w->version = copy;
 }
 
 /* The version of a row is that of its object. */
@@ -71,127 +71,127 @@ revision_of(const char *version)
  * server issues rising revisions, also after another controller took over.
  */
 static bool
-is_known(const struct watch_state *k, const struct client_event *event, const char *version)
+is_known(const struct watch_state *w, const struct client_event *event, const char *version)
 {
-    return event->type == CLIENT_ADDED && k->shown > 0 && revision_of(version) <= k->shown;
+    return event->type == CLIENT_ADDED && w->shown > 0 && revision_of(version) <= w->shown;
 }
 
 /* The first objects come in the order of names, so the watch cannot go on from one
  * of these revisions; it can from that of the first change after them.
  */
 static void
-note_version(struct watch_state *k, const struct client_event *event, const char *version)
+note_version(struct watch_state *w, const struct client_event *event, const char *version)
 {
-    if (k->version == NULL && event->type == CLIENT_ADDED)
+    if (w->version == NULL && event->type == CLIENT_ADDED)
         return;
-    if (revision_of(version) >= revision_of(k->version))
-        set_version(k, version);
+    if (revision_of(version) >= revision_of(w->version))
+        set_version(w, version);
 }
 
 static void
-take_text(struct watch_state *k, const struct client_event *event)
+take_text(struct watch_state *w, const struct client_event *event)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *frame = json_parse(arena, event->text, event->length, NULL, NULL);
     const struct json *object = json_get(frame, "object");
 
-    if (object == NULL || is_known(k, event, version_in(object)))
+    if (object == NULL || is_known(w, event, version_in(object)))
         return;
-    note_version(k, event, version_in(object));
+    note_version(w, event, version_in(object));
     if (event->type != CLIENT_BOOKMARK)
-        listing_add(k->v->listing, object);
+        listing_add(w->v->listing, object);
 }
 
 static void
-take_object(struct watch_state *k, const struct client_event *event)
+take_object(struct watch_state *w, const struct client_event *event)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    if (is_known(k, event, event->object->meta->resource_version))
+    if (is_known(w, event, event->object->meta->resource_version))
         return;
-    listing_add(k->v->listing, object_tree(event->object, arena));
-    note_version(k, event, event->object->meta->resource_version);
+    listing_add(w->v->listing, object_tree(event->object, arena));
+    note_version(w, event, event->object->meta->resource_version);
 }
 
 /* The server no longer has the changes since the last one that was shown, as
  * after another controller took over: the watch begins anew, with what there is.
  */
 static void
-begin_anew(struct watch_state *k)
+begin_anew(struct watch_state *w)
 {
-    k->shown = k->version != NULL ? revision_of(k->version) : k->shown;
-    free(k->version);
-    k->version = NULL;
-    timer_start(k->retry, 0);
+    w->shown = w->version != NULL ? revision_of(w->version) : w->shown;
+    free(w->version);
+    w->version = NULL;
+    timer_start(w->retry, 0);
 }
 
 static void
-connection_lost(struct watch_state *k, const struct client_event *event)
+connection_lost(struct watch_state *w, const struct client_event *event)
 {
-    client_stop(k->watch);
-    k->watch = NULL;
-    if (event->status != NULL && event->status->code == 410 && k->version != NULL) {
-        begin_anew(k);
+    client_stop(w->watch);
+    w->watch = NULL;
+    if (event->status != NULL && event->status->code == 410 && w->version != NULL) {
+        begin_anew(w);
         return;
     }
     if (event->status == NULL || event->status->code == 503) {
         /* The first loss may be the normal end of a watch. */
-        if (k->n_lost++ == 1)
+        if (w->n_lost++ == 1)
             fprintf(stderr, "kctl: the controller does not answer; waiting until it "
                             "does\n");
-        timer_start(k->retry, RETRY_MS);
+        timer_start(w->retry, RETRY_MS);
         return;
     }
-    k->result = error_set(k->err, -EREMOTEIO, "%s",
+    w->result = error_set(w->err, -EREMOTEIO, "%s",
                           event->status->message != NULL ? event->status->message
                                                          : "the server ended the watch");
-    loop_stop(k->client->loop);
+    loop_stop(w->client->loop);
 }
 
 static void
 watch_state_event(const struct client_event *event, void *context)
 {
-    struct watch_state *k = context;
+    struct watch_state *w = context;
 
     if (event->type == CLIENT_ERROR) {
-        connection_lost(k, event);
+        connection_lost(w, event);
         return;
     }
-    k->n_lost = 0;
+    w->n_lost = 0;
     if (event->text != NULL)
-        take_text(k, event);
+        take_text(w, event);
     else if (event->type != CLIENT_BOOKMARK)
-        take_object(k, event);
+        take_object(w, event);
     if (event->type == CLIENT_BOOKMARK)
-        note_version(k, event, event->resource_version);
-    listing_print(k->v->listing);
+        note_version(w, event, event->resource_version);
+    listing_print(w->v->listing);
     if (fflush(stdout) != 0)
-        loop_stop(k->client->loop); /* the reader has closed the pipe */
+        loop_stop(w->client->loop); /* the reader has closed the pipe */
 }
 
 static void
 start(void *context)
 {
-    struct watch_state *k = context;
+    struct watch_state *w = context;
     char query[48];
     const struct client_watch_request request = {
-        .kind = k->v->object->kind,
-        .namespace = k->v->object->namespace,
-        .label_selector = k->v->label_selector,
-        .field_selector = k->selector,
-        .resource_version = k->version,
-        .accept = k->v->accept,
-        .query = k->v->accept != NULL ? query : NULL,
+        .kind = w->v->object->kind,
+        .namespace = w->v->object->namespace,
+        .label_selector = w->v->label_selector,
+        .field_selector = w->selector,
+        .resource_version = w->version,
+        .accept = w->v->accept,
+        .query = w->v->accept != NULL ? query : NULL,
     };
 
     snprintf(query, sizeof(query), "kiln.hpc/utcOffset=%ld", kctl_utc_offset());
-    k->watch = client_watch(k->client, &request, watch_state_event, k);
+    w->watch = client_watch(w->client, &request, watch_state_event, w);
 }
 
 int
 watch_output_run(struct kctl *kctl, const struct watch_output *watch_output, struct error *err)
 {
-    struct watch_state k = {
+    struct watch_state w = {
         .v = watch_output,
         .client = kctl_client(kctl),
         .err = err,
@@ -200,16 +200,16 @@ watch_output_run(struct kctl *kctl, const struct watch_output *watch_output, str
     if (fflush(stdout) != 0)
         return 0; /* the reader has closed the pipe; program_end finds it, too */
     if (watch_output->object->name != NULL)
-        k.selector = xasprintf("metadata.name=%s", watch_output->object->name);
+        w.selector = xasprintf("metadata.name=%s", watch_output->object->name);
     else if (watch_output->field_selector != NULL)
-        k.selector = xstrdup(watch_output->field_selector);
-    set_version(&k, watch_output->version);
-    k.retry = timer_new(k.client->loop, start, &k);
-    start(&k);
-    loop_run(k.client->loop);
-    client_stop(k.watch);
-    timer_free(k.retry);
-    free(k.selector);
-    free(k.version);
-    return k.result;
+        w.selector = xstrdup(watch_output->field_selector);
+    set_version(&w, watch_output->version);
+    w.retry = timer_new(w.client->loop, start, &w);
+    start(&w);
+    loop_run(w.client->loop);
+    client_stop(w.watch);
+    timer_free(w.retry);
+    free(w.selector);
+    free(w.version);
+    return w.result;
 }

@@ -73,15 +73,15 @@ static bool PRINTF(2, 3) refuse(struct request *q, const char *format, ...)
 static bool
 may_impersonate(struct request *q)
 {
-    const struct principal *c = q->principal;
+    const struct principal *p = q->principal;
     char who[320];
 
-    if (c->type != PRINCIPAL_ADMINISTRATOR)
+    if (p->type != PRINCIPAL_ADMINISTRATOR)
         return refuse(q,
                       "%s cannot impersonate users (Impersonate-User, kubectl "
                       "--as): only administrators can",
-                      principal_describe(c, who));
-    if (!c->seals_headers)
+                      principal_describe(p, who));
+    if (!p->seals_headers)
         return refuse(q, HEAD "User: the client is of an earlier release, whose "
                               "requests do not prove their headers; update it, "
                               "or use the controller's socket or TLS");

@@ -31,74 +31,74 @@ struct policy_name {
 };
 
 static int
-ask(struct policy_name *e, char *buffer, size_t size)
+ask(struct policy_name *n, char *buffer, size_t size)
 {
     struct group group, *as_group = NULL;
     struct passwd user, *as_user = NULL;
-    int r = e->is_group ? getgrnam_r(e->name, &group, buffer, size, &as_group)
-                        : getpwnam_r(e->name, &user, buffer, size, &as_user);
+    int r = n->is_group ? getgrnam_r(n->name, &group, buffer, size, &as_group)
+                        : getpwnam_r(n->name, &user, buffer, size, &as_user);
 
-    e->is_found = as_group != NULL || as_user != NULL;
+    n->is_found = as_group != NULL || as_user != NULL;
     if (as_group != NULL)
-        e->id = as_group->gr_gid;
+        n->id = as_group->gr_gid;
     else if (as_user != NULL)
-        e->id = as_user->pw_uid;
+        n->id = as_user->pw_uid;
     return r;
 }
 
 static int
-look_up(struct policy_name *e, struct error *err)
+look_up(struct policy_name *n, struct error *err)
 {
     CLEANUP_FREE char *buffer = NULL;
     int r = ERANGE;
 
     for (size_t size = FIRST_BYTES; r == ERANGE && size <= MOST_BYTES; size *= 4) {
         buffer = xrealloc(buffer, size);
-        r = ask(e, buffer, size);
+        r = ask(n, buffer, size);
     }
-    if (e->is_found)
+    if (n->is_found)
         return 0;
     /* POSIX allows several results for an unknown name. */
     if (r == 0 || r == ENOENT || r == ESRCH || r == EBADF || r == EPERM)
-        return error_set(err, -ENOENT, "no %s '%s'", e->kind, e->name);
-    return error_set(err, -r, "cannot look up the %s '%s': %s", e->kind, e->name, strerror(r));
+        return error_set(err, -ENOENT, "no %s '%s'", n->kind, n->name);
+    return error_set(err, -r, "cannot look up the %s '%s': %s", n->kind, n->name, strerror(r));
 }
 
 int
 policy_find_name(const char *name, bool is_group, struct error *err)
 {
-    struct policy_name e = {
+    struct policy_name n = {
         .kind = is_group ? "group" : "user",
         .name = name,
         .is_group = is_group,
     };
 
-    return look_up(&e, err);
+    return look_up(&n, err);
 }
 
 static int
 add_group(struct policy_people *people, const char *name, struct error *err)
 {
-    struct policy_name e = {.kind = "group", .name = name, .is_group = true};
-    int r = look_up(&e, err);
+    struct policy_name n = {.kind = "group", .name = name, .is_group = true};
+    int r = look_up(&n, err);
 
     if (r < 0)
         return r;
     people->gids = xrealloc_array(people->gids, people->n_gids + 1, sizeof(*people->gids));
-    people->gids[people->n_gids++] = e.id;
+    people->gids[people->n_gids++] = n.id;
     return 0;
 }
 
 static int
 add_user(struct policy_people *people, const char *name, struct error *err)
 {
-    struct policy_name e = {.kind = "user", .name = name};
-    int r = look_up(&e, err);
+    struct policy_name n = {.kind = "user", .name = name};
+    int r = look_up(&n, err);
 
     if (r < 0)
         return r;
     people->uids = xrealloc_array(people->uids, people->n_uids + 1, sizeof(*people->uids));
-    people->uids[people->n_uids++] = e.id;
+    people->uids[people->n_uids++] = n.id;
     return 0;
 }
 

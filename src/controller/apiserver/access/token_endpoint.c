@@ -103,17 +103,17 @@ wrapped(void *arg)
 static bool
 may_have_token(struct request *q)
 {
-    const struct principal *c = q->principal;
+    const struct principal *p = q->principal;
 
-    if (c->impersonator != NULL) {
+    if (p->impersonator != NULL) {
         refuse(q, 403, "Forbidden", "a token is given only to its own user, not by impersonation");
         return false;
     }
-    if (c->proof == IDENTITY_TOKEN) {
+    if (p->proof == IDENTITY_TOKEN) {
         refuse(q, 403, "Forbidden", "a token cannot be used to get a new token");
         return false;
     }
-    if (principal_is_person(c))
+    if (principal_is_person(p))
         return true;
     refuse(q, 403, "Forbidden",
            "tokens are for users: agents use their node secrets, and root of "

@@ -26,9 +26,9 @@
 bool
 user_limits_bind(const struct request *q)
 {
-    const struct principal *c = q->principal;
+    const struct principal *p = q->principal;
 
-    return principal_is_person(c) && !(c->uid == 0 && c->proof == IDENTITY_LOCAL);
+    return principal_is_person(p) && !(p->uid == 0 && p->proof == IDENTITY_LOCAL);
 }
 
 static bool
@@ -139,14 +139,14 @@ user_limits_end_stream(struct request *q, enum user_stream stream)
 bool
 user_limits_take_connection(struct request *q, struct http_request *http)
 {
-    const struct principal *c = q->principal;
+    const struct principal *p = q->principal;
     int64_t most = q->server->policy->limits.per_user.connections;
     char account[320];
 
-    if (c->type == PRINCIPAL_AGENT)
-        snprintf(account, sizeof(account), "node %s", c->node);
+    if (p->type == PRINCIPAL_AGENT)
+        snprintf(account, sizeof(account), "node %s", p->node);
     else
-        snprintf(account, sizeof(account), "user %u", (unsigned)c->uid);
+        snprintf(account, sizeof(account), "user %u", (unsigned)p->uid);
     if (http_request_charge(http, account, user_limits_bind(q) ? (unsigned)most : 0))
         return true;
     http_request_close_after(http);
@@ -156,5 +156,5 @@ user_limits_take_connection(struct request *q, struct http_request *http)
                                "is the site's limit "
                                "(limits.perUser.connections); end some "
                                "commands that wait, watch or follow output",
-                               c->name, most));
+                               p->name, most));
 }

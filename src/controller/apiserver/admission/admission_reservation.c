@@ -147,46 +147,46 @@ struct reservation_check {
 static bool
 note_other(const struct object *object, void *context)
 {
-    struct reservation_check *m = context;
+    struct reservation_check *c = context;
     const struct node_reservation *other = node_reservation_of(object);
     const char *const *names;
     unsigned count;
 
-    if (strcmp(other->meta.name, m->r->meta.name) == 0)
+    if (strcmp(other->meta.name, c->r->meta.name) == 0)
         return true;
-    m->count++;
-    if (m->r->spec.may_overlap || !node_reservation_meets_other(m->r, other, m->now_us))
+    c->count++;
+    if (c->r->spec.may_overlap || !node_reservation_meets_other(c->r, other, c->now_us))
         return true;
     count = node_reservation_nodes(other, &names);
     for (unsigned i = 0; i < count; i++)
-        map_put(m->taken, names[i], (void *)(uintptr_t)other);
+        map_put(c->taken, names[i], (void *)(uintptr_t)other);
     return true;
 }
 
 static bool
-check_named(struct reservation_check *m)
+check_named(struct reservation_check *c)
 {
-    struct request *q = m->q;
+    struct request *q = c->q;
 
-    for (unsigned i = 0; i < m->r->spec.nodes.count; i++) {
-        const char *name = m->r->spec.nodes.items[i];
-        const struct node_reservation *other = map_find(m->taken, name);
+    for (unsigned i = 0; i < c->r->spec.nodes.count; i++) {
+        const char *name = c->r->spec.nodes.items[i];
+        const struct node_reservation *other = map_find(c->taken, name);
 
         if (store_find(q->server->store, STORE_PENDING, &node_kind, NULL, name) == NULL)
-            return refuse(q, m->tree,
+            return refuse(q, c->tree,
                           arena_printf(q->arena, "there is no node '%s'%s", name,
                                        hostlist_looks_like(name)
                                            ? "; spec.nodes has one name an element, and 'kctl "
                                              "reserve --nodes' takes a host list"
                                            : ""));
         if (other != NULL)
-            return refuse(q, m->tree,
+            return refuse(q, c->tree,
                           arena_printf(q->arena,
                                        "reservation %s has node %s at the "
                                        "same time; set spec.overlap: true "
                                        "(--overlap) to allow that",
                                        other->meta.name, name));
-        reservation_nodes_add(m->nodes, name, 0);
+        reservation_nodes_add(c->nodes, name, 0);
     }
     return true;
 }
@@ -206,34 +206,34 @@ add_end(const struct object *object, void *context)
 static bool
 add_candidate(const struct object *object, void *context)
 {
-    struct reservation_check *m = context;
-    int64_t last_us = m->now_us;
+    struct reservation_check *c = context;
+    int64_t last_us = c->now_us;
 
-    if (!reservation_nodes_match(m->r, node_of(object))
-        || map_find(m->taken, object->meta->name) != NULL)
+    if (!reservation_nodes_match(c->r, node_of(object))
+        || map_find(c->taken, object->meta->name) != NULL)
         return true;
-    store_visit_index(m->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
+    store_visit_index(c->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
                       object->meta->name, add_end, &last_us);
-    reservation_nodes_add(m->nodes, object->meta->name, last_us);
+    reservation_nodes_add(c->nodes, object->meta->name, last_us);
     return true;
 }
 
 static bool
-check_count(struct reservation_check *m)
+check_count(struct reservation_check *c)
 {
-    struct request *q = m->q;
-    int64_t wanted = m->r->spec.node_count;
+    struct request *q = c->q;
+    int64_t wanted = c->r->spec.node_count;
 
-    store_list(q->server->store, &node_kind, NULL, NULL, 0, add_candidate, m);
-    if ((int64_t)m->nodes->count < wanted)
-        return refuse(q, m->tree,
+    store_list(q->server->store, &node_kind, NULL, NULL, 0, add_candidate, c);
+    if ((int64_t)c->nodes->count < wanted)
+        return refuse(q, c->tree,
                       arena_printf(q->arena,
                                    "%" PRId64 " node%s requested, but only %u "
                                    "with these labels are in no other "
                                    "reservation at that time",
-                                   wanted, wanted == 1 ? " is" : "s are", m->nodes->count));
-    reservation_nodes_choose(m->nodes, (unsigned)wanted,
-                             m->r->spec.start_us > m->now_us ? m->r->spec.start_us : m->now_us);
+                                   wanted, wanted == 1 ? " is" : "s are", c->nodes->count));
+    reservation_nodes_choose(c->nodes, (unsigned)wanted,
+                             c->r->spec.start_us > c->now_us ? c->r->spec.start_us : c->now_us);
     return true;
 }
 
@@ -267,49 +267,49 @@ add_running(const struct object *object, void *context)
 }
 
 static void
-warn_of_running(struct reservation_check *m)
+warn_of_running(struct reservation_check *c)
 {
-    struct request *q = m->q;
+    struct request *q = c->q;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct reserved_window window;
-    struct running_list t = {.m = m, .out = &out};
+    struct running_list t = {.m = c, .out = &out};
     char time[TIME_TEXT_SIZE];
 
-    if (!node_reservation_window(m->r, m->now_us, &window))
+    if (!node_reservation_window(c->r, c->now_us, &window))
         return;
-    t.from_us = window.from_us > m->now_us ? window.from_us : m->now_us;
-    if (m->r->spec.deadline_us > t.from_us)
-        t.from_us = m->r->spec.deadline_us;
-    for (unsigned i = 0; i < m->nodes->count; i++)
+    t.from_us = window.from_us > c->now_us ? window.from_us : c->now_us;
+    if (c->r->spec.deadline_us > t.from_us)
+        t.from_us = c->r->spec.deadline_us;
+    for (unsigned i = 0; i < c->nodes->count; i++)
         store_visit_index(q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
-                          m->nodes->items[i].name, add_running, &t);
+                          c->nodes->items[i].name, add_running, &t);
     if (t.count == 0)
         return;
     if (t.count > MOST_TOLD)
         strbuf_printf(&out, ", and %u more", t.count - MOST_TOLD);
     time_format(t.from_us, false, time);
     reply_warn(&q->reply, "%u pod%s may still run %s %s: %s", t.count, t.count == 1 ? "" : "s",
-               !m->r->spec.is_flexible      ? "when it begins at"
-               : m->r->spec.deadline_us > 0 ? "at the deadline,"
+               !c->r->spec.is_flexible      ? "when it begins at"
+               : c->r->spec.deadline_us > 0 ? "at the deadline,"
                                             : "and delay it after",
                time, out.text);
 }
 
 static bool
-check_made(struct reservation_check *m)
+check_made(struct reservation_check *c)
 {
-    struct request *q = m->q;
+    struct request *q = c->q;
 
-    store_list(q->server->store, &reservation_kind, NULL, NULL, 0, note_other, m);
-    if (m->count >= MOST_RESERVATIONS)
-        return refuse(q, m->tree,
+    store_list(q->server->store, &reservation_kind, NULL, NULL, 0, note_other, c);
+    if (c->count >= MOST_RESERVATIONS)
+        return refuse(q, c->tree,
                       arena_printf(q->arena,
                                    "there are %u reservations already; delete "
                                    "some that have ended",
-                                   m->count));
-    if (m->r->spec.node_count > 0 ? !check_count(m) : !check_named(m))
+                                   c->count));
+    if (c->r->spec.node_count > 0 ? !check_count(c) : !check_named(c))
         return false;
-    warn_of_running(m);
+    warn_of_running(c);
     return true;
 }
 
@@ -317,20 +317,20 @@ check_made(struct reservation_check *m)
  * are never blank. For a nodeCount that component chooses the nodes.
  */
 static void
-set_first_status(const struct reservation_check *m, struct json *tree)
+set_first_status(const struct reservation_check *c, struct json *tree)
 {
-    struct arena *arena = m->q->arena;
+    struct arena *arena = c->q->arena;
     struct json *status = json_object(arena);
     struct reserved_window window;
     char time[TIME_TEXT_SIZE];
     bool has_begun;
 
     json_set(arena, tree, "status", status);
-    if (!node_reservation_window(m->r, m->now_us, &window)) {
+    if (!node_reservation_window(c->r, c->now_us, &window)) {
         json_set_string(arena, status, "state", RESERVATION_ENDED);
         return;
     }
-    has_begun = window.from_us <= m->now_us && !m->r->spec.is_flexible;
+    has_begun = window.from_us <= c->now_us && !c->r->spec.is_flexible;
     json_set_string(arena, status, "state", has_begun ? RESERVATION_ACTIVE : RESERVATION_PLANNED);
     time_format(window.from_us, false, time);
     json_set_string(arena, status, "start", time);
@@ -345,7 +345,7 @@ node_reservation_admit(struct request *q, struct json *tree, const struct object
 {
     struct node_reservation r = {0};
     struct reservation_nodes nodes = {0};
-    struct reservation_check m = {
+    struct reservation_check c = {
         .q = q,
         .r = &r,
         .tree = tree,
@@ -372,15 +372,15 @@ node_reservation_admit(struct request *q, struct json *tree, const struct object
     record_decode(&node_reservation_record, q->arena, tree, &r);
     if (r.meta.name == NULL)
         r.meta.name = "";
-    if (old_object == NULL && !node_reservation_window(&r, m.now_us, &window))
+    if (old_object == NULL && !node_reservation_window(&r, c.now_us, &window))
         return refuse(q, tree,
                       "it would have ended already; give a start or an end "
                       "in the future");
-    m.taken = map_new();
-    is_good = check_made(&m);
+    c.taken = map_new();
+    is_good = check_made(&c);
     if (is_good && old_object == NULL)
-        set_first_status(&m, tree);
-    map_free(m.taken);
+        set_first_status(&c, tree);
+    map_free(c.taken);
     reservation_nodes_fini(&nodes);
     return is_good;
 }

@@ -77,13 +77,13 @@ struct kind_search {
 static void
 add_version(const struct kind *kind, void *context)
 {
-    struct kind_search *f = context;
+    struct kind_search *s = context;
 
-    for (unsigned i = 0; i < f->n; i++)
-        if (strcmp(f->kinds[i]->version, kind->version) == 0)
+    for (unsigned i = 0; i < s->n; i++)
+        if (strcmp(s->kinds[i]->version, kind->version) == 0)
             return;
-    if (f->n < API_RESOURCES_MAX_VERSIONS)
-        f->kinds[f->n++] = kind;
+    if (s->n < API_RESOURCES_MAX_VERSIONS)
+        s->kinds[s->n++] = kind;
 }
 
 /* The registry lists the kinds of the preferred version first. */
@@ -91,29 +91,29 @@ unsigned
 api_resources_versions(const char *group, const struct api_profile *profile,
                        const struct kind *ret_kinds[API_RESOURCES_MAX_VERSIONS])
 {
-    struct kind_search f = {.kinds = ret_kinds};
+    struct kind_search s = {.kinds = ret_kinds};
 
-    visit_kinds(group, profile, add_version, &f);
-    return f.n;
+    visit_kinds(group, profile, add_version, &s);
+    return s.n;
 }
 
 static void
 add_kind(const struct kind *kind, void *context)
 {
-    struct kind_search *f = context;
+    struct kind_search *s = context;
 
-    if (strcmp(kind->version, f->version) == 0)
-        f->n = add_sorted(f->kinds, f->n, kind);
+    if (strcmp(kind->version, s->version) == 0)
+        s->n = add_sorted(s->kinds, s->n, kind);
 }
 
 unsigned
 api_resources_kinds(const char *group, const char *version, const struct api_profile *profile,
                     const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
 {
-    struct kind_search f = {.kinds = ret_kinds, .version = version};
+    struct kind_search s = {.kinds = ret_kinds, .version = version};
 
-    visit_kinds(group, profile, add_kind, &f);
-    return f.n;
+    visit_kinds(group, profile, add_kind, &s);
+    return s.n;
 }
 
 static bool

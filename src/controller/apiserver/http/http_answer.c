@@ -44,21 +44,21 @@ struct http_answer {
 };
 
 static void
-http_answer_free(struct http_answer *d)
+http_answer_free(struct http_answer *a)
 {
-    request_free(d->q);
-    if (d->grant != NULL)
-        auth_grant_free(d->grant);
-    for (size_t i = 0; i < d->n_frames; i++)
-        frame_unref(d->frames[i]);
-    free(d->frames);
-    free(d);
+    request_free(a->q);
+    if (a->grant != NULL)
+        auth_grant_free(a->grant);
+    for (size_t i = 0; i < a->n_frames; i++)
+        frame_unref(a->frames[i]);
+    free(a->frames);
+    free(a);
 }
 
 static void
-add_headers(struct http_answer *d)
+add_headers(struct http_answer *a)
 {
-    const struct reply *r = &d->q->reply;
+    const struct reply *r = &a->q->reply;
     char text[1024];
 
     for (size_t i = 0; i < r->n_warnings; i++) {
@@ -71,152 +71,152 @@ add_headers(struct http_answer *d)
             *to++ = *c;
         }
         strcpy(to, "\"");
-        http_request_add_header(d->http, "Warning", text);
+        http_request_add_header(a->http, "Warning", text);
     }
     for (size_t i = 0; i < r->n_headers; i++)
-        http_request_add_header(d->http, r->headers[i].name, r->headers[i].value);
+        http_request_add_header(a->http, r->headers[i].name, r->headers[i].value);
     if (r->retry_after_s > 0) {
         snprintf(text, sizeof(text), "%d", (int)r->retry_after_s);
-        http_request_add_header(d->http, "Retry-After", text);
+        http_request_add_header(a->http, "Retry-After", text);
     }
 }
 
 static const char *
-content_type(const struct http_answer *d)
+content_type(const struct http_answer *a)
 {
-    const struct reply *r = &d->q->reply;
+    const struct reply *r = &a->q->reply;
 
     if (r->form == REPLY_TEXT)
         return r->content_type;
     if (r->form == REPLY_NONE)
         return NULL;
-    return d->view.accept.is_yaml ? "application/yaml" : "application/json";
+    return a->view.accept.is_yaml ? "application/yaml" : "application/json";
 }
 
 static void
-send_frames(struct http_answer *d)
+send_frames(struct http_answer *a)
 {
     struct http_piece *pieces;
     size_t count = 0;
 
-    for (size_t i = 0; i < d->n_frames; i++)
-        count += frame_count_pieces(d->frames[i]);
+    for (size_t i = 0; i < a->n_frames; i++)
+        count += frame_count_pieces(a->frames[i]);
     pieces = xnew_array(struct http_piece, count + 1);
     count = 0;
-    for (size_t i = 0; i < d->n_frames; i++) {
-        frame_take_pieces(d->frames[i], &pieces[count]);
-        count += frame_count_pieces(d->frames[i]);
+    for (size_t i = 0; i < a->n_frames; i++) {
+        frame_take_pieces(a->frames[i], &pieces[count]);
+        count += frame_count_pieces(a->frames[i]);
     }
-    http_request_reply_pieces(d->http, d->q->reply.code, content_type(d), pieces, count);
+    http_request_reply_pieces(a->http, a->q->reply.code, content_type(a), pieces, count);
     free(pieces);
-    http_answer_free(d);
+    http_answer_free(a);
 }
 
 static void
 sealed(const char *name, const char *value, const struct error *err, void *arg)
 {
-    struct http_answer *d = arg;
+    struct http_answer *a = arg;
 
     if (err != NULL) {
         /* Without a seal the client could not trust the answer: send none. */
         log_warning("cannot sign an answer: %s", err->text);
-        http_request_reply(d->http, 503, "text/plain; charset=utf-8", err->text, strlen(err->text));
-        http_answer_free(d);
+        http_request_reply(a->http, 503, "text/plain; charset=utf-8", err->text, strlen(err->text));
+        http_answer_free(a);
         return;
     }
     if (name != NULL)
-        http_request_add_header(d->http, name, value);
-    send_frames(d);
+        http_request_add_header(a->http, name, value);
+    send_frames(a);
 }
 
 static void
-finish(struct http_answer *d)
+finish(struct http_answer *a)
 {
-    add_headers(d);
-    if (d->grant == NULL) {
-        send_frames(d);
+    add_headers(a);
+    if (a->grant == NULL) {
+        send_frames(a);
         return;
     }
-    digest_sum_end(d->sum, &d->digest);
-    d->sum = NULL;
-    auth_grant_seal(d->grant, d->q->reply.code, content_type(d) != NULL ? content_type(d) : "",
-                    &d->digest, sealed, d);
+    digest_sum_end(a->sum, &a->digest);
+    a->sum = NULL;
+    auth_grant_seal(a->grant, a->q->reply.code, content_type(a) != NULL ? content_type(a) : "",
+                    &a->digest, sealed, a);
 }
 
 static struct frame *
-add_frame(struct http_answer *d)
+add_frame(struct http_answer *a)
 {
-    xgrow(d->frames, d->n_frames, d->capacity);
-    return d->frames[d->n_frames++] = frame_new();
+    xgrow(a->frames, a->n_frames, a->capacity);
+    return a->frames[a->n_frames++] = frame_new();
 }
 
 /* The last frame is complete. Its parts are copied together, because small
  * parts cost more by reference: each has a chain of its own until it is sent.
  */
 static void
-end_frame(struct http_answer *d)
+end_frame(struct http_answer *a)
 {
-    frame_flatten(d->frames[d->n_frames - 1]);
-    if (d->sum != NULL)
-        frame_add_to_sum(d->frames[d->n_frames - 1], d->sum);
+    frame_flatten(a->frames[a->n_frames - 1]);
+    if (a->sum != NULL)
+        frame_add_to_sum(a->frames[a->n_frames - 1], a->sum);
 }
 
 static bool
-is_slow(const struct http_answer *d)
+is_slow(const struct http_answer *a)
 {
-    return d->view.accept.is_yaml || d->view.accept.is_pretty;
+    return a->view.accept.is_yaml || a->view.accept.is_pretty;
 }
 
 static bool
 write_some(struct time_slice *time_slice)
 {
-    struct http_answer *d = container_of(time_slice, struct http_answer, time_slice);
-    struct reply *reply = &d->q->reply;
-    struct frame *frame = d->n_frames > 0 ? d->frames[d->n_frames - 1] : add_frame(d);
-    size_t from = d->written;
+    struct http_answer *a = container_of(time_slice, struct http_answer, time_slice);
+    struct reply *reply = &a->q->reply;
+    struct frame *frame = a->n_frames > 0 ? a->frames[a->n_frames - 1] : add_frame(a);
+    size_t from = a->written;
     /* When the client has gone, the rest is not written. */
-    bool more = !http_request_is_closed(d->http)
-                && render_list_some(frame, &d->view, reply, &d->written,
-                                    is_slow(d) ? PER_GO_SLOWLY : PER_GO);
+    bool more = !http_request_is_closed(a->http)
+                && render_list_some(frame, &a->view, reply, &a->written,
+                                    is_slow(a) ? PER_GO_SLOWLY : PER_GO);
 
-    reply_drop_objects(reply, from, d->written);
+    reply_drop_objects(reply, from, a->written);
     if (more && frame_length(frame) < FRAME_BYTES)
         return true;
-    end_frame(d);
+    end_frame(a);
     if (more)
-        (void)add_frame(d);
+        (void)add_frame(a);
     else
-        finish(d);
+        finish(a);
     return more;
 }
 
 static bool
-is_long(const struct http_answer *d)
+is_long(const struct http_answer *a)
 {
-    return d->q->reply.form == REPLY_LIST
-           && d->q->reply.n_objects > (is_slow(d) ? AT_ONCE_SLOWLY : AT_ONCE);
+    return a->q->reply.form == REPLY_LIST
+           && a->q->reply.n_objects > (is_slow(a) ? AT_ONCE_SLOWLY : AT_ONCE);
 }
 
 void
 http_answer_start(struct request *q, const struct view *view, struct http_request *http,
                   struct auth_grant *grant)
 {
-    struct http_answer *d = xnew(struct http_answer);
+    struct http_answer *a = xnew(struct http_answer);
 
-    d->q = q;
-    d->http = http;
-    d->grant = grant;
-    d->view = *view;
-    d->view.now_us = clock_real_us(q->server->clock);
-    d->view.east_s = q->options.has_east ? &q->options.east_s : NULL;
+    a->q = q;
+    a->http = http;
+    a->grant = grant;
+    a->view = *view;
+    a->view.now_us = clock_real_us(q->server->clock);
+    a->view.east_s = q->options.has_east ? &q->options.east_s : NULL;
     if (grant != NULL)
-        d->sum = digest_sum_begin();
-    render_check(&d->view, &q->reply);
-    if (is_long(d)) {
-        time_slices_add(q->server->time_slices, &d->time_slice, write_some);
+        a->sum = digest_sum_begin();
+    render_check(&a->view, &q->reply);
+    if (is_long(a)) {
+        time_slices_add(q->server->time_slices, &a->time_slice, write_some);
         return;
     }
-    render_reply(add_frame(d), &d->view, &q->reply);
-    end_frame(d);
-    finish(d);
+    render_reply(add_frame(a), &a->view, &q->reply);
+    end_frame(a);
+    finish(a);
 }

@@ -251,20 +251,20 @@ static struct client_call *
 local_client_call(struct client *client, struct arena *arena TAKES,
                   const struct client_request *request, client_done_fn *done, void *context)
 {
-    struct local_client *p = container_of(client, struct local_client, client);
+    struct local_client *c = container_of(client, struct local_client, client);
     struct local_call *call = xnew(struct local_call);
 
     call->call.client = client;
-    call->mailbox = mailbox_ref(p->mailbox);
+    call->mailbox = mailbox_ref(c->mailbox);
     call->done = done;
     call->context = context;
-    call->q = request_new(p->server, arena != NULL ? arena : arena_new(0));
-    call->q->principal = p->principal;
+    call->q = request_new(c->server, arena != NULL ? arena : arena_new(0));
+    call->q->principal = c->principal;
     call->q->done = answered;
     call->q->context = call;
     copy_request(call, request);
-    list_add_last(&p->calls, &call->link);
-    loop_post(p->server->loop, start_call, call);
+    list_add_last(&c->calls, &call->link);
+    loop_post(c->server->loop, start_call, call);
     return &call->call;
 }
 
@@ -280,12 +280,12 @@ local_client_cancel(struct client_call *base)
 static void
 local_client_abandon(struct client *client)
 {
-    struct local_client *p = container_of(client, struct local_client, client);
+    struct local_client *c = container_of(client, struct local_client, client);
     struct error err = {0};
     struct list calls;
 
     error_set(&err, -ECANCELED, "this component of the controller is stopping");
-    list_take_over(&calls, &p->calls);
+    list_take_over(&calls, &c->calls);
     while (!list_is_empty(&calls)) {
         struct local_call *call = container_of(calls.next, struct local_call, link);
         client_done_fn *done = call->done;
@@ -300,26 +300,26 @@ local_client_abandon(struct client *client)
 static void
 local_client_respond(struct client *client, client_respond_fn *respond, void *context)
 {
-    struct local_client *p = container_of(client, struct local_client, client);
+    struct local_client *c = container_of(client, struct local_client, client);
 
-    struct responders *all = p->principal->type == PRINCIPAL_LIFECYCLE ? p->server->quota_responders
-                                                                       : p->server->responders;
+    struct responders *all = c->principal->type == PRINCIPAL_LIFECYCLE ? c->server->quota_responders
+                                                                       : c->server->responders;
 
-    responder_close(p->responder);
-    p->responder = responder_new(all, client->loop, respond, context);
+    responder_close(c->responder);
+    c->responder = responder_new(all, client->loop, respond, context);
 }
 
 static void
 local_client_free(struct client *client)
 {
-    struct local_client *p = container_of(client, struct local_client, client);
+    struct local_client *c = container_of(client, struct local_client, client);
 
-    responder_close(p->responder);
-    list_foreach_safe(at, &p->calls)
+    responder_close(c->responder);
+    list_foreach_safe(at, &c->calls)
         local_client_cancel(&container_of(at, struct local_call, link)->call);
-    local_watch_stop_all(p);
-    mailbox_close(p->mailbox);
-    free(p);
+    local_watch_stop_all(c);
+    mailbox_close(c->mailbox);
+    free(c);
 }
 
 static const struct client_ops ops = {
@@ -335,14 +335,14 @@ static const struct client_ops ops = {
 struct client *
 local_client_new(struct apiserver *server, struct loop *loop, const struct principal *principal)
 {
-    struct local_client *p = xnew(struct local_client);
+    struct local_client *c = xnew(struct local_client);
 
-    p->client.ops = &ops;
-    p->client.loop = loop;
-    p->server = server;
-    p->principal = principal;
-    p->mailbox = mailbox_open(server->loop, loop);
-    list_init(&p->calls);
-    list_init(&p->watches);
-    return &p->client;
+    c->client.ops = &ops;
+    c->client.loop = loop;
+    c->server = server;
+    c->principal = principal;
+    c->mailbox = mailbox_open(server->loop, loop);
+    list_init(&c->calls);
+    list_init(&c->watches);
+    return &c->client;
 }

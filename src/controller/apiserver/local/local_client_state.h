@@ -30,4 +30,4 @@ struct client_watch *local_watch_start(struct client *client,
                                        const struct client_watch_request *request,
                                        client_event_fn *event, void *context);
 void local_watch_stop(struct client_watch *base);
-void local_watch_stop_all(struct local_client *p);
+void local_watch_stop_all(struct local_client *c);

@@ -208,19 +208,19 @@ struct client_watch *
 local_watch_start(struct client *client, const struct client_watch_request *request,
                   client_event_fn *event, void *context)
 {
-    struct local_client *p = container_of(client, struct local_client, client);
+    struct local_client *c = container_of(client, struct local_client, client);
     struct event_buffer *buffer = xnew(struct event_buffer);
-    struct request *q = request_new(p->server, arena_new(0));
+    struct request *q = request_new(c->server, arena_new(0));
     struct local_query query;
 
     atomic_init(&buffer->references, 2); /* the client's and the API's */
     pthread_mutex_init(&buffer->lock, NULL);
     buffer->watch.client = client;
-    buffer->mailbox = mailbox_ref(p->mailbox);
+    buffer->mailbox = mailbox_ref(c->mailbox);
     buffer->event = event;
     buffer->context = context;
     buffer->q = q;
-    q->principal = p->principal;
+    q->principal = c->principal;
     q->route.verb = VERB_WATCH;
     q->route.kind = request->kind;
     q->route.namespace =
@@ -231,8 +231,8 @@ local_watch_start(struct client *client, const struct client_watch_request *requ
     local_query_add(&query, "resourceVersion", request->resource_version);
     q->options.parameters = query.items;
     q->options.n_parameters = query.count;
-    list_add_last(&p->watches, &buffer->link);
-    loop_post(p->server->loop, begin_feed, buffer);
+    list_add_last(&c->watches, &buffer->link);
+    loop_post(c->server->loop, begin_feed, buffer);
     return &buffer->watch;
 }
 
@@ -249,8 +249,8 @@ local_watch_stop(struct client_watch *base)
 }
 
 void
-local_watch_stop_all(struct local_client *p)
+local_watch_stop_all(struct local_client *c)
 {
-    list_foreach_safe(at, &p->watches)
+    list_foreach_safe(at, &c->watches)
         local_watch_stop(&container_of(at, struct event_buffer, link)->watch);
 }

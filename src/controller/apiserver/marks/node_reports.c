@@ -50,18 +50,18 @@ struct node_reports {
 static char present;
 
 static void
-end_wait(struct node_reports *w, bool may_issue)
+end_wait(struct node_reports *r, bool may_issue)
 {
-    struct waiting_submission *waiting = w->waiting;
-    size_t n = w->n_waiting;
+    struct waiting_submission *waiting = r->waiting;
+    size_t n = r->n_waiting;
 
-    w->are_awaited = false;
+    r->are_awaited = false;
     if (may_issue)
-        scheduling_pause_hold(w->server, false);
-    timer_stop(w->timer);
-    timer_stop(w->expiry);
-    w->waiting = NULL;
-    w->n_waiting = w->capacity = 0;
+        scheduling_pause_hold(r->server, false);
+    timer_stop(r->timer);
+    timer_stop(r->expiry);
+    r->waiting = NULL;
+    r->n_waiting = r->capacity = 0;
     for (size_t i = 0; i < n; i++)
         waiting[i].next(may_issue, waiting[i].context);
     free(waiting);
@@ -71,36 +71,36 @@ end_wait(struct node_reports *w, bool may_issue)
 static void
 on_expiry(void *arg)
 {
-    struct node_reports *w = arg;
+    struct node_reports *r = arg;
     const int64_t now_ms = loop_now_ms();
     int64_t next_ms = INT64_MAX;
     size_t kept = 0;
 
-    for (size_t i = 0; i < w->n_waiting; i++) {
-        const struct waiting_submission one = w->waiting[i];
+    for (size_t i = 0; i < r->n_waiting; i++) {
+        const struct waiting_submission one = r->waiting[i];
 
         if (one.until_ms <= now_ms) {
             one.next(false, one.context);
             continue;
         }
-        w->waiting[kept++] = one;
+        r->waiting[kept++] = one;
         if (one.until_ms < next_ms)
             next_ms = one.until_ms;
     }
-    w->n_waiting = kept;
+    r->n_waiting = kept;
     if (next_ms < INT64_MAX)
-        timer_start(w->expiry, next_ms - now_ms);
+        timer_start(r->expiry, next_ms - now_ms);
 }
 
 static void
 on_time_out(void *arg)
 {
-    struct node_reports *w = arg;
+    struct node_reports *r = arg;
 
     log_info("%zu of the nodes that were ready have not reported what they know of this "
              "cluster; new job ids are issued and jobs start all the same",
-             map_count(w->missing));
-    end_wait(w, true);
+             map_count(r->missing));
+    end_wait(r, true);
 }
 
 /* An agent of an ordinary user decides nothing for others by its report, or by
@@ -108,12 +108,12 @@ on_time_out(void *arg)
  * site.
  */
 static bool
-is_of_site(const struct node_reports *w, const struct object *node)
+is_of_site(const struct node_reports *r, const struct object *node)
 {
     uid_t uid;
 
     return !node_find_owner(node_of(node), &uid) || uid == 0 || uid == geteuid()
-           || policy_people_has(&w->server->policy->administrators, uid, NULL, 0);
+           || policy_people_has(&r->server->policy->administrators, uid, NULL, 0);
 }
 
 /* Only an agent that has enrolled has a secret here; a Node that something else
@@ -122,12 +122,12 @@ is_of_site(const struct node_reports *w, const struct object *node)
 static bool
 expect_node(const struct object *object, void *context)
 {
-    struct node_reports *w = context;
+    struct node_reports *r = context;
     struct arena *arena = arena_new(0);
 
-    if (node_is_ready(node_of(object)) && is_of_site(w, object)
-        && store_find_secret(w->server->store, node_secret_name(arena, object->meta->name)) != NULL)
-        map_put(w->missing, object->meta->name, &present);
+    if (node_is_ready(node_of(object)) && is_of_site(r, object)
+        && store_find_secret(r->server->store, node_secret_name(arena, object->meta->name)) != NULL)
+        map_put(r->missing, object->meta->name, &present);
     arena_free(arena);
     return true;
 }
@@ -135,87 +135,87 @@ expect_node(const struct object *object, void *context)
 struct node_reports *
 node_reports_new(struct apiserver *server, int64_t wait_ms)
 {
-    struct node_reports *w = xnew(struct node_reports);
+    struct node_reports *r = xnew(struct node_reports);
 
-    w->server = server;
-    w->missing = map_new();
-    w->timer = timer_new(server->loop, on_time_out, w);
-    w->expiry = timer_new(server->loop, on_expiry, w);
+    r->server = server;
+    r->missing = map_new();
+    r->timer = timer_new(server->loop, on_time_out, r);
+    r->expiry = timer_new(server->loop, on_expiry, r);
     if (wait_ms > 0)
-        (void)store_list(server->store, &node_kind, NULL, NULL, 0, expect_node, w);
-    w->are_awaited = map_count(w->missing) > 0;
-    w->until_ms = loop_now_ms() + wait_ms;
-    if (w->are_awaited) {
-        timer_start(w->timer, wait_ms);
+        (void)store_list(server->store, &node_kind, NULL, NULL, 0, expect_node, r);
+    r->are_awaited = map_count(r->missing) > 0;
+    r->until_ms = loop_now_ms() + wait_ms;
+    if (r->are_awaited) {
+        timer_start(r->timer, wait_ms);
         scheduling_pause_hold(server, true);
     }
-    return w;
+    return r;
 }
 
 void
-node_reports_stop(struct node_reports *w)
+node_reports_stop(struct node_reports *r)
 {
-    end_wait(w, false);
+    end_wait(r, false);
 }
 
 void
-node_reports_free(struct node_reports *w)
+node_reports_free(struct node_reports *r)
 {
-    if (w == NULL)
+    if (r == NULL)
         return;
-    timer_free(w->timer);
-    timer_free(w->expiry);
-    map_free(w->missing);
-    free(w->waiting);
-    free(w);
+    timer_free(r->timer);
+    timer_free(r->expiry);
+    map_free(r->missing);
+    free(r->waiting);
+    free(r);
 }
 
 void
-node_reports_note(struct node_reports *w, const char *node, enum node_report report, bool is_whole)
+node_reports_note(struct node_reports *r, const char *node, enum node_report report, bool is_whole)
 {
-    int64_t left_ms = w->until_ms - loop_now_ms();
+    int64_t left_ms = r->until_ms - loop_now_ms();
     const struct object *object;
 
-    if (!w->are_awaited)
+    if (!r->are_awaited)
         return;
-    object = store_find(w->server->store, STORE_PENDING, &node_kind, NULL, node);
-    if (object == NULL || !is_of_site(w, object))
+    object = store_find(r->server->store, STORE_PENDING, &node_kind, NULL, node);
+    if (object == NULL || !is_of_site(r, object))
         return;
     if (report == NODE_REPORT_OTHER)
-        w->has_other = true;
+        r->has_other = true;
     if (!is_whole) {
-        if (w->has_other)
-            timer_start(w->timer, left_ms > 0 ? left_ms : 0);
+        if (r->has_other)
+            timer_start(r->timer, left_ms > 0 ? left_ms : 0);
         return;
     }
-    map_remove(w->missing, node);
-    if (map_count(w->missing) == 0
-        || (report == NODE_REPORT_LAST_RUN && !w->has_other && store_was_closed(w->server->store)))
-        end_wait(w, true);
-    else if (w->has_other)
-        timer_start(w->timer, left_ms > 0 ? left_ms : 0);
-    else if (report == NODE_REPORT_LAST_RUN && !w->is_short) {
-        w->is_short = true;
-        timer_start(w->timer, left_ms < OTHERS_MS ? left_ms : OTHERS_MS);
+    map_remove(r->missing, node);
+    if (map_count(r->missing) == 0
+        || (report == NODE_REPORT_LAST_RUN && !r->has_other && store_was_closed(r->server->store)))
+        end_wait(r, true);
+    else if (r->has_other)
+        timer_start(r->timer, left_ms > 0 ? left_ms : 0);
+    else if (report == NODE_REPORT_LAST_RUN && !r->is_short) {
+        r->is_short = true;
+        timer_start(r->timer, left_ms < OTHERS_MS ? left_ms : OTHERS_MS);
     }
 }
 
 void
-node_reports_wait(struct node_reports *w, int64_t most_s, node_reports_next_fn *next, void *context)
+node_reports_wait(struct node_reports *r, int64_t most_s, node_reports_next_fn *next, void *context)
 {
     int64_t until_ms = INT64_MAX;
 
-    if (!w->are_awaited || w->n_waiting >= WAITING_MOST) {
-        next(!w->are_awaited, context);
+    if (!r->are_awaited || r->n_waiting >= WAITING_MOST) {
+        next(!r->are_awaited, context);
         return;
     }
-    xgrow(w->waiting, w->n_waiting, w->capacity);
+    xgrow(r->waiting, r->n_waiting, r->capacity);
     if (most_s > 0) {
         until_ms = loop_now_ms() + most_s * 1000;
-        if (!timer_is_running(w->expiry))
-            timer_start(w->expiry, most_s * 1000);
+        if (!timer_is_running(r->expiry))
+            timer_start(r->expiry, most_s * 1000);
     }
-    w->waiting[w->n_waiting++] = (struct waiting_submission){next, context, until_ms};
+    r->waiting[r->n_waiting++] = (struct waiting_submission){next, context, until_ms};
 }
 
 void
@@ -232,7 +232,7 @@ node_reports_refuse(struct request *q)
 }
 
 bool
-node_reports_are_awaited(const struct node_reports *w)
+node_reports_are_awaited(const struct node_reports *r)
 {
-    return w->are_awaited;
+    return r->are_awaited;
 }

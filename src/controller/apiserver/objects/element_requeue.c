@@ -60,30 +60,30 @@ element_requeue_pod(const struct store *store, const struct object *job, int64_t
 }
 
 static void
-read_chunk(struct chunk_reader *l, int64_t index)
+read_chunk(struct chunk_reader *r, int64_t index)
 {
-    if (l->number == index / ELEMENTS_A_CHUNK)
+    if (r->number == index / ELEMENTS_A_CHUNK)
         return;
-    element_chunk_fini(&l->chunk);
-    l->number = index / ELEMENTS_A_CHUNK;
-    l->is_whole = element_record_read(l->store, l->job->meta->uid, l->number, &l->chunk);
+    element_chunk_fini(&r->chunk);
+    r->number = index / ELEMENTS_A_CHUNK;
+    r->is_whole = element_record_read(r->store, r->job->meta->uid, r->number, &r->chunk);
 }
 
 /* The number of the element's next attempt; 0: it has not started, or must not
  * change.
  */
 static int64_t
-find_attempt(struct chunk_reader *l, int64_t index)
+find_attempt(struct chunk_reader *r, int64_t index)
 {
     const struct object *pod;
     const char *number;
     int64_t next;
 
-    read_chunk(l, index);
-    next = next_of(&l->chunk, index);
-    if (!l->is_whole)
+    read_chunk(r, index);
+    next = next_of(&r->chunk, index);
+    if (!r->is_whole)
         return 0;
-    switch (l->chunk.states[index % ELEMENTS_A_CHUNK]) {
+    switch (r->chunk.states[index % ELEMENTS_A_CHUNK]) {
     case ELEMENT_DONE:
     case ELEMENT_FAILED:
         return next > 0 ? next : 1;
@@ -92,7 +92,7 @@ find_attempt(struct chunk_reader *l, int64_t index)
     default:
         break;
     }
-    pod = element_requeue_pod(l->store, l->job, index, next);
+    pod = element_requeue_pod(r->store, r->job, index, next);
     if (pod == NULL || pod_of(pod)->spec.node_name == NULL
         || pod_of(pod)->spec.node_name[0] == '\0')
         return 0;
@@ -102,11 +102,11 @@ find_attempt(struct chunk_reader *l, int64_t index)
 }
 
 static bool
-is_cancelled(const struct task_list *cancelled, const struct chunk_reader *l, int64_t task,
+is_cancelled(const struct task_list *cancelled, const struct chunk_reader *r, int64_t task,
              int64_t index)
 {
     return task_list_index(cancelled, task) >= 0
-           || l->chunk.states[index % ELEMENTS_A_CHUNK] == ELEMENT_CANCELLED;
+           || r->chunk.states[index % ELEMENTS_A_CHUNK] == ELEMENT_CANCELLED;
 }
 
 int
@@ -116,7 +116,7 @@ element_requeue_find(const struct store *store, const struct object *job,
 {
     const struct job_array *array = job_of(job)->spec.array;
     struct task_range *ranges = arena_new_array(arena, struct task_range, (size_t)meant->total + 1);
-    struct chunk_reader l = {.store = store, .job = job, .number = -1};
+    struct chunk_reader r = {.store = store, .job = job, .number = -1};
     struct element_requeue found = {0};
     struct task_list all, cancelled;
     size_t n = 0;
@@ -131,13 +131,13 @@ element_requeue_find(const struct store *store, const struct object *job,
 
         if (index < 0)
             continue;
-        read_chunk(&l, index);
-        if (is_cancelled(&cancelled, &l, task, index))
+        read_chunk(&r, index);
+        if (is_cancelled(&cancelled, &r, task, index))
             found.n_cancelled++;
-        else if (find_attempt(&l, index) > 0)
+        else if (find_attempt(&r, index) > 0)
             ranges[n++] = (struct task_range){.first = task, .last = task, .step = 1};
     }
-    element_chunk_fini(&l.chunk);
+    element_chunk_fini(&r.chunk);
     if (n > 0 && task_list_of_ranges(arena, ranges, n, &found.tasks, err) < 0)
         return -EINVAL;
     *ret_found = found;
@@ -148,7 +148,7 @@ void
 element_requeue_note(struct request *q, struct store_txn *txn, const struct object *job,
                      const struct task_list *tasks)
 {
-    struct chunk_reader l = {
+    struct chunk_reader r = {
         .store = q->server->store,
         .job = job,
         .number = -1,
@@ -163,20 +163,20 @@ element_requeue_note(struct request *q, struct store_txn *txn, const struct obje
         int64_t attempt;
 
         if (written >= 0 && index / ELEMENTS_A_CHUNK != written)
-            element_record_write(l.store, txn, job, written, &l.chunk);
-        attempt = find_attempt(&l, index);
-        written = l.number;
+            element_record_write(r.store, txn, job, written, &r.chunk);
+        attempt = find_attempt(&r, index);
+        written = r.number;
         if (attempt == 0)
             continue;
-        l.chunk.states[index % ELEMENTS_A_CHUNK] = ELEMENT_WAITING;
-        element_chunk_set_tries(&l.chunk, &(struct element_tries){
+        r.chunk.states[index % ELEMENTS_A_CHUNK] = ELEMENT_WAITING;
+        element_chunk_set_tries(&r.chunk, &(struct element_tries){
                                               .index = index,
                                               .attempt = attempt,
                                           });
     }
     if (written >= 0)
-        element_record_write(l.store, txn, job, written, &l.chunk);
-    element_chunk_fini(&l.chunk);
+        element_record_write(r.store, txn, job, written, &r.chunk);
+    element_chunk_fini(&r.chunk);
 }
 
 void
@@ -185,7 +185,7 @@ element_requeue_visit(const struct store *store, const struct object *job,
                       bool (*visit)(const struct object *pod, void *context), void *context)
 {
     CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
-    struct chunk_reader l = {.store = store, .job = job, .number = -1};
+    struct chunk_reader r = {.store = store, .job = job, .number = -1};
     struct task_list all;
     bool goes_on = task_list_parse(scratch, job_of(job)->spec.array->tasks, &all, NULL) == 0;
 
@@ -195,9 +195,9 @@ element_requeue_visit(const struct store *store, const struct object *job,
 
         if (index < 0)
             continue;
-        read_chunk(&l, index);
-        pod = element_requeue_pod(store, job, index, next_of(&l.chunk, index));
+        read_chunk(&r, index);
+        pod = element_requeue_pod(store, job, index, next_of(&r.chunk, index));
         goes_on = pod == NULL || visit(pod, context);
     }
-    element_chunk_fini(&l.chunk);
+    element_chunk_fini(&r.chunk);
 }

@@ -261,27 +261,27 @@ summary_describe_node(struct request *q, const struct node *node)
 static bool
 add_node(const struct object *object, void *context)
 {
-    struct nodes_summary *m = context;
+    struct nodes_summary *s = context;
 
-    json_append(m->q->arena, m->nodes, summary_describe_node(m->q, node_of(object)));
-    object_key(object, m->after);
-    return --m->left > 0;
+    json_append(s->q->arena, s->nodes, summary_describe_node(s->q, node_of(object)));
+    object_key(object, s->after);
+    return --s->left > 0;
 }
 
 static bool
 run_slice(struct time_slice *time_slice)
 {
-    struct nodes_summary *m = container_of(time_slice, struct nodes_summary, time_slice);
-    struct request *q = m->q;
+    struct nodes_summary *s = container_of(time_slice, struct nodes_summary, time_slice);
+    struct request *q = s->q;
     char after[OBJECT_KEY_SIZE];
     struct json *tree;
     int r;
 
-    memcpy(after, m->after, sizeof(after));
-    m->left = PER_GO;
-    r = store_list(q->server->store, &node_kind, NULL, after[0] != '\0' ? after : NULL, m->revision,
-                   add_node, m);
-    if (r == 0 && m->left == 0)
+    memcpy(after, s->after, sizeof(after));
+    s->left = PER_GO;
+    r = store_list(q->server->store, &node_kind, NULL, after[0] != '\0' ? after : NULL, s->revision,
+                   add_node, s);
+    if (r == 0 && s->left == 0)
         return true;
     if (r < 0)
         reply_fail(&q->reply, &(struct reply_failure){
@@ -293,7 +293,7 @@ run_slice(struct time_slice *time_slice)
                               });
     else {
         tree = json_object(q->arena);
-        json_set(q->arena, tree, "nodes", m->nodes);
+        json_set(q->arena, tree, "nodes", s->nodes);
         reply_tree(&q->reply, 200, tree);
     }
     request_finish(q);
@@ -303,11 +303,11 @@ run_slice(struct time_slice *time_slice)
 void
 summary_nodes(struct request *q)
 {
-    struct nodes_summary *m = arena_alloc(q->arena, sizeof(*m));
+    struct nodes_summary *s = arena_alloc(q->arena, sizeof(*s));
 
-    memset(m, 0, sizeof(*m));
-    m->q = q;
-    m->nodes = json_array(q->arena);
-    m->revision = store_revision(q->server->store);
-    time_slices_add(q->server->time_slices, &m->time_slice, run_slice);
+    memset(s, 0, sizeof(*s));
+    s->q = q;
+    s->nodes = json_array(q->arena);
+    s->revision = store_revision(q->server->store);
+    time_slices_add(q->server->time_slices, &s->time_slice, run_slice);
 }

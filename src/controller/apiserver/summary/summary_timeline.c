@@ -91,58 +91,58 @@ summary_timeline_is_asked(const char *path)
 /* ---- The nodes ---- */
 
 static bool
-take_limit(struct timeline_summary *m, const char *text)
+take_limit(struct timeline_summary *s, const char *text)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
 
     if (*text < '0' || *text > '9' || *end != '\0' || value == 0 || value > NODES_MOST) {
-        reply_bad_request(&m->q->reply, "limit: '%.64s' is not a number from 1 to %u", text,
+        reply_bad_request(&s->q->reply, "limit: '%.64s' is not a number from 1 to %u", text,
                           NODES_MOST);
         return false;
     }
-    m->most = value;
+    s->most = value;
     return true;
 }
 
 static bool
-take_names(struct timeline_summary *m, const char *list)
+take_names(struct timeline_summary *s, const char *list)
 {
     for (const char *at = list; *at != '\0';) {
         size_t length = strcspn(at, ",");
-        const char *name = arena_strndup(m->q->arena, at, length);
+        const char *name = arena_strndup(s->q->arena, at, length);
 
         at += length + (at[length] == ',');
         if (length == 0)
             continue;
-        if (m->count == NODES_MOST) {
-            reply_bad_request(&m->q->reply, "nodes: more than %u", NODES_MOST);
+        if (s->count == NODES_MOST) {
+            reply_bad_request(&s->q->reply, "nodes: more than %u", NODES_MOST);
             return false;
         }
-        if (store_find(m->q->server->store, STORE_PUBLISHED, &node_kind, NULL, name) == NULL) {
-            reply_fail(&m->q->reply,
+        if (store_find(s->q->server->store, STORE_PUBLISHED, &node_kind, NULL, name) == NULL) {
+            reply_fail(&s->q->reply,
                        &(struct reply_failure){
                            .code = 404,
                            .reason = "NotFound",
-                           .message = arena_printf(m->q->arena, "node \"%.253s\" not found", name),
+                           .message = arena_printf(s->q->arena, "node \"%.253s\" not found", name),
                        });
             return false;
         }
-        m->names[m->count++] = name;
+        s->names[s->count++] = name;
     }
     return true;
 }
 
 /* Returns the index at which the name belongs among those kept so far. */
 static size_t
-place_of(const struct timeline_summary *m, const char *name)
+place_of(const struct timeline_summary *s, const char *name)
 {
-    size_t from = 0, until = m->count;
+    size_t from = 0, until = s->count;
 
     while (from < until) {
         size_t middle = from + (until - from) / 2;
 
-        if (strverscmp(name, m->names[middle]) < 0)
+        if (strverscmp(name, s->names[middle]) < 0)
             until = middle;
         else
             from = middle + 1;
@@ -154,34 +154,34 @@ place_of(const struct timeline_summary *m, const char *name)
 static bool
 keep_if_first(const struct object *object, void *context)
 {
-    struct timeline_summary *m = context;
-    size_t at = place_of(m, object->meta->name);
+    struct timeline_summary *s = context;
+    size_t at = place_of(s, object->meta->name);
 
-    m->total++;
-    m->looked++;
-    object_key(object, m->after);
-    if (at < m->most) {
-        m->count -= m->count == m->most;
-        memmove(m->names + at + 1, m->names + at, (m->count - at) * sizeof(*m->names));
-        m->names[at] = arena_strdup(m->q->arena, object->meta->name);
-        m->count++;
+    s->total++;
+    s->looked++;
+    object_key(object, s->after);
+    if (at < s->most) {
+        s->count -= s->count == s->most;
+        memmove(s->names + at + 1, s->names + at, (s->count - at) * sizeof(*s->names));
+        s->names[at] = arena_strdup(s->q->arena, object->meta->name);
+        s->count++;
     }
-    return m->looked < NODES_A_TURN;
+    return s->looked < NODES_A_TURN;
 }
 
 /* Examines some of all nodes in each turn. */
 static void
-choose_some(struct timeline_summary *m)
+choose_some(struct timeline_summary *s)
 {
     char after[OBJECT_KEY_SIZE];
 
-    memcpy(after, m->after, sizeof(after));
-    m->looked = 0;
-    store_list(m->q->server->store, &node_kind, NULL, after[0] != '\0' ? after : NULL, 0,
-               keep_if_first, m);
-    if (m->looked < NODES_A_TURN) {
-        m->is_choosing = false;
-        m->after[0] = '\0';
+    memcpy(after, s->after, sizeof(after));
+    s->looked = 0;
+    store_list(s->q->server->store, &node_kind, NULL, after[0] != '\0' ? after : NULL, 0,
+               keep_if_first, s);
+    if (s->looked < NODES_A_TURN) {
+        s->is_choosing = false;
+        s->after[0] = '\0';
     }
 }
 
@@ -238,9 +238,9 @@ struct jobs {
  * INT64_MAX: no limit.
  */
 static int64_t
-limit_end_us(const struct timeline_summary *m, const struct pod *pod, int64_t start_us)
+limit_end_us(const struct timeline_summary *s, const struct pod *pod, int64_t start_us)
 {
-    return pod_limit_end_us(pod, start_us, pod_frozen_us(pod, m->now_us));
+    return pod_limit_end_us(pod, start_us, pod_frozen_us(pod, s->now_us));
 }
 
 /* The end of the last pod that has one of the pod's CPUs. */
@@ -275,18 +275,18 @@ note_taker(const struct object *object, void *context)
 /* The expected end of a pod that has yielded, computed as the scheduler does.
  */
 static int64_t
-end_after_others_us(struct timeline_summary *m, const struct pod *pod, int64_t start_us)
+end_after_others_us(struct timeline_summary *s, const struct pod *pod, int64_t start_us)
 {
-    struct taken taken = {.making = m, .pod = pod, .free_at_us = m->now_us};
-    int64_t end_us = limit_end_us(m, pod, start_us);
+    struct taken taken = {.making = s, .pod = pod, .free_at_us = s->now_us};
+    int64_t end_us = limit_end_us(s, pod, start_us);
 
     if (!pod_has_yielded(pod) || end_us == INT64_MAX || pod->status.allocation == NULL
         || pod->status.allocation->cpus == NULL
         || cpuset_parse(pod->status.allocation->cpus, &taken.cpus, NULL) < 0)
         return INT64_MAX;
-    store_visit_index(m->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
+    store_visit_index(s->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
                       pod->spec.node_name, note_taker, &taken);
-    return taken.free_at_us == INT64_MAX ? INT64_MAX : end_us + (taken.free_at_us - m->now_us);
+    return taken.free_at_us == INT64_MAX ? INT64_MAX : end_us + (taken.free_at_us - s->now_us);
 }
 
 static bool
@@ -327,14 +327,14 @@ add_pod(const struct object *object, void *context)
 }
 
 static void
-add_node(struct timeline_summary *m, const char *name)
+add_node(struct timeline_summary *s, const char *name)
 {
-    struct request *q = m->q;
+    struct request *q = s->q;
     const struct object *node =
         store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, name);
-    size_t share = JOBS_MOST / m->count;
+    size_t share = JOBS_MOST / s->count;
     struct jobs jobs = {
-        .making = m,
+        .making = s,
         .list = json_array(q->arena),
         .most = share > JOBS_OF_NODE ? JOBS_OF_NODE
                 : share < JOBS_LEAST ? JOBS_LEAST
@@ -354,8 +354,8 @@ add_node(struct timeline_summary *m, const char *name)
     json_set(q->arena, tree, "jobs", jobs.list);
     if (jobs.more > 0)
         json_set_int(q->arena, tree, "more", (int64_t)jobs.more);
-    json_append(q->arena, m->nodes, tree);
-    m->made[m->n_made++] = (struct made){name, tree};
+    json_append(q->arena, s->nodes, tree);
+    s->made[s->n_made++] = (struct made){name, tree};
 }
 
 /* ---- Reservations ---- */
@@ -367,10 +367,10 @@ compare_made(const void *a, const void *b)
 }
 
 static void
-add_window(struct timeline_summary *m, const struct made *made, const struct node_reservation *r,
+add_window(struct timeline_summary *s, const struct made *made, const struct node_reservation *r,
            const struct reserved_window *w)
 {
-    struct arena *arena = m->q->arena;
+    struct arena *arena = s->q->arena;
     struct json *list, *tree;
 
     list = json_get(made->tree, "reservations");
@@ -392,7 +392,7 @@ add_window(struct timeline_summary *m, const struct made *made, const struct nod
 
 /* The reservation's nodes that are in the answer, each once. */
 static unsigned
-find_its_nodes(const struct timeline_summary *m, const struct node_reservation *r,
+find_its_nodes(const struct timeline_summary *s, const struct node_reservation *r,
                const struct made *found[NODES_MOST])
 {
     const char *const *names;
@@ -401,25 +401,25 @@ find_its_nodes(const struct timeline_summary *m, const struct node_reservation *
     for (unsigned i = 0; i < count && n < NODES_MOST; i++) {
         const struct made wanted = {.name = names[i]};
 
-        found[n] = bsearch(&wanted, m->made, m->n_made, sizeof(*m->made), compare_made);
+        found[n] = bsearch(&wanted, s->made, s->n_made, sizeof(*s->made), compare_made);
         n += found[n] != NULL;
     }
     return n;
 }
 
 static void
-add_reservation(struct timeline_summary *m, const struct node_reservation *r)
+add_reservation(struct timeline_summary *s, const struct node_reservation *r)
 {
     const struct made *found[NODES_MOST];
-    unsigned count = find_its_nodes(m, r, found);
+    unsigned count = find_its_nodes(s, r, found);
     struct reserved_window w;
-    int64_t at_us = m->now_us;
+    int64_t at_us = s->now_us;
 
     for (unsigned turn = 0; count > 0 && turn < WINDOWS_MOST; turn++) {
-        if (!node_reservation_window(r, at_us, &w) || w.from_us > m->now_us + HORIZON_US)
+        if (!node_reservation_window(r, at_us, &w) || w.from_us > s->now_us + HORIZON_US)
             return;
         for (unsigned i = 0; i < count; i++)
-            add_window(m, found[i], r, &w);
+            add_window(s, found[i], r, &w);
         if (w.until_us == INT64_MAX)
             return;
         at_us = w.until_us;
@@ -429,11 +429,11 @@ add_reservation(struct timeline_summary *m, const struct node_reservation *r)
 static bool
 visit_reservation(const struct object *object, void *context)
 {
-    struct timeline_summary *m = context;
+    struct timeline_summary *s = context;
 
-    add_reservation(m, node_reservation_of(object));
-    object_key(object, m->after);
-    m->is_over = false;
+    add_reservation(s, node_reservation_of(object));
+    object_key(object, s->after);
+    s->is_over = false;
     return false;
 }
 
@@ -441,68 +441,68 @@ visit_reservation(const struct object *object, void *context)
  * the last.
  */
 static bool
-add_next_reservation(struct timeline_summary *m)
+add_next_reservation(struct timeline_summary *s)
 {
     char after[OBJECT_KEY_SIZE];
 
-    if (m->after[0] == '\0')
-        qsort(m->made, m->n_made, sizeof(*m->made), compare_made);
-    memcpy(after, m->after, sizeof(after));
-    m->is_over = true;
-    store_list(m->q->server->store, &reservation_kind, NULL, after[0] != '\0' ? after : NULL, 0,
-               visit_reservation, m);
-    return !m->is_over;
+    if (s->after[0] == '\0')
+        qsort(s->made, s->n_made, sizeof(*s->made), compare_made);
+    memcpy(after, s->after, sizeof(after));
+    s->is_over = true;
+    store_list(s->q->server->store, &reservation_kind, NULL, after[0] != '\0' ? after : NULL, 0,
+               visit_reservation, s);
+    return !s->is_over;
 }
 
 static bool
 run_slice(struct time_slice *time_slice)
 {
-    struct timeline_summary *m = container_of(time_slice, struct timeline_summary, time_slice);
-    struct request *q = m->q;
+    struct timeline_summary *s = container_of(time_slice, struct timeline_summary, time_slice);
+    struct request *q = s->q;
     struct json *tree;
 
-    if (m->is_choosing) {
-        choose_some(m);
+    if (s->is_choosing) {
+        choose_some(s);
         return true;
     }
-    if (m->done < m->count)
-        add_node(m, m->names[m->done++]);
-    if (m->done < m->count || add_next_reservation(m))
+    if (s->done < s->count)
+        add_node(s, s->names[s->done++]);
+    if (s->done < s->count || add_next_reservation(s))
         return true;
     tree = json_object(q->arena);
-    set_time(q->arena, tree, "now", m->now_us);
-    json_set_int(q->arena, tree, "total", (int64_t)m->total);
-    json_set(q->arena, tree, "nodes", m->nodes);
+    set_time(q->arena, tree, "now", s->now_us);
+    json_set_int(q->arena, tree, "total", (int64_t)s->total);
+    json_set(q->arena, tree, "nodes", s->nodes);
     reply_tree(&q->reply, 200, tree);
     request_finish(q);
     return false;
 }
 
 static bool
-choose_nodes(struct timeline_summary *m, const struct parameter *all, size_t count)
+choose_nodes(struct timeline_summary *s, const struct parameter *all, size_t count)
 {
     const char *nodes = parameter_find(all, count, "nodes");
     const char *limit = parameter_find(all, count, "limit");
 
-    if (limit != NULL && !take_limit(m, limit))
+    if (limit != NULL && !take_limit(s, limit))
         return false;
     if (nodes == NULL || nodes[0] == '\0') {
-        m->is_choosing = true;
+        s->is_choosing = true;
         return true;
     }
-    if (!take_names(m, nodes))
+    if (!take_names(s, nodes))
         return false;
-    m->total = m->count;
+    s->total = s->count;
     return true;
 }
 
 void
 summary_timeline(struct request *q, const struct parameter *parameters, size_t count)
 {
-    struct timeline_summary *m;
+    struct timeline_summary *s;
 
-    m = arena_alloc(q->arena, sizeof(*m));
-    *m = (struct timeline_summary){
+    s = arena_alloc(q->arena, sizeof(*s));
+    *s = (struct timeline_summary){
         .q = q,
         .nodes = json_array(q->arena),
         .names = arena_new_array(q->arena, const char *, NODES_MOST + 1),
@@ -510,8 +510,8 @@ summary_timeline(struct request *q, const struct parameter *parameters, size_t c
         .most = NODES_DEFAULT,
         .now_us = clock_real_us(q->server->clock),
     };
-    if (summary_check(q) && choose_nodes(m, parameters, count))
-        time_slices_add(q->server->time_slices, &m->time_slice, run_slice);
+    if (summary_check(q) && choose_nodes(s, parameters, count))
+        time_slices_add(q->server->time_slices, &s->time_slice, run_slice);
     else
         request_finish(q);
 }

@@ -40,8 +40,8 @@ struct whoami_jobs {
 static bool
 add_quota(const struct object *object, void *context)
 {
-    struct whoami_jobs *t = context;
-    struct arena *arena = t->q->arena;
+    struct whoami_jobs *j = context;
+    struct arena *arena = j->q->arena;
     const struct json *tree = object_tree(object, arena);
     struct json *quota = json_object(arena);
     struct json *hard = json_get_path(tree, "status.hard");
@@ -54,15 +54,15 @@ add_quota(const struct object *object, void *context)
         json_set(arena, quota, "hard", hard);
     if (used != NULL)
         json_set(arena, quota, "used", used);
-    json_append(arena, t->into, quota);
+    json_append(arena, j->into, quota);
     return true;
 }
 
 static bool
 add_account(const struct object *object, void *context)
 {
-    struct whoami_jobs *t = context;
-    struct request *q = t->q;
+    struct whoami_jobs *j = context;
+    struct request *q = j->q;
     struct whoami_jobs quotas = {.q = q, .into = json_array(q->arena)};
     const char *spelling = string_map_find(&object->meta->annotations, ANNOTATION_ACCOUNT);
     struct json *account;
@@ -81,31 +81,31 @@ add_account(const struct object *object, void *context)
                       STORE_PUBLISHED, object->meta->name, add_quota, &quotas);
     if (json_count(quotas.into) > 0)
         json_set(q->arena, account, "quotas", quotas.into);
-    json_append(q->arena, t->into, account);
-    return json_count(t->into) < MOST_ACCOUNTS;
+    json_append(q->arena, j->into, account);
+    return json_count(j->into) < MOST_ACCOUNTS;
 }
 
 static bool
 count_job(const struct object *object, void *context)
 {
-    struct whoami_jobs *t = context;
+    struct whoami_jobs *j = context;
 
-    t->count[job_find_state(job_of(object))]++;
+    j->count[job_find_state(job_of(object))]++;
     return true;
 }
 
 static void
 add_jobs(struct request *q, struct json *tree)
 {
-    struct whoami_jobs t = {.q = q};
+    struct whoami_jobs j = {.q = q};
     struct json *jobs = json_make_object(q->arena, tree, "jobs");
     char value[64];
 
     store_visit_index(q->server->store, &job_kind, JOB_BY_RECENCY, STORE_PUBLISHED,
-                      job_recency(q->principal->name, JOB_HOUR_ACTIVE, value), count_job, &t);
+                      job_recency(q->principal->name, JOB_HOUR_ACTIVE, value), count_job, &j);
     for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
-        if (t.count[s] > 0)
-            json_set_int(q->arena, jobs, job_state_words(s)->name, t.count[s]);
+        if (j.count[s] > 0)
+            json_set_int(q->arena, jobs, job_state_words(s)->name, j.count[s]);
 }
 
 static void

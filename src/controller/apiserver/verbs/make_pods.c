@@ -52,20 +52,20 @@ struct pod_creation {
 };
 
 static bool
-may_copy(const struct pod_creation *m, const struct json *pod)
+may_copy(const struct pod_creation *c, const struct json *pod)
 {
-    if (m->is_gang && m->n_made == 1) /* it does not run what the first runs */
+    if (c->is_gang && c->n_made == 1) /* it does not run what the first runs */
         return false;
-    return m->made != NULL && element_copy_is_possible(pod, m->asked, m->made);
+    return c->made != NULL && element_copy_is_possible(pod, c->asked, c->made);
 }
 
 static const struct object *
-put_copy(struct pod_creation *m, const struct json *pod)
+put_copy(struct pod_creation *c, const struct json *pod)
 {
-    struct request *q = m->q;
+    struct request *q = c->q;
     struct arena_mark mark = arena_mark(q->arena);
     const struct object *object =
-        create_copy_within(q, m->txn, element_copy_make(q->arena, m->made, pod));
+        create_copy_within(q, c->txn, element_copy_make(q->arena, c->made, pod));
 
     if (object != NULL)
         arena_rewind(q->arena, &mark);
@@ -74,63 +74,63 @@ put_copy(struct pod_creation *m, const struct json *pod)
 
 /* A pod of the Job that exists from an earlier try; the watch reports it. */
 static bool
-is_there(const struct pod_creation *m, const char *name)
+is_there(const struct pod_creation *c, const char *name)
 {
     const struct object *pod =
-        store_find(m->q->server->store, STORE_PENDING, &pod_kind, m->job->meta->namespace, name);
+        store_find(c->q->server->store, STORE_PENDING, &pod_kind, c->job->meta->namespace, name);
 
-    return pod != NULL && meta_is_controlled_by(pod->meta, m->job);
+    return pod != NULL && meta_is_controlled_by(pod->meta, c->job);
 }
 
 static void
-refuse_pod(struct pod_creation *m, const char *name)
+refuse_pod(struct pod_creation *c, const char *name)
 {
-    struct request *q = m->q;
+    struct request *q = c->q;
     struct json *item = json_object(q->arena);
-    const char *words = m->refused_to_all;
+    const char *words = c->refused_to_all;
 
     if (words == NULL)
         words = json_get_text(q->reply.tree, "message");
     if (q->reply.code == 403)
-        m->refused_to_all = words;
+        c->refused_to_all = words;
     json_set_string(q->arena, item, "pod", name);
     json_set_string(q->arena, item, "message", words != NULL ? words : "");
-    json_append(q->arena, m->refused, item);
+    json_append(q->arena, c->refused, item);
 }
 
 /* Returns false when the transaction cannot continue; the reply says why. */
 static bool
-make_one(struct pod_creation *m, struct json *pod)
+make_one(struct pod_creation *c, struct json *pod)
 {
-    struct request *q = m->q;
+    struct request *q = c->q;
     const char *name = json_path_text(pod, "metadata.name");
     const struct object *object = NULL;
 
-    if (name == NULL || is_there(m, name))
+    if (name == NULL || is_there(c, name))
         return true;
     q->quota_changes = NULL;
-    if (m->refused_to_all == NULL && may_copy(m, pod)) {
-        object = put_copy(m, pod);
-    } else if (m->refused_to_all == NULL) {
-        m->asked = pod;
-        m->made = json_dup(q->arena, pod); /* they share parts */
-        object = create_within(q, m->txn, m->made);
+    if (c->refused_to_all == NULL && may_copy(c, pod)) {
+        object = put_copy(c, pod);
+    } else if (c->refused_to_all == NULL) {
+        c->asked = pod;
+        c->made = json_dup(q->arena, pod); /* they share parts */
+        object = create_within(q, c->txn, c->made);
         if (object == NULL)
-            m->made = NULL;
+            c->made = NULL;
     }
     if (object != NULL)
-        m->n_made++;
-    else if (m->is_gang || (m->refused_to_all == NULL && q->reply.code >= 500))
+        c->n_made++;
+    else if (c->is_gang || (c->refused_to_all == NULL && q->reply.code >= 500))
         return false;
     else
-        refuse_pod(m, name);
+        refuse_pod(c, name);
     return true;
 }
 
 static bool
-make_all(struct pod_creation *m, const struct json *pods)
+make_all(struct pod_creation *c, const struct json *pods)
 {
-    struct request *q = m->q;
+    struct request *q = c->q;
     const struct route route = q->route;
     bool is_fine = true;
 
@@ -138,7 +138,7 @@ make_all(struct pod_creation *m, const struct json *pods)
     q->route.name = NULL;
     q->route.subresource = SUBRESOURCE_NONE;
     for (uint32_t i = 0; is_fine && i < json_count(pods); i++)
-        is_fine = make_one(m, json_at(pods, i));
+        is_fine = make_one(c, json_at(pods, i));
     q->route = route;
     return is_fine;
 }
@@ -146,7 +146,7 @@ make_all(struct pod_creation *m, const struct json *pods)
 void
 make_pods_of_array(struct request *q, const struct object *job)
 {
-    struct pod_creation m = {
+    struct pod_creation c = {
         .q = q,
         .job = job,
         .txn = store_begin(q->server->store),
@@ -154,17 +154,17 @@ make_pods_of_array(struct request *q, const struct object *job)
     };
     struct json *answer = json_object(q->arena);
 
-    if (!make_all(&m, json_get(q->body, "make"))) {
-        request_rollback(q, m.txn);
+    if (!make_all(&c, json_get(q->body, "make"))) {
+        request_rollback(q, c.txn);
         return;
     }
-    json_set(q->arena, answer, "refused", m.refused);
+    json_set(q->arena, answer, "refused", c.refused);
     reply_tree(&q->reply, 200, answer);
-    if (m.n_made > 0) {
-        request_commit(q, m.txn);
+    if (c.n_made > 0) {
+        request_commit(q, c.txn);
         return;
     }
-    store_rollback(m.txn);
+    store_rollback(c.txn);
     request_finish_durably(q);
 }
 
@@ -202,20 +202,20 @@ make_group(struct request *q, struct store_txn *txn, const struct object *job, s
 static void
 make_gang(struct request *q, const struct object *job)
 {
-    struct pod_creation m = {
+    struct pod_creation c = {
         .q = q,
         .job = job,
         .txn = store_begin(q->server->store),
         .is_gang = true,
     };
 
-    if (!make_group(q, m.txn, job, json_get(q->body, "group"))
-        || !make_all(&m, json_get(q->body, "make"))) {
-        request_rollback(q, m.txn);
+    if (!make_group(q, c.txn, job, json_get(q->body, "group"))
+        || !make_all(&c, json_get(q->body, "make"))) {
+        request_rollback(q, c.txn);
         return;
     }
     reply_tree(&q->reply, 200, json_object(q->arena));
-    request_commit(q, m.txn);
+    request_commit(q, c.txn);
 }
 
 /* ---- The requests ---- */

@@ -36,26 +36,26 @@ struct disruption_counts {
 struct disruption_counts *
 disruption_counts_new(const struct object *budget, int64_t now_us)
 {
-    struct disruption_counts *t = xnew(struct disruption_counts);
+    struct disruption_counts *counts = xnew(struct disruption_counts);
 
-    t->object = budget;
-    t->budget = pod_disruption_budget_of(budget);
-    t->arena = arena_new(0);
-    t->status = json_get(object_tree(budget, t->arena), "status");
-    t->disrupted = json_object(t->arena);
-    t->now_us = now_us;
-    t->jobs = map_new();
-    return t;
+    counts->object = budget;
+    counts->budget = pod_disruption_budget_of(budget);
+    counts->arena = arena_new(0);
+    counts->status = json_get(object_tree(budget, counts->arena), "status");
+    counts->disrupted = json_object(counts->arena);
+    counts->now_us = now_us;
+    counts->jobs = map_new();
+    return counts;
 }
 
 void
-disruption_counts_free(struct disruption_counts *t)
+disruption_counts_free(struct disruption_counts *counts)
 {
-    if (t == NULL)
+    if (counts == NULL)
         return;
-    map_free(t->jobs);
-    arena_free(t->arena);
-    free(t);
+    map_free(counts->jobs);
+    arena_free(counts->arena);
+    free(counts);
 }
 
 bool
@@ -77,13 +77,13 @@ scale_of(const struct job *job)
 }
 
 static void
-add_scale(struct disruption_counts *t, const struct object *pod, const struct object *job)
+add_scale(struct disruption_counts *counts, const struct object *pod, const struct object *job)
 {
     if (job == NULL) {
-        t->scale += !pod_is_finished(pod_of(pod));
-    } else if (map_find(t->jobs, job->meta->name) == NULL) {
-        map_put(t->jobs, job->meta->name, t);
-        t->scale += scale_of(job_of(job));
+        counts->scale += !pod_is_finished(pod_of(pod));
+    } else if (map_find(counts->jobs, job->meta->name) == NULL) {
+        map_put(counts->jobs, job->meta->name, counts);
+        counts->scale += scale_of(job_of(job));
     }
 }
 
@@ -99,30 +99,31 @@ is_ready(const struct pod *pod)
  * still look healthy.
  */
 static bool
-is_disrupted(struct disruption_counts *t, const char *name)
+is_disrupted(struct disruption_counts *counts, const char *name)
 {
-    const struct json *at = json_get(json_get(t->status, "disruptedPods"), name);
+    const struct json *at = json_get(json_get(counts->status, "disruptedPods"), name);
     int64_t at_us, until_us;
 
     if (at == NULL || time_parse(json_text(at), &at_us) < 0)
         return false;
     until_us = at_us + DISRUPTION_TIMEOUT_US;
-    if (until_us <= t->now_us)
+    if (until_us <= counts->now_us)
         return false;
-    json_set(t->arena, t->disrupted, name, json_dup(t->arena, at));
-    if (t->wake_us == 0 || until_us < t->wake_us)
-        t->wake_us = until_us;
+    json_set(counts->arena, counts->disrupted, name, json_dup(counts->arena, at));
+    if (counts->wake_us == 0 || until_us < counts->wake_us)
+        counts->wake_us = until_us;
     return true;
 }
 
 void
-disruption_counts_add(struct disruption_counts *t, const struct object *pod,
+disruption_counts_add(struct disruption_counts *counts, const struct object *pod,
                       const struct object *job)
 {
-    t->pods++;
-    add_scale(t, pod, job);
-    if (pod->meta->deleted_at_us == 0 && !is_disrupted(t, pod->meta->name) && is_ready(pod_of(pod)))
-        t->healthy++;
+    counts->pods++;
+    add_scale(counts, pod, job);
+    if (pod->meta->deleted_at_us == 0 && !is_disrupted(counts, pod->meta->name)
+        && is_ready(pod_of(pod)))
+        counts->healthy++;
 }
 
 /* "3", or "50%" of all, rounded up. */
@@ -146,55 +147,55 @@ struct numbers {
 };
 
 static struct numbers
-count(const struct disruption_counts *t)
+count(const struct disruption_counts *counts)
 {
-    const struct pod_disruption_budget *b = t->budget;
-    struct numbers n = {.expected = t->pods};
+    const struct pod_disruption_budget *b = counts->budget;
+    struct numbers n = {.expected = counts->pods};
 
     if (b->max_unavailable != NULL) {
-        n.expected = t->scale;
+        n.expected = counts->scale;
         n.desired = n.expected - resolve(b->max_unavailable, n.expected);
     } else if (b->min_available != NULL) {
         if (is_share(b->min_available))
-            n.expected = t->scale;
+            n.expected = counts->scale;
         n.desired = resolve(b->min_available, n.expected);
     } else {
         n.desired = 1;
     }
     if (n.desired < 0)
         n.desired = 0;
-    n.allowed = t->healthy - n.desired;
+    n.allowed = counts->healthy - n.desired;
     if (n.expected <= 0 || n.allowed < 0)
         n.allowed = 0;
     return n;
 }
 
 static bool
-is_right(const struct disruption_counts *t, const struct numbers *n)
+is_right(const struct disruption_counts *counts, const struct numbers *n)
 {
-    const struct pod_disruption_budget *b = t->budget;
-    const struct json *before = json_get(t->status, "disruptedPods");
+    const struct pod_disruption_budget *b = counts->budget;
+    const struct json *before = json_get(counts->status, "disruptedPods");
 
     return b->observed_generation == b->meta.generation && b->observed_generation > 0
-           && b->disruptions_allowed == n->allowed && b->current_healthy == t->healthy
+           && b->disruptions_allowed == n->allowed && b->current_healthy == counts->healthy
            && b->desired_healthy == n->desired && b->expected_pods == n->expected
-           && json_count(before) == json_count(t->disrupted);
+           && json_count(before) == json_count(counts->disrupted);
 }
 
 static struct json *
-condition(const struct disruption_counts *t, struct arena *arena, const struct numbers *n)
+condition(const struct disruption_counts *counts, struct arena *arena, const struct numbers *n)
 {
     struct json *c = json_object(arena), *list = json_array(arena);
     const char *value = n->allowed > 0 ? "True" : "False";
-    const struct json *before = json_at(json_get(t->status, "conditions"), 0);
+    const struct json *before = json_at(json_get(counts->status, "conditions"), 0);
     const char *since = json_get_text(before, "lastTransitionTime");
     const char *was = json_get_text(before, "status");
     char now[TIME_TEXT_SIZE];
 
-    time_format(t->now_us, false, now);
+    time_format(counts->now_us, false, now);
     json_set_string(arena, c, "type", "DisruptionAllowed");
     json_set_string(arena, c, "status", value);
-    json_set_int(arena, c, "observedGeneration", t->budget->meta.generation);
+    json_set_int(arena, c, "observedGeneration", counts->budget->meta.generation);
     json_set_string(arena, c, "lastTransitionTime",
                     since != NULL && was != NULL && strcmp(was, value) == 0 ? since : now);
     json_set_string(arena, c, "reason",
@@ -206,34 +207,34 @@ condition(const struct disruption_counts *t, struct arena *arena, const struct n
 
 /* A null in a merge patch removes a pod that is no longer disrupted. */
 static struct json *
-disrupted_patch(const struct disruption_counts *t, struct arena *arena)
+disrupted_patch(const struct disruption_counts *counts, struct arena *arena)
 {
-    const struct json *before = json_get(t->status, "disruptedPods");
-    struct json *patch = json_dup(arena, t->disrupted);
+    const struct json *before = json_get(counts->status, "disruptedPods");
+    struct json *patch = json_dup(arena, counts->disrupted);
 
     for (uint32_t i = 0; i < json_count(before); i++)
-        if (json_get(t->disrupted, before->members[i].name) == NULL)
+        if (json_get(counts->disrupted, before->members[i].name) == NULL)
             json_set(arena, patch, before->members[i].name, json_null(arena));
     return patch;
 }
 
 struct json *
-disruption_plan(const struct disruption_counts *t, struct arena *arena, int64_t *ret_wake_us)
+disruption_plan(const struct disruption_counts *counts, struct arena *arena, int64_t *ret_wake_us)
 {
-    struct numbers n = count(t);
+    struct numbers n = count(counts);
     struct json *body, *status;
 
-    *ret_wake_us = t->wake_us;
-    if (is_right(t, &n))
+    *ret_wake_us = counts->wake_us;
+    if (is_right(counts, &n))
         return NULL;
     body = json_object(arena);
     status = json_make_object(arena, body, "status");
-    json_set_int(arena, status, "observedGeneration", t->budget->meta.generation);
+    json_set_int(arena, status, "observedGeneration", counts->budget->meta.generation);
     json_set_int(arena, status, "disruptionsAllowed", n.allowed);
-    json_set_int(arena, status, "currentHealthy", t->healthy);
+    json_set_int(arena, status, "currentHealthy", counts->healthy);
     json_set_int(arena, status, "desiredHealthy", n.desired);
     json_set_int(arena, status, "expectedPods", n.expected);
-    json_set(arena, status, "disruptedPods", disrupted_patch(t, arena));
-    json_set(arena, status, "conditions", condition(t, arena, &n));
+    json_set(arena, status, "disruptedPods", disrupted_patch(counts, arena));
+    json_set(arena, status, "conditions", condition(counts, arena, &n));
     return body;
 }

@@ -25,7 +25,7 @@ struct object;
 struct pod_disruption_budget;
 
 /* Life. The budget's object is borrowed. */
-void disruption_counts_free(struct disruption_counts *t);
+void disruption_counts_free(struct disruption_counts *counts);
 struct disruption_counts *disruption_counts_new(const struct object *budget, int64_t now_us)
     OWNED_BY(disruption_counts_free);
 DEFINE_CLEANUP(struct disruption_counts, disruption_counts_free)
@@ -34,12 +34,12 @@ DEFINE_CLEANUP(struct disruption_counts, disruption_counts_free)
 bool disruption_selects(const struct object *budget, const struct object *pod);
 
 /* Adds a selected pod and its Job (or NULL). */
-void disruption_counts_add(struct disruption_counts *t, const struct object *pod,
+void disruption_counts_add(struct disruption_counts *counts, const struct object *pod,
                            const struct object *job);
 
 /* Returns the merge patch for the budget's status, in the arena, or NULL when
  * the status is up to date already. `ret_wake_us`: real time at which the next
  * granted eviction that led to no deletion expires; 0: there is none.
  */
-struct json *disruption_plan(const struct disruption_counts *t, struct arena *arena,
+struct json *disruption_plan(const struct disruption_counts *counts, struct arena *arena,
                              int64_t *ret_wake_us);

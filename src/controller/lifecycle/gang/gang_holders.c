@@ -89,14 +89,14 @@ format_key(const struct object *pod, char out[KEY_SIZE])
 }
 
 static void
-queue_holders(struct gang_holders *o, const struct orphaned_gang *gang)
+queue_holders(struct gang_holders *h, const struct orphaned_gang *gang)
 {
     const char *key;
     size_t at = 0;
     void *unused;
 
     while (gang->n_scripts == 0 && map_next(gang->holders, &at, &key, &unused))
-        workqueue_add(o->queue, key);
+        workqueue_add(h->queue, key);
 }
 
 static void
@@ -110,7 +110,7 @@ static void
 on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     const struct object *any = new_object != NULL ? new_object : old_object;
-    struct gang_holders *o = context;
+    struct gang_holders *h = context;
     char key[KEY_SIZE], pod_key[OBJECT_KEY_SIZE];
     struct orphaned_gang *gang;
 
@@ -119,22 +119,22 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
         return;
     format_key(any, key);
     object_key(any, pod_key);
-    gang = map_find(o->gangs, key);
+    gang = map_find(h->gangs, key);
     if (gang == NULL) {
         gang = xnew(struct orphaned_gang);
         gang->holders = map_new();
-        map_put(o->gangs, key, gang);
+        map_put(h->gangs, key, gang);
     }
     gang->n_scripts += is_script(new_object);
     gang->n_scripts -= is_script(old_object);
     if (is_holder(new_object))
-        map_put(gang->holders, pod_key, o);
+        map_put(gang->holders, pod_key, h);
     else
         map_remove(gang->holders, pod_key);
-    if (object_cache_has_synced(o->cache))
-        queue_holders(o, gang);
+    if (object_cache_has_synced(h->cache))
+        queue_holders(h, gang);
     if (gang->n_scripts == 0 && map_count(gang->holders) == 0) {
-        map_remove(o->gangs, key);
+        map_remove(h->gangs, key);
         gang_free(gang);
     }
 }
@@ -143,12 +143,12 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
 static void
 on_synced(void *context)
 {
-    struct gang_holders *o = context;
+    struct gang_holders *h = context;
     size_t at = 0;
     void *gang;
 
-    while (map_next(o->gangs, &at, NULL, &gang))
-        queue_holders(o, gang);
+    while (map_next(h->gangs, &at, NULL, &gang))
+        queue_holders(h, gang);
 }
 
 static void
@@ -173,17 +173,17 @@ on_removed(const struct client_reply *reply, void *context)
 }
 
 static void
-delete_pod(struct gang_holders *o, const char *key, const struct object *pod)
+delete_pod(struct gang_holders *h, const char *key, const struct object *pod)
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
     struct orphan_removal *r = xnew(struct orphan_removal);
 
-    list_add_last(&o->removals, &r->link);
-    r->o = o;
+    list_add_last(&h->removals, &r->link);
+    r->o = h;
     r->key = xstrdup(key);
     json_set_string(arena, json_make_object(arena, body, "preconditions"), "uid", pod->meta->uid);
-    r->call = client_call(o->client, arena,
+    r->call = client_call(h->client, arena,
                           &(struct client_request){
                               .verb = CLIENT_DELETE,
                               .kind = &pod_kind,
@@ -197,58 +197,58 @@ delete_pod(struct gang_holders *o, const char *key, const struct object *pod)
 static void
 work(const char *key, void *context)
 {
-    struct gang_holders *o = context;
-    const struct object *pod = object_cache_find_key(o->cache, &pod_kind, key);
+    struct gang_holders *h = context;
+    const struct object *pod = object_cache_find_key(h->cache, &pod_kind, key);
     const struct orphaned_gang *gang = NULL;
     char gang_key[KEY_SIZE];
 
     if (is_holder(pod)) {
         format_key(pod, gang_key);
-        gang = map_find(o->gangs, gang_key);
+        gang = map_find(h->gangs, gang_key);
     }
     if (gang == NULL || gang->n_scripts > 0) {
-        workqueue_done(o->queue, key, WORKQUEUE_OK);
+        workqueue_done(h->queue, key, WORKQUEUE_OK);
         return;
     }
     log_info("pod '%s' held its node for a script that is over, and its Job was deleted, so it is "
              "deleted",
              key);
-    delete_pod(o, key, pod);
+    delete_pod(h, key, pod);
 }
 
 struct gang_holders *
 gang_holders_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
-    struct gang_holders *o = xnew(struct gang_holders);
+    struct gang_holders *h = xnew(struct gang_holders);
 
-    o->client = client;
-    o->cache = cache;
-    o->gangs = map_new();
-    list_init(&o->removals);
-    o->queue = workqueue_new(loop, PARALLEL, work, o);
-    object_cache_listen(cache, &pod_kind, on_pod, o);
-    object_cache_on_synced(cache, on_synced, o);
-    return o;
+    h->client = client;
+    h->cache = cache;
+    h->gangs = map_new();
+    list_init(&h->removals);
+    h->queue = workqueue_new(loop, PARALLEL, work, h);
+    object_cache_listen(cache, &pod_kind, on_pod, h);
+    object_cache_on_synced(cache, on_synced, h);
+    return h;
 }
 
 void
-gang_holders_free(struct gang_holders *o)
+gang_holders_free(struct gang_holders *h)
 {
     size_t at = 0;
     void *gang;
 
-    if (o == NULL)
+    if (h == NULL)
         return;
-    list_foreach_safe(link, &o->removals)
+    list_foreach_safe(link, &h->removals)
     {
         struct orphan_removal *r = container_of(link, struct orphan_removal, link);
 
         client_cancel(r->call);
         removal_free(r);
     }
-    while (map_next(o->gangs, &at, NULL, &gang))
+    while (map_next(h->gangs, &at, NULL, &gang))
         gang_free(gang);
-    map_free(o->gangs);
-    workqueue_free(o->queue);
-    free(o);
+    map_free(h->gangs);
+    workqueue_free(h->queue);
+    free(h);
 }

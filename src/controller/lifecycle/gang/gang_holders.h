@@ -18,7 +18,7 @@ struct gang_holders;
 struct loop;
 struct object_cache;
 
-void gang_holders_free(struct gang_holders *o);
+void gang_holders_free(struct gang_holders *h);
 struct gang_holders *gang_holders_new(struct loop *loop, struct client *client,
                                       struct object_cache *cache) OWNED_BY(gang_holders_free);
 DEFINE_CLEANUP(struct gang_holders, gang_holders_free)

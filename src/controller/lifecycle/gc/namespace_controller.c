@@ -74,22 +74,22 @@ finalize(struct pending_calls *calls, const struct object *namespace)
 static void
 work(const char *name, void *context)
 {
-    struct namespace_controller *g = context;
-    const struct object *namespace = object_cache_find(g->cache, &namespace_kind, NULL, name);
+    struct namespace_controller *c = context;
+    const struct object *namespace = object_cache_find(c->cache, &namespace_kind, NULL, name);
     struct left_over left = {.namespace = name};
     struct pending_calls *calls;
 
     if (namespace == NULL || namespace->meta->deleted_at_us == 0
         || namespace_of(namespace)->spec_finalizers.count == 0) {
-        workqueue_done(g->queue, name, WORKQUEUE_OK);
+        workqueue_done(c->queue, name, WORKQUEUE_OK);
         return;
     }
-    calls = pending_calls_begin(g->client, g->queue, name);
+    calls = pending_calls_begin(c->client, c->queue, name);
     for (unsigned i = 0; i < n_kinds; i++)
         if ((kinds[i]->flags & KIND_NAMESPACED) != 0)
             empty_kind(calls, kinds[i], name);
-    object_cache_visit(g->cache, &pod_kind, count_left, &left);
-    object_cache_visit(g->cache, &job_kind, count_left, &left);
+    object_cache_visit(c->cache, &pod_kind, count_left, &left);
+    object_cache_visit(c->cache, &job_kind, count_left, &left);
     if (left.count == 0)
         finalize(calls, namespace);
     pending_calls_retry_after(calls, AGAIN_MS);
@@ -99,29 +99,29 @@ work(const char *name, void *context)
 static void
 on_namespace(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
-    struct namespace_controller *g = context;
+    struct namespace_controller *c = context;
 
     if (new_object != NULL && new_object->meta->deleted_at_us != 0)
-        workqueue_add(g->queue, new_object->meta->name);
+        workqueue_add(c->queue, new_object->meta->name);
 }
 
 struct namespace_controller *
 namespace_controller_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
-    struct namespace_controller *g = xnew(struct namespace_controller);
+    struct namespace_controller *c = xnew(struct namespace_controller);
 
-    g->client = client;
-    g->cache = cache;
-    g->queue = workqueue_new(loop, PARALLEL, work, g);
-    object_cache_listen(cache, &namespace_kind, on_namespace, g);
-    return g;
+    c->client = client;
+    c->cache = cache;
+    c->queue = workqueue_new(loop, PARALLEL, work, c);
+    object_cache_listen(cache, &namespace_kind, on_namespace, c);
+    return c;
 }
 
 void
-namespace_controller_free(struct namespace_controller *g)
+namespace_controller_free(struct namespace_controller *c)
 {
-    if (g == NULL)
+    if (c == NULL)
         return;
-    workqueue_free(g->queue);
-    free(g);
+    workqueue_free(c->queue);
+    free(c);
 }

@@ -146,16 +146,16 @@ send_ends(struct array_sync *sync, struct job_memory *m, const struct object *jo
 
 /* The message has the words of a held job that is not an array. */
 static void
-record_held(struct array_sync *sync, const struct object *job, const struct job_pod_counts *t,
+record_held(struct array_sync *sync, const struct object *job, const struct job_pod_counts *counts,
             const struct array_end *end)
 {
-    const int64_t task = task_list_at(&t->array->tasks, end->index);
+    const int64_t task = task_list_at(&counts->array->tasks, end->index);
     CLEANUP_FREE char *words =
         xasprintf("task %" PRId64 " held: interrupted %" PRId64 " times, started again "
                   "%" PRId64 " time%s at most; 'kctl release %" PRId64 "_%" PRId64 "' "
                   "lets it run again",
-                  task, end->interrupted, t->maximum_requeues, t->maximum_requeues == 1 ? "" : "s",
-                  job_of(job)->status.id, task);
+                  task, end->interrupted, counts->maximum_requeues,
+                  counts->maximum_requeues == 1 ? "" : "s", job_of(job)->status.id, task);
 
     event_recorder_record(sync->settings.event_recorder, job, RECORD_WARNING, EVENT_HELD, words);
 }

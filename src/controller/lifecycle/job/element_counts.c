@@ -21,77 +21,78 @@
  * is too often, it gets no more pods, and the store is asked to hold it.
  */
 static void
-note_interrupted(struct job_pod_counts *t, struct array_end *end, int64_t interrupted)
+note_interrupted(struct job_pod_counts *counts, struct array_end *end, int64_t interrupted)
 {
     end->interrupted = interrupted;
-    end->is_too_often = t->maximum_requeues > 0 && interrupted > t->maximum_requeues;
-    index_counts_set_interrupted(&t->indexes, end->index, end->is_too_often ? 0 : interrupted);
+    end->is_too_often = counts->maximum_requeues > 0 && interrupted > counts->maximum_requeues;
+    index_counts_set_interrupted(&counts->indexes, end->index, end->is_too_often ? 0 : interrupted);
     if (!end->is_too_often)
         return;
-    index_set_add(&t->array->held, end->index);
-    t->array->must_settle = true;
+    index_set_add(&counts->array->held, end->index);
+    counts->array->must_settle = true;
 }
 
 /* The last pod was deleted while no controller ran, which would have held the
  * element.
  */
 static void
-load_interrupted(struct job_pod_counts *t, const struct element_tries *tries)
+load_interrupted(struct job_pod_counts *counts, const struct element_tries *tries)
 {
     struct array_end *end;
 
-    index_counts_set_interrupted(&t->indexes, tries->index, tries->interrupted);
-    if (t->maximum_requeues == 0 || tries->interrupted <= t->maximum_requeues)
+    index_counts_set_interrupted(&counts->indexes, tries->index, tries->interrupted);
+    if (counts->maximum_requeues == 0 || tries->interrupted <= counts->maximum_requeues)
         return;
-    end = array_state_add_end(t->array, NULL, NULL, tries->index, ARRAY_AGAIN);
+    end = array_state_add_end(counts->array, NULL, NULL, tries->index, ARRAY_AGAIN);
     end->of_attempt = tries->attempt - 1;
     end->attempt = tries->attempt;
     end->failures = tries->failures;
     end->ignored = tries->ignored;
-    note_interrupted(t, end, tries->interrupted);
+    note_interrupted(counts, end, tries->interrupted);
 }
 
 static void
-load_element(struct job_pod_counts *t, const struct job *job, int64_t index,
+load_element(struct job_pod_counts *counts, const struct job *job, int64_t index,
              enum element_state state, const struct element_tries *tries)
 {
     const int64_t *limit = job->spec.backoff_limit_per_index;
 
     if (tries != NULL && state == ELEMENT_WAITING) {
         if (tries->attempt > 0)
-            array_state_add_try(t->array, index, tries->attempt);
+            array_state_add_try(counts->array, index, tries->attempt);
         if (tries->attempt > 0)
-            index_counts_note(&t->indexes, index, tries->attempt - 1);
-        index_counts_note_failures(&t->indexes, index, tries->failures, tries->ignored, 0);
-        t->failed += tries->failures;
-        t->made += tries->failures;
+            index_counts_note(&counts->indexes, index, tries->attempt - 1);
+        index_counts_note_failures(&counts->indexes, index, tries->failures, tries->ignored, 0);
+        counts->failed += tries->failures;
+        counts->made += tries->failures;
         if (tries->interrupted > 0)
-            load_interrupted(t, tries);
+            load_interrupted(counts, tries);
     }
     if (state == ELEMENT_DONE) {
-        index_counts_finish(&t->indexes, index);
-        t->succeeded++;
+        index_counts_finish(&counts->indexes, index);
+        counts->succeeded++;
     } else if (state == ELEMENT_CANCELLED) {
-        index_counts_cancel(&t->indexes, index);
+        index_counts_cancel(&counts->indexes, index);
         if (tries == NULL)
-            index_set_add(&t->array->unstarted, index);
-        t->array->n_vain += !array_state_is_cancelled(t->array, index);
-        t->excused++;
+            index_set_add(&counts->array->unstarted, index);
+        counts->array->n_vain += !array_state_is_cancelled(counts->array, index);
+        counts->excused++;
     } else if (state == ELEMENT_FAILED) {
-        index_counts_fail(&t->indexes, index);
-        t->failed++;
+        index_counts_fail(&counts->indexes, index);
+        counts->failed++;
     } else if (tries != NULL && limit != NULL && tries->failures > *limit) {
         /* The pod was deleted while no controller ran. */
-        index_counts_fail(&t->indexes, index);
-        array_state_add_end(t->array, NULL, NULL, index, ARRAY_FAILED);
+        index_counts_fail(&counts->indexes, index);
+        array_state_add_end(counts->array, NULL, NULL, index, ARRAY_FAILED);
         return;
     } else
         return;
-    t->made++;
+    counts->made++;
 }
 
 bool
-element_counts_load(struct job_pod_counts *t, const struct job *job, const struct json *elements)
+element_counts_load(struct job_pod_counts *counts, const struct job *job,
+                    const struct json *elements)
 {
     const struct json *chunks = json_get(elements, "chunks");
     struct element_chunk chunk = {0};
@@ -104,11 +105,11 @@ element_counts_load(struct job_pod_counts *t, const struct job *job, const struc
         if (text == NULL || !element_chunk_parse(&chunk, first, text))
             return false;
         for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
-            load_element(t, job, first + at, (enum element_state)chunk.states[at],
+            load_element(counts, job, first + at, (enum element_state)chunk.states[at],
                          element_chunk_tries(&chunk, first + at));
         element_chunk_fini(&chunk);
     }
-    t->array->is_loaded = true;
+    counts->array->is_loaded = true;
     return true;
 }
 
@@ -116,15 +117,15 @@ element_counts_load(struct job_pod_counts *t, const struct job *job, const struc
  * requeued but not ended: it must be ended.
  */
 void
-element_counts_find_requeued(struct job_pod_counts *t, const struct job *job)
+element_counts_find_requeued(struct job_pod_counts *counts, const struct job *job)
 {
-    struct array_state *a = t->array;
+    struct array_state *a = counts->array;
 
     for (size_t i = 0; i < a->n_tries; i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         const char *pod =
             job_pod_name(arena, job->meta.name, a->tries[i].index, a->tries[i].attempt - 1);
-        const unsigned is = (unsigned)(uintptr_t)map_find(t->pods, pod);
+        const unsigned is = (unsigned)(uintptr_t)map_find(counts->pods, pod);
 
         if ((is & SEEN_LIVE) != 0) {
             index_set_add(&a->requeued, a->tries[i].index);
@@ -143,29 +144,29 @@ has_node(const struct pod *pod)
 }
 
 void
-element_counts_add_end(struct job_pod_counts *t, const struct job *job, const struct pod *pod,
+element_counts_add_end(struct job_pod_counts *counts, const struct job *job, const struct pod *pod,
                        bool is_gone, int64_t index)
 {
-    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    const struct index_slot *slot = index_counts_find(&counts->indexes, index);
     bool is_done = pod->status.phase != NULL && strcmp(pod->status.phase, "Succeeded") == 0;
     struct array_end *end;
 
     if (index < 0)
         return;
-    end = array_state_add_end(t->array, is_gone ? NULL : pod->meta.name,
+    end = array_state_add_end(counts->array, is_gone ? NULL : pod->meta.name,
                               is_gone ? NULL : pod->meta.uid, index,
-                              is_done                                       ? ARRAY_DONE
-                              : pod_end_is_cancelled(t, job, pod, index)    ? ARRAY_CANCELLED
-                              : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
-                                                                            : ARRAY_AGAIN);
+                              is_done                                            ? ARRAY_DONE
+                              : pod_end_is_cancelled(counts, job, pod, index)    ? ARRAY_CANCELLED
+                              : index_counts_is_settled(&counts->indexes, index) ? ARRAY_FAILED
+                                                                                 : ARRAY_AGAIN);
     end->of_attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
     if (end->of_attempt < 0)
         end->of_attempt = 0;
     if (has_node(pod) || end->of_attempt > 0)
-        index_set_remove(&t->array->unstarted, index);
+        index_set_remove(&counts->array->unstarted, index);
     else
-        index_set_add(&t->array->unstarted, index);
-    index_set_remove(&t->array->requeued, index);
+        index_set_add(&counts->array->unstarted, index);
+    index_set_remove(&counts->array->requeued, index);
     /* needed for a requeue, and to know that a pod has started */
     if (end->outcome != ARRAY_AGAIN
         && (end->of_attempt > 0 || (end->outcome == ARRAY_CANCELLED && has_node(pod))))
@@ -174,22 +175,22 @@ element_counts_add_end(struct job_pod_counts *t, const struct job *job, const st
         end->attempt = slot->next_attempt;
         end->failures = slot->failures;
         end->ignored = slot->ignored;
-        if (t->maximum_requeues > 0)
-            note_interrupted(t, end, slot->interrupted + pod_end_is_interrupted(job, pod));
+        if (counts->maximum_requeues > 0)
+            note_interrupted(counts, end, slot->interrupted + pod_end_is_interrupted(job, pod));
     }
 }
 
 void
-element_counts_withdraw(struct job_pod_counts *t, const struct pod *pod, bool is_cancelled)
+element_counts_withdraw(struct job_pod_counts *counts, const struct pod *pod, bool is_cancelled)
 {
-    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
+    unsigned was = (unsigned)(uintptr_t)map_find(counts->pods, pod->meta.name);
     int64_t index = job_pod_number(pod, ANNOTATION_INDEX);
-    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    const struct index_slot *slot = index_counts_find(&counts->indexes, index);
     struct array_end *end;
 
     if (was == 0 || (was & SEEN_WITHDRAWN) != 0)
         return;
-    end = array_state_add_end(t->array, pod->meta.name, pod->meta.uid, index,
+    end = array_state_add_end(counts->array, pod->meta.name, pod->meta.uid, index,
                               is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
     end->since_us = -1; /* send at once */
     end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
@@ -198,61 +199,62 @@ element_counts_withdraw(struct job_pod_counts *t, const struct pod *pod, bool is
         end->ignored = slot->ignored;
         end->interrupted = slot->interrupted;
     }
-    map_put(t->pods, pod->meta.name, (void *)(uintptr_t)(was | SEEN_WITHDRAWN));
+    map_put(counts->pods, pod->meta.name, (void *)(uintptr_t)(was | SEEN_WITHDRAWN));
 }
 
 void
-element_counts_give_up(struct job_pod_counts *t, unsigned most)
+element_counts_give_up(struct job_pod_counts *counts, unsigned most)
 {
-    struct element_gate *gate = t->array->gate;
+    struct element_gate *gate = counts->array->gate;
     int64_t index;
 
     while (most-- > 0 && index_set_count(&gate->never) > 0) {
         index = index_set_next(&gate->never, 0);
         element_gate_drop(gate, index);
-        if (index_set_has(&t->indexes.taken, index) || array_state_is_cancelled(t->array, index))
+        if (index_set_has(&counts->indexes.taken, index)
+            || array_state_is_cancelled(counts->array, index))
             continue;
-        index_counts_cancel(&t->indexes, index);
-        index_set_add(&t->array->unstarted, index);
-        t->made++;
-        t->excused++;
-        t->array->n_vain++;
-        t->array->must_settle = true;
-        array_state_add_end(t->array, NULL, NULL, index, ARRAY_CANCELLED);
+        index_counts_cancel(&counts->indexes, index);
+        index_set_add(&counts->array->unstarted, index);
+        counts->made++;
+        counts->excused++;
+        counts->array->n_vain++;
+        counts->array->must_settle = true;
+        array_state_add_end(counts->array, NULL, NULL, index, ARRAY_CANCELLED);
     }
 }
 
 void
-element_counts_keep(struct job_pod_counts *t, const char *pod_name)
+element_counts_keep(struct job_pod_counts *counts, const char *pod_name)
 {
-    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod_name);
+    unsigned was = (unsigned)(uintptr_t)map_find(counts->pods, pod_name);
 
     if (was != 0)
-        map_put(t->pods, pod_name, (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
-    if (t->array != NULL)
-        t->array->must_look = true;
+        map_put(counts->pods, pod_name, (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
+    if (counts->array != NULL)
+        counts->array->must_look = true;
 }
 
 void
-element_counts_forget(struct job_pod_counts *t, int64_t index, int64_t attempt)
+element_counts_forget(struct job_pod_counts *counts, int64_t index, int64_t attempt)
 {
-    t->made--;
+    counts->made--;
     if (attempt == 0)
-        index_set_add(&t->array->unstarted, index);
-    if (array_state_is_cancelled(t->array, index)) {
-        t->made++;
-        t->excused++;
-        index_counts_cancel(&t->indexes, index);
+        index_set_add(&counts->array->unstarted, index);
+    if (array_state_is_cancelled(counts->array, index)) {
+        counts->made++;
+        counts->excused++;
+        index_counts_cancel(&counts->indexes, index);
     } else
-        index_counts_withdraw(&t->indexes, index, attempt);
+        index_counts_withdraw(&counts->indexes, index, attempt);
 }
 
 void
-element_counts_find_unstarted(const struct job_pod_counts *t, struct index_set *ret_indexes)
+element_counts_find_unstarted(const struct job_pod_counts *counts, struct index_set *ret_indexes)
 {
-    const struct index_set *taken = &t->indexes.taken;
-    const struct index_set *had = &t->array->unstarted;
-    const int64_t total = t->array->tasks.total;
+    const struct index_set *taken = &counts->indexes.taken;
+    const struct index_set *had = &counts->array->unstarted;
+    const int64_t total = counts->array->tasks.total;
     int64_t next;
 
     for (int64_t at = index_set_gap(taken, 0); at < total; at = index_set_gap(taken, next)) {
@@ -261,9 +263,9 @@ element_counts_find_unstarted(const struct job_pod_counts *t, struct index_set *
             next = total;
         index_set_add_range(ret_indexes, at, next - 1);
     }
-    for (size_t i = 0; i < t->indexes.n_slots; i++)
-        if (t->indexes.slots[i].next_attempt > 0)
-            index_set_remove(ret_indexes, t->indexes.slots[i].index);
+    for (size_t i = 0; i < counts->indexes.n_slots; i++)
+        if (counts->indexes.slots[i].next_attempt > 0)
+            index_set_remove(ret_indexes, counts->indexes.slots[i].index);
     for (size_t i = 0; i < had->count; i++)
         index_set_add_range(ret_indexes, had->ranges[i].first, had->ranges[i].last);
 }

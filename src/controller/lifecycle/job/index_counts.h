@@ -47,34 +47,34 @@ struct index_counts {
 };
 
 /* Life: from status.completedIndexes and failedIndexes; either may be NULL. */
-void index_counts_fini(struct index_counts *l);
-void index_counts_load(struct index_counts *l, const char *done, const char *failed);
+void index_counts_fini(struct index_counts *c);
+void index_counts_load(struct index_counts *c, const char *done, const char *failed);
 
 /* Change. Finish, fail and cancel settle the index; the others do nothing if it
  * is settled.
  */
-void index_counts_finish(struct index_counts *l, int64_t index);
-void index_counts_fail(struct index_counts *l, int64_t index);
-void index_counts_cancel(struct index_counts *l, int64_t index);
-void index_counts_take(struct index_counts *l, int64_t index);
-void index_counts_release(struct index_counts *l, int64_t index);
+void index_counts_finish(struct index_counts *c, int64_t index);
+void index_counts_fail(struct index_counts *c, int64_t index);
+void index_counts_cancel(struct index_counts *c, int64_t index);
+void index_counts_take(struct index_counts *c, int64_t index);
+void index_counts_release(struct index_counts *c, int64_t index);
 
 /* Note: a pod of that attempt was created, and with it a whole attempt begins;
  * withdraw: it was not created after
  * all. Note_failures: how many pods of the index have failed so far, according
  * to its pods.
  */
-void index_counts_note(struct index_counts *l, int64_t index, int64_t attempt);
-void index_counts_withdraw(struct index_counts *l, int64_t index, int64_t attempt);
-void index_counts_note_failures(struct index_counts *l, int64_t index, int64_t failures,
+void index_counts_note(struct index_counts *c, int64_t index, int64_t attempt);
+void index_counts_withdraw(struct index_counts *c, int64_t index, int64_t attempt);
+void index_counts_note_failures(struct index_counts *c, int64_t index, int64_t failures,
                                 int64_t ignored, int64_t last_failure_us);
-void index_counts_set_interrupted(struct index_counts *l, int64_t index, int64_t interrupted);
+void index_counts_set_interrupted(struct index_counts *c, int64_t index, int64_t interrupted);
 
 /* Look. Is_last: what that attempt has done counts. Count: the indexes below `end`. Find: NULL if the index never had a pod
  * or is settled.
  */
-int64_t index_counts_count_done(const struct index_counts *l, int64_t end);
-int64_t index_counts_count_failed(const struct index_counts *l, int64_t end);
-bool index_counts_is_last(const struct index_counts *l, int64_t attempt);
-bool index_counts_is_settled(const struct index_counts *l, int64_t index);
-const struct index_slot *index_counts_find(const struct index_counts *l, int64_t index);
+int64_t index_counts_count_done(const struct index_counts *c, int64_t end);
+int64_t index_counts_count_failed(const struct index_counts *c, int64_t end);
+bool index_counts_is_last(const struct index_counts *c, int64_t attempt);
+bool index_counts_is_settled(const struct index_counts *c, int64_t index);
+const struct index_slot *index_counts_find(const struct index_counts *c, int64_t index);

@@ -33,30 +33,31 @@
  * the API refuses one pod it would refuse others, so only one is tried.
  */
 static int64_t
-count_wanted_of_array(const struct job *job, const struct job_pod_counts *t)
+count_wanted_of_array(const struct job *job, const struct job_pod_counts *counts)
 {
     const int64_t *throttle = job->spec.array->throttle;
-    int64_t wanted = t->placed + t->ending + t->array->window;
+    int64_t wanted = counts->placed + counts->ending + counts->array->window;
 
-    if (t->refusal != NULL)
-        wanted = t->active + 1;
+    if (counts->refusal != NULL)
+        wanted = counts->active + 1;
     return throttle != NULL && *throttle < wanted ? *throttle : wanted;
 }
 
 /* How many pods there should be. */
 static int64_t
-count_wanted(const struct job *job, const struct job_pod_counts *t)
+count_wanted(const struct job *job, const struct job_pod_counts *counts)
 {
     int64_t wanted = job_parallelism(job);
     int64_t end = job_completions(job);
     int64_t left;
 
-    if (t->array != NULL)
-        return count_wanted_of_array(job, t);
+    if (counts->array != NULL)
+        return count_wanted_of_array(job, counts);
     if (job_is_work_queue(job))
-        return t->succeeded > 0 ? t->live : wanted;
-    left =
-        end - (job_is_indexed(job) ? index_set_count_below(&t->indexes.done, end) : t->succeeded);
+        return counts->succeeded > 0 ? counts->live : wanted;
+    left = end
+           - (job_is_indexed(job) ? index_set_count_below(&counts->indexes.done, end)
+                                  : counts->succeeded);
     if (left < wanted)
         wanted = left;
     return wanted > 0 ? wanted : 0;
@@ -66,10 +67,10 @@ count_wanted(const struct job *job, const struct job_pod_counts *t)
  * lowered.
  */
 static int64_t
-count_beyond(const struct job *job, const struct job_pod_counts *t)
+count_beyond(const struct job *job, const struct job_pod_counts *counts)
 {
-    const struct index_counts *l = &t->indexes;
-    const struct index_set *sets[] = {&l->taken, &l->done, &l->failed};
+    const struct index_counts *c = &counts->indexes;
+    const struct index_set *sets[] = {&c->taken, &c->done, &c->failed};
     int64_t beyond[ARRAY_SIZE(sets)];
 
     if (!job_is_indexed(job))
@@ -80,15 +81,15 @@ count_beyond(const struct job *job, const struct job_pod_counts *t)
 }
 
 static int64_t
-count_pods_to_remove(const struct job *job, const struct job_pod_counts *t)
+count_pods_to_remove(const struct job *job, const struct job_pod_counts *counts)
 {
-    int64_t unwanted = t->live - count_wanted(job, t);
-    int64_t beyond = count_beyond(job, t);
+    int64_t unwanted = counts->live - count_wanted(job, counts);
+    int64_t beyond = count_beyond(job, counts);
 
-    if (t->array != NULL || t->indexes.is_whole)
+    if (counts->array != NULL || counts->indexes.is_whole)
         return 0;
-    if (beyond > t->live)
-        beyond = t->live;
+    if (beyond > counts->live)
+        beyond = counts->live;
     return unwanted > beyond ? unwanted : beyond;
 }
 
@@ -96,14 +97,14 @@ count_pods_to_remove(const struct job *job, const struct job_pod_counts *t)
  * that run go on.
  */
 static int64_t
-count_pods_to_withdraw(const struct job *job, const struct job_pod_counts *t)
+count_pods_to_withdraw(const struct job *job, const struct job_pod_counts *counts)
 {
     int64_t over, waiting;
 
-    if (t->array == NULL || job->spec.array->throttle == NULL)
+    if (counts->array == NULL || job->spec.array->throttle == NULL)
         return 0;
-    over = t->live - *job->spec.array->throttle;
-    waiting = t->live - t->n_expected - t->placed;
+    over = counts->live - *job->spec.array->throttle;
+    waiting = counts->live - counts->n_expected - counts->placed;
     if (over > waiting)
         over = waiting;
     return over > 0 ? over : 0;
@@ -131,9 +132,9 @@ wake_after(struct job_plan *plan, int64_t us)
 }
 
 static void
-plan_index(const struct job_pod_counts *t, int64_t index, struct job_plan *plan)
+plan_index(const struct job_pod_counts *counts, int64_t index, struct job_plan *plan)
 {
-    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    const struct index_slot *slot = index_counts_find(&counts->indexes, index);
     struct job_plan_pod pod = {.index = index};
 
     if (slot != NULL) {
@@ -146,14 +147,14 @@ plan_index(const struct job_pod_counts *t, int64_t index, struct job_plan *plan)
 
 /* With backoffLimitPerIndex, each index waits after its own failures. */
 static int64_t
-index_backoff_us(const struct job *job, const struct job_pod_counts *t, int64_t index,
+index_backoff_us(const struct job *job, const struct job_pod_counts *counts, int64_t index,
                  int64_t now_us)
 {
     const struct index_slot *slot;
 
     if (job->spec.backoff_limit_per_index == NULL)
         return 0;
-    slot = index_counts_find(&t->indexes, index);
+    slot = index_counts_find(&counts->indexes, index);
     return slot != NULL
                ? backoff_left_us(slot->failures + slot->ignored, slot->last_failure_us, now_us)
                : 0;
@@ -163,43 +164,43 @@ index_backoff_us(const struct job *job, const struct job_pod_counts *t, int64_t 
  * do not wait.
  */
 static int64_t
-retry_left_us(const struct job_pod_counts *t, int64_t now_us)
+retry_left_us(const struct job_pod_counts *counts, int64_t now_us)
 {
-    int64_t left = job_pod_counts_retry_at_us(t) - now_us;
+    int64_t left = job_pod_counts_retry_at_us(counts) - now_us;
 
     return left > 0 ? left : 0;
 }
 
 /* The first index from `index` on that may get a pod. */
 static int64_t
-next_index(const struct job_pod_counts *t, int64_t index)
+next_index(const struct job_pod_counts *counts, int64_t index)
 {
-    return t->array != NULL ? array_state_next(t->array, &t->indexes.taken, index)
-                            : index_set_gap(&t->indexes.taken, index);
+    return counts->array != NULL ? array_state_next(counts->array, &counts->indexes.taken, index)
+                                 : index_set_gap(&counts->indexes.taken, index);
 }
 
 static void
-plan_indexes(const struct job *job, const struct job_pod_counts *t, int64_t now_us, int64_t wanted,
-             struct job_plan *plan)
+plan_indexes(const struct job *job, const struct job_pod_counts *counts, int64_t now_us,
+             int64_t wanted, struct job_plan *plan)
 {
     int64_t end = job_completions(job);
-    int64_t retry_left = retry_left_us(t, now_us);
+    int64_t retry_left = retry_left_us(counts, now_us);
     unsigned waiting = 0;
 
-    int64_t first = next_index(t, t->array != NULL ? t->array->frontier : 0);
+    int64_t first = next_index(counts, counts->array != NULL ? counts->array->frontier : 0);
 
-    if (t->array != NULL)
-        t->array->frontier = first;
+    if (counts->array != NULL)
+        counts->array->frontier = first;
     for (int64_t i = first; i < end && plan->n_create < wanted && waiting < MAX_WAITING;
-         i = next_index(t, i + 1)) {
-        int64_t left = index_backoff_us(job, t, i, now_us);
+         i = next_index(counts, i + 1)) {
+        int64_t left = index_backoff_us(job, counts, i, now_us);
 
-        if (left < retry_left && index_counts_find(&t->indexes, i) != NULL)
+        if (left < retry_left && index_counts_find(&counts->indexes, i) != NULL)
             left = retry_left;
         if (left > 0)
             waiting++;
         else
-            plan_index(t, i, plan);
+            plan_index(counts, i, plan);
         wake_after(plan, left);
     }
 }
@@ -208,10 +209,10 @@ plan_indexes(const struct job *job, const struct job_pod_counts *t, int64_t now_
 
 /* A pod of the attempt has ended, or is told to, and its index is not done. */
 static bool
-is_torn(const struct job *job, const struct job_pod_counts *t)
+is_torn(const struct job *job, const struct job_pod_counts *counts)
 {
-    return t->indexes.is_whole && t->live > 0
-           && t->live + index_counts_count_done(&t->indexes, job_completions(job))
+    return counts->indexes.is_whole && counts->live > 0
+           && counts->live + index_counts_count_done(&counts->indexes, job_completions(job))
                   < job_completions(job);
 }
 
@@ -219,9 +220,9 @@ is_torn(const struct job *job, const struct job_pod_counts *t)
  * of its pods has, and the others were not requeued.
  */
 static bool
-may_follow(const struct job *job, const struct job_pod_counts *t)
+may_follow(const struct job *job, const struct job_pod_counts *counts)
 {
-    return job->spec.requeue || t->running == 0 || job->spec.pod_failure_policy != NULL
+    return job->spec.requeue || counts->running == 0 || job->spec.pod_failure_policy != NULL
            || job->spec.backoff_limit == NULL || *job->spec.backoff_limit > 0;
 }
 
@@ -229,65 +230,65 @@ may_follow(const struct job *job, const struct job_pod_counts *t)
  * over: a program must not run beside that of the attempt before.
  */
 static void
-plan_attempt(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
+plan_attempt(const struct job *job, const struct job_pod_counts *counts, int64_t now_us,
              struct arena *arena, struct job_plan *plan)
 {
     const int64_t size = job_gang_size(job);
 
-    if (t->active > 0 || t->deleting > 0)
+    if (counts->active > 0 || counts->deleting > 0)
         return;
-    if (retry_left_us(t, now_us) > 0) {
-        wake_after(plan, retry_left_us(t, now_us));
+    if (retry_left_us(counts, now_us) > 0) {
+        wake_after(plan, retry_left_us(counts, now_us));
         return;
     }
     plan->create = arena_new_array(arena, struct job_plan_pod, (size_t)size);
     for (int64_t i = 0; i < size; i++)
         plan->create[plan->n_create++] =
-            (struct job_plan_pod){.index = i, .attempt = t->indexes.attempts};
+            (struct job_plan_pod){.index = i, .attempt = counts->indexes.attempts};
 }
 
 static void
-plan_pods(const struct job *job, const struct job_pod_counts *t, int64_t now_us, unsigned limit,
-          struct arena *arena, struct job_plan *plan)
+plan_pods(const struct job *job, const struct job_pod_counts *counts, int64_t now_us,
+          unsigned limit, struct arena *arena, struct job_plan *plan)
 {
-    int64_t wanted = count_wanted(job, t) - t->active;
+    int64_t wanted = count_wanted(job, counts) - counts->active;
 
-    if (t->indexes.is_whole) {
-        plan_attempt(job, t, now_us, arena, plan);
+    if (counts->indexes.is_whole) {
+        plan_attempt(job, counts, now_us, arena, plan);
         return;
     }
-    plan->n_remove = count_pods_to_remove(job, t);
-    plan->n_withdraw = count_pods_to_withdraw(job, t);
+    plan->n_remove = count_pods_to_remove(job, counts);
+    plan->n_withdraw = count_pods_to_withdraw(job, counts);
     if (wanted <= 0 || plan->n_remove > 0)
         return;
-    if (!t->is_numbered && retry_left_us(t, now_us) > 0) {
-        wake_after(plan, retry_left_us(t, now_us));
+    if (!counts->is_numbered && retry_left_us(counts, now_us) > 0) {
+        wake_after(plan, retry_left_us(counts, now_us));
         return;
     }
     if (wanted > limit)
         wanted = limit;
     plan->create = arena_new_array(arena, struct job_plan_pod, wanted);
-    if (t->is_numbered)
-        plan_indexes(job, t, now_us, wanted, plan);
+    if (counts->is_numbered)
+        plan_indexes(job, counts, now_us, wanted, plan);
     else
         for (int64_t i = 0; i < wanted; i++)
-            plan->create[plan->n_create++] = (struct job_plan_pod){.index = t->next_index + i};
+            plan->create[plan->n_create++] = (struct job_plan_pod){.index = counts->next_index + i};
 }
 
 /* The backoff of the whole Job. */
 static int64_t
-job_backoff_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+job_backoff_us(const struct job *job, const struct job_pod_counts *counts, int64_t now_us)
 {
     if (job->spec.backoff_limit_per_index != NULL)
         return 0;
-    return backoff_left_us(t->failures_in_a_row, t->last_failure_us, now_us);
+    return backoff_left_us(counts->failures_in_a_row, counts->last_failure_us, now_us);
 }
 
 static void
-wake_at_deadline(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
+wake_at_deadline(const struct job *job, const struct job_pod_counts *counts, int64_t now_us,
                  struct job_plan *plan)
 {
-    int64_t latest_us = job_latest_start_us(job, t);
+    int64_t latest_us = job_latest_start_us(job, counts);
 
     const int64_t *limit = job->spec.active_deadline_seconds;
 
@@ -304,69 +305,72 @@ wake_at_deadline(const struct job *job, const struct job_pod_counts *t, int64_t 
  * has, so a restart neither loses a pod nor counts it twice.
  */
 static int64_t
-count_excess(const struct job *job, const struct job_pod_counts *t)
+count_excess(const struct job *job, const struct job_pod_counts *counts)
 {
     int64_t pods = job_parallelism(job);
     int64_t before, interrupted;
 
-    if (t->maximum_requeues == 0 || t->array != NULL)
+    if (counts->maximum_requeues == 0 || counts->array != NULL)
         return 0;
     (void)job_pod_counts_is_requeued(job, &before);
     if (before < job->status.requeued)
         before = job->status.requeued;
-    interrupted = t->made + t->n_expected - t->active - t->succeeded - t->failed - before;
-    return interrupted > t->maximum_requeues * (pods > 1 ? pods : 1) ? interrupted : 0;
+    interrupted = counts->made + counts->n_expected - counts->active - counts->succeeded
+                  - counts->failed - before;
+    return interrupted > counts->maximum_requeues * (pods > 1 ? pods : 1) ? interrupted : 0;
 }
 
 static bool
-is_held(const struct job *job, const struct job_pod_counts *t)
+is_held(const struct job *job, const struct job_pod_counts *counts)
 {
-    return job_is_held_on_request(job) || count_excess(job, t) > 0;
+    return job_is_held_on_request(job) || count_excess(job, counts) > 0;
 }
 
 /* ---- The state ---- */
 
 static enum job_state
-find_ending(const struct job_pod_counts *t, const struct job_verdict *verdict)
+find_ending(const struct job_pod_counts *counts, const struct job_verdict *verdict)
 {
     enum job_state state;
 
     if (verdict->outcome == JOB_COMPLETE)
         return JOB_STATE_COMPLETED;
     state = job_state_of_failure(verdict->reason, NULL);
-    return state == JOB_STATE_FAILED ? t->failure : state;
+    return state == JOB_STATE_FAILED ? counts->failure : state;
 }
 
 /* A job that ran, was stopped or lost, and is to start again; not a job of many
  * pods of which some have succeeded.
  */
 static bool
-waits_again(const struct job_pod_counts *t)
+waits_again(const struct job_pod_counts *counts)
 {
-    return t->run.started_at_us > 0 && t->succeeded == 0;
+    return counts->run.started_at_us > 0 && counts->succeeded == 0;
 }
 
 /* With many pods the one that is furthest decides: a job runs as long as one of
  * its pods does, as Slurm's arrays do.
  */
 static enum job_state
-find_state(const struct job *job, const struct job_pod_counts *t, const struct job_verdict *verdict)
+find_state(const struct job *job, const struct job_pod_counts *counts,
+           const struct job_verdict *verdict)
 {
     if (verdict->outcome != JOB_GOES_ON)
-        return t->active > 0 || t->ending > 0 ? JOB_STATE_ENDING : find_ending(t, verdict);
-    if (t->running > t->frozen + t->over)
+        return counts->active > 0 || counts->ending > 0 ? JOB_STATE_ENDING
+                                                        : find_ending(counts, verdict);
+    if (counts->running > counts->frozen + counts->over)
         return JOB_STATE_RUNNING;
-    if (t->frozen > 0)
+    if (counts->frozen > 0)
         return JOB_STATE_FROZEN;
-    if (t->silent > 0)
+    if (counts->silent > 0)
         return JOB_STATE_UNKNOWN;
-    if (t->ending > 0 || t->over > 0)
+    if (counts->ending > 0 || counts->over > 0)
         return JOB_STATE_ENDING;
-    if (t->placed > 0)
+    if (counts->placed > 0)
         return JOB_STATE_STARTING;
-    if (is_held(job, t))
+    if (is_held(job, counts))
         return JOB_STATE_HELD;
-    return waits_again(t) ? JOB_STATE_REQUEUED : JOB_STATE_PENDING;
+    return waits_again(counts) ? JOB_STATE_REQUEUED : JOB_STATE_PENDING;
 }
 
 /* ---- The phases of a job ---- */
@@ -380,30 +384,30 @@ find_state(const struct job *job, const struct job_pod_counts *t, const struct j
  * ended then.
  */
 static void
-plan_end(const struct job *job, const struct job_pod_counts *t, const struct job_verdict *verdict,
-         struct job_report *report, struct job_plan *plan)
+plan_end(const struct job *job, const struct job_pod_counts *counts,
+         const struct job_verdict *verdict, struct job_report *report, struct job_plan *plan)
 {
     const bool is_order = verdict->is_order || job_is_cancelled(job);
     const bool is_final = verdict->outcome == JOB_COMPLETE || !is_order;
     const bool is_recorded =
         job_has_verdict(job) || job_is_cancelled(job) || job_find_order(job) != NULL;
 
-    plan->delete_active = t->live > 0 && is_recorded;
+    plan->delete_active = counts->live > 0 && is_recorded;
     if (is_final)
         job_report_verdict(report, verdict);
     else if (job_find_state(job) != JOB_STATE_ENDING)
         report->is_urgent = true; /* its user sees that it ends */
     if (!is_final && !is_recorded)
         job_report_order(report, verdict);
-    if (t->active > 0 || t->ending > 0)
+    if (counts->active > 0 || counts->ending > 0)
         return;
-    if (t->array != NULL && (map_count(t->pods) > 0 || t->array->n_ends > 0))
+    if (counts->array != NULL && (map_count(counts->pods) > 0 || counts->array->n_ends > 0))
         return; /* the end of each element must be recorded first */
     if (!is_final)
         job_report_verdict(report, verdict);
-    job_report_start(report, t->began_us);
+    job_report_start(report, counts->began_us);
     job_report_end(report, verdict);
-    job_report_unstarted(report, t);
+    job_report_unstarted(report, counts);
 }
 
 /* Ends the pods of a Job that is suspended or to be requeued. No pod is deleted
@@ -411,15 +415,15 @@ plan_end(const struct job *job, const struct job_pod_counts *t, const struct job
  * nothing would show that the pod's end was not a failure.
  */
 static void
-plan_interruption(const struct job *job, const struct job_pod_counts *t, struct job_report *report,
-                  struct job_plan *plan)
+plan_interruption(const struct job *job, const struct job_pod_counts *counts,
+                  struct job_report *report, struct job_plan *plan)
 {
-    bool is_settled = t->active == 0 && t->deleting == 0;
+    bool is_settled = counts->active == 0 && counts->deleting == 0;
     bool was_suspended = job_pod_counts_is_suspended(job);
     int64_t before;
     bool is_requeued = job_pod_counts_is_requeued(job, &before);
 
-    plan->delete_active = t->live > 0 && (was_suspended || is_requeued);
+    plan->delete_active = counts->live > 0 && (was_suspended || is_requeued);
     if (job->spec.suspend && !was_suspended)
         job_report_suspended(report, true);
     else if (!job->spec.suspend && was_suspended && is_settled)
@@ -432,39 +436,39 @@ plan_interruption(const struct job *job, const struct job_pod_counts *t, struct 
  * pods get no node; pods that have a node go on.
  */
 static void
-plan_hold(const struct job *job, const struct job_pod_counts *t, struct job_plan *plan)
+plan_hold(const struct job *job, const struct job_pod_counts *counts, struct job_plan *plan)
 {
-    plan->n_remove = count_pods_to_remove(job, t);
-    plan->hold_waiting = t->live - t->n_expected - t->placed > t->held;
+    plan->n_remove = count_pods_to_remove(job, counts);
+    plan->hold_waiting = counts->live - counts->n_expected - counts->placed > counts->held;
 }
 
 /* Whether the job waits for other jobs. */
 static bool
-waits_for_others(const struct job_pod_counts *t)
+waits_for_others(const struct job_pod_counts *counts)
 {
-    return t->waits_for != NULL && t->waits_for->verdict != DEPENDENCY_IS_MET;
+    return counts->waits_for != NULL && counts->waits_for->verdict != DEPENDENCY_IS_MET;
 }
 
 /* Whether the job waits for nothing but free resources. */
 static bool
-may_begin(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+may_begin(const struct job *job, const struct job_pod_counts *counts, int64_t now_us)
 {
-    return !is_held(job, t) && job->spec.begin_at_us <= now_us && !waits_for_others(t);
+    return !is_held(job, counts) && job->spec.begin_at_us <= now_us && !waits_for_others(counts);
 }
 
 /* Since when the job waits for no other job; 0: it still waits, or never did.
  */
 static int64_t
-met_at_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+met_at_us(const struct job *job, const struct job_pod_counts *counts, int64_t now_us)
 {
     const struct job_dependency_status *s = job->status.dependencies;
 
     if (job->spec.dependencies == NULL || job->spec.dependencies->jobs.count == 0
-        || waits_for_others(t))
+        || waits_for_others(counts))
         return 0;
     if (s != NULL && s->met_at_us != 0)
         return s->met_at_us;
-    return t->began_us != 0 ? t->began_us : now_us;
+    return counts->began_us != 0 ? counts->began_us : now_us;
 }
 
 /* A Job has started with its first pod, even if that has failed by now: the
@@ -472,73 +476,75 @@ met_at_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
  * between them.
  */
 static bool
-has_started(const struct job *job, const struct job_pod_counts *t)
+has_started(const struct job *job, const struct job_pod_counts *counts)
 {
     return !job->spec.suspend && !job_pod_counts_is_suspended(job)
-           && (t->active > 0 || t->made > 0);
+           && (counts->active > 0 || counts->made > 0);
 }
 
 /* A job that is held or has ended reports no refusal. */
 static const char *
-find_refusal(const struct job *job, const struct job_pod_counts *t,
+find_refusal(const struct job *job, const struct job_pod_counts *counts,
              const struct job_verdict *verdict)
 {
-    return job->spec.suspend || verdict->outcome != JOB_GOES_ON ? NULL : t->refusal;
+    return job->spec.suspend || verdict->outcome != JOB_GOES_ON ? NULL : counts->refusal;
 }
 
 static void
-report_cause(const struct job *job, const struct job_pod_counts *t,
+report_cause(const struct job *job, const struct job_pod_counts *counts,
              const struct job_verdict *verdict, struct job_report *report)
 {
-    int64_t excess = verdict->outcome == JOB_GOES_ON ? count_excess(job, t) : 0;
+    int64_t excess = verdict->outcome == JOB_GOES_ON ? count_excess(job, counts) : 0;
 
     if (excess > 0) {
-        job_report_excess(report, excess, t->maximum_requeues);
+        job_report_excess(report, excess, counts->maximum_requeues);
         return;
     }
-    if (t->refusal != NULL || t->active > 0 || job->spec.suspend || verdict->outcome != JOB_GOES_ON)
-        job_report_refusal(report, find_refusal(job, t, verdict));
+    if (counts->refusal != NULL || counts->active > 0 || job->spec.suspend
+        || verdict->outcome != JOB_GOES_ON)
+        job_report_refusal(report, find_refusal(job, counts, verdict));
     else if (job_is_held_for_requeues(job))
         job_report_refusal(report, NULL);
 }
 
 void
-job_plan(const struct job *job, const struct job_pod_counts *t, int64_t now_us, unsigned limit,
+job_plan(const struct job *job, const struct job_pod_counts *counts, int64_t now_us, unsigned limit,
          struct arena *arena, struct job_plan *ret_plan)
 {
     struct job_plan plan = {0};
     struct job_report report = job_report(arena, job, now_us);
-    struct job_verdict verdict = job_judge(job, t, now_us, arena);
-    int64_t backoff = job_backoff_us(job, t, now_us);
+    struct job_verdict verdict = job_judge(job, counts, now_us, arena);
+    int64_t backoff = job_backoff_us(job, counts, now_us);
 
-    job_report_counts(&report, t);
+    job_report_counts(&report, counts);
     if (verdict.outcome != JOB_GOES_ON) {
-        plan_end(job, t, &verdict, &report, &plan);
+        plan_end(job, counts, &verdict, &report, &plan);
     } else {
         if (job_pod_counts_excuses(job))
-            plan_interruption(job, t, &report, &plan);
-        else if (!may_begin(job, t, now_us))
-            plan_hold(job, t, &plan);
+            plan_interruption(job, counts, &report, &plan);
+        else if (!may_begin(job, counts, now_us))
+            plan_hold(job, counts, &plan);
         else if (backoff > 0)
             plan.wake_after_us = backoff;
         else
-            plan_pods(job, t, now_us, limit, arena, &plan);
-        plan.end_rest = is_torn(job, t) && !plan.delete_active;
-        plan.excuse_rest = plan.end_rest && may_follow(job, t);
-        plan.mark_placed = t->to_freeze != (job_find_freezer(job) != NULL ? t->placed : 0);
-        plan.release_waiting = t->held > 0 && may_begin(job, t, now_us);
-        wake_at_deadline(job, t, now_us, &plan);
+            plan_pods(job, counts, now_us, limit, arena, &plan);
+        plan.end_rest = is_torn(job, counts) && !plan.delete_active;
+        plan.excuse_rest = plan.end_rest && may_follow(job, counts);
+        plan.mark_placed =
+            counts->to_freeze != (job_find_freezer(job) != NULL ? counts->placed : 0);
+        plan.release_waiting = counts->held > 0 && may_begin(job, counts, now_us);
+        wake_at_deadline(job, counts, now_us, &plan);
         wake_after(&plan, job->spec.begin_at_us - now_us);
-        if (t->waits_for != NULL)
-            wake_after(&plan, t->waits_for->wake_after_us);
-        job_report_dependencies(&report, t->waits_for, met_at_us(job, t, now_us));
+        if (counts->waits_for != NULL)
+            wake_after(&plan, counts->waits_for->wake_after_us);
+        job_report_dependencies(&report, counts->waits_for, met_at_us(job, counts, now_us));
         for (unsigned i = 0; i < plan.n_create; i++)
-            plan.create[i].eligible_at_us = met_at_us(job, t, now_us);
-        if (has_started(job, t))
-            job_report_start(&report, t->began_us);
+            plan.create[i].eligible_at_us = met_at_us(job, counts, now_us);
+        if (has_started(job, counts))
+            job_report_start(&report, counts->began_us);
     }
-    report_cause(job, t, &verdict, &report);
-    job_report_state(&report, find_state(job, t, &verdict), t->yields_to);
+    report_cause(job, counts, &verdict, &report);
+    job_report_state(&report, find_state(job, counts, &verdict), counts->yields_to);
     plan.status = json_count(report.status) > 0 ? report.status : NULL;
     plan.status_is_urgent = report.is_urgent;
     plan.event = report.event;

@@ -239,15 +239,15 @@ usage_or_null(struct arena *arena, const struct job_last_run *run)
 
 /* The script was ended by the job controller, which says because of which pod. */
 static struct job_last_run
-run_of(const struct job_pod_counts *t)
+run_of(const struct job_pod_counts *counts)
 {
     static char reason[] = REASON_MEMBER_ENDED;
-    struct job_last_run run = t->run;
+    struct job_last_run run = counts->run;
 
-    if (t->cause == NULL || run.reason == NULL || strcmp(run.reason, REASON_POD_DELETED) != 0)
+    if (counts->cause == NULL || run.reason == NULL || strcmp(run.reason, REASON_POD_DELETED) != 0)
         return run;
     run.reason = reason;
-    run.message = t->cause;
+    run.message = counts->cause;
     return run;
 }
 
@@ -278,15 +278,15 @@ set_run(struct job_report *r, const struct job_last_run *is)
 }
 
 static void
-set_array(struct job_report *r, const struct job_pod_counts *t)
+set_array(struct job_report *r, const struct job_pod_counts *counts)
 {
     const struct job_array_status *was = r->job->status.array;
     CLEANUP_STRBUF struct strbuf waiting = STRBUF_INIT;
-    int64_t cancelled = job_verdict_count_cancelled(r->job, t);
+    int64_t cancelled = job_verdict_count_cancelled(r->job, counts);
     struct json *array;
 
     if (!job_is_cancelled(r->job))
-        array_state_format_waiting(t->array, &t->indexes.taken, &waiting);
+        array_state_format_waiting(counts->array, &counts->indexes.taken, &waiting);
     if (text_equals_loosely(was != NULL ? was->waiting : NULL, waiting.text)
         && (was != NULL ? was->cancelled : 0) == cancelled)
         return;
@@ -300,15 +300,15 @@ set_array(struct job_report *r, const struct job_pod_counts *t)
 }
 
 void
-job_report_unstarted(struct job_report *r, const struct job_pod_counts *t)
+job_report_unstarted(struct job_report *r, const struct job_pod_counts *counts)
 {
     CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
     struct index_set indexes = {0};
 
-    if (t->array == NULL)
+    if (counts->array == NULL)
         return;
-    element_counts_find_unstarted(t, &indexes);
-    array_state_format(t->array, &indexes, &tasks);
+    element_counts_find_unstarted(counts, &indexes);
+    array_state_format(counts->array, &indexes, &tasks);
     index_set_fini(&indexes);
     if (tasks.length > 0)
         json_set_string(r->arena, json_make_object(r->arena, r->status, "array"), "unstarted",
@@ -316,32 +316,32 @@ job_report_unstarted(struct job_report *r, const struct job_pod_counts *t)
 }
 
 void
-job_report_counts(struct job_report *r, const struct job_pod_counts *t)
+job_report_counts(struct job_report *r, const struct job_pod_counts *counts)
 {
     const struct job_status *was = &r->job->status;
-    int64_t made = t->made;
+    int64_t made = counts->made;
     struct job_last_run run;
 
-    set_count(r, "active", was->active, t->live);
-    set_count(r, "terminating", was->terminating, t->ending);
-    set_count(r, "ready", was->ready, t->ready);
-    set_count(r, "succeeded", was->succeeded, t->succeeded);
+    set_count(r, "active", was->active, counts->live);
+    set_count(r, "terminating", was->terminating, counts->ending);
+    set_count(r, "ready", was->ready, counts->ready);
+    set_count(r, "succeeded", was->succeeded, counts->succeeded);
     set_count(r, "failed", was->failed,
-              t->failed > was->failed || t->array != NULL ? t->failed : was->failed);
-    set_count(r, "excused", was->excused, t->excused);
-    if (removed_counts_are_complete(t, r->job)) {
+              counts->failed > was->failed || counts->array != NULL ? counts->failed : was->failed);
+    set_count(r, "excused", was->excused, counts->excused);
+    if (removed_counts_are_complete(counts, r->job)) {
         json_set(r->arena, r->status, "removedPods", json_null(r->arena));
         r->is_urgent = true;
     }
     if (made > was->attempts)
         json_set_int(r->arena, r->status, "attempts", made);
-    if (t->array != NULL)
-        set_array(r, t);
-    if (job_is_indexed(r->job) && !t->indexes.is_merged)
-        set_indexes(r, "completedIndexes", was->completed_indexes, &t->indexes.done);
-    if (r->job->spec.backoff_limit_per_index != NULL && !t->indexes.is_merged)
-        set_indexes(r, "failedIndexes", was->failed_indexes, &t->indexes.failed);
-    run = run_of(t);
+    if (counts->array != NULL)
+        set_array(r, counts);
+    if (job_is_indexed(r->job) && !counts->indexes.is_merged)
+        set_indexes(r, "completedIndexes", was->completed_indexes, &counts->indexes.done);
+    if (r->job->spec.backoff_limit_per_index != NULL && !counts->indexes.is_merged)
+        set_indexes(r, "failedIndexes", was->failed_indexes, &counts->indexes.failed);
+    run = run_of(counts);
     set_run(r, &run);
 }
 

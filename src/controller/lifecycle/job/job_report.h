@@ -62,7 +62,7 @@ void job_report_verdict(struct job_report *r, const struct job_verdict *v);
 void job_report_end(struct job_report *r, const struct job_verdict *v);
 
 /* For an ended array: its tasks that never started. */
-void job_report_unstarted(struct job_report *r, const struct job_pod_counts *t);
+void job_report_unstarted(struct job_report *r, const struct job_pod_counts *counts);
 
 /* Adds the state. A new Job that only waits gets no write for its state alone.
  * Yields_to: the job for which its pods are frozen, or NULL.

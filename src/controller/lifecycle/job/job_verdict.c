@@ -67,18 +67,18 @@ is_past_deadline(const struct job *job, int64_t now_us)
 }
 
 static bool
-has_begun(const struct job_pod_counts *t)
+has_begun(const struct job_pod_counts *counts)
 {
-    return t->placed > 0 || t->running > 0 || t->silent > 0 || t->ending > 0;
+    return counts->placed > 0 || counts->running > 0 || counts->silent > 0 || counts->ending > 0;
 }
 
 int64_t
-job_latest_start_us(const struct job *job, const struct job_pod_counts *t)
+job_latest_start_us(const struct job *job, const struct job_pod_counts *counts)
 {
     const struct pod_spec *spec = job->spec.template_.spec;
     const int64_t *limit = spec != NULL ? spec->active_deadline_seconds : NULL;
 
-    if (job->spec.deadline_us == 0 || limit == NULL || has_begun(t))
+    if (job->spec.deadline_us == 0 || limit == NULL || has_begun(counts))
         return job->spec.deadline_us;
     return job->spec.deadline_us - *limit * 1000000;
 }
@@ -87,9 +87,9 @@ job_latest_start_us(const struct job *job, const struct job_pod_counts *t)
  * started now could not end before it.
  */
 static struct job_verdict
-judge_deadline(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+judge_deadline(const struct job *job, const struct job_pod_counts *counts, int64_t now_us)
 {
-    int64_t latest_us = job_latest_start_us(job, t);
+    int64_t latest_us = job_latest_start_us(job, counts);
 
     if (latest_us == 0 || now_us < latest_us
         || (now_us == latest_us && now_us < job->spec.deadline_us))
@@ -102,15 +102,16 @@ judge_deadline(const struct job *job, const struct job_pod_counts *t, int64_t no
 }
 
 static bool
-is_complete(const struct job *job, const struct job_pod_counts *t)
+is_complete(const struct job *job, const struct job_pod_counts *counts)
 {
-    if (t->array != NULL)
-        return index_counts_count_done(&t->indexes, job_completions(job)) >= job_completions(job);
-    if (t->is_numbered)
-        return index_set_gap(&t->indexes.done, 0) >= job_completions(job);
+    if (counts->array != NULL)
+        return index_counts_count_done(&counts->indexes, job_completions(job))
+               >= job_completions(job);
+    if (counts->is_numbered)
+        return index_set_gap(&counts->indexes.done, 0) >= job_completions(job);
     if (job_is_work_queue(job))
-        return t->succeeded > 0 && t->live == 0;
-    return t->succeeded >= job_completions(job);
+        return counts->succeeded > 0 && counts->live == 0;
+    return counts->succeeded >= job_completions(job);
 }
 
 /* The verdict of an earlier sync, from the status. */
@@ -138,9 +139,9 @@ job_has_verdict(const struct job *job)
 /* ---- Reasons for the end of a Job, in the order of their precedence ---- */
 
 static struct job_verdict
-judge_success(const struct job *job, const struct job_pod_counts *t, struct arena *arena)
+judge_success(const struct job *job, const struct job_pod_counts *counts, struct arena *arena)
 {
-    int rule = job_is_indexed(job) ? success_policy_judge(job, &t->indexes.done) : -1;
+    int rule = job_is_indexed(job) ? success_policy_judge(job, &counts->indexes.done) : -1;
 
     if (rule >= 0)
         return (struct job_verdict){
@@ -148,7 +149,7 @@ judge_success(const struct job *job, const struct job_pod_counts *t, struct aren
             .reason = REASON_SUCCESS_POLICY,
             .message = arena_printf(arena, "Matched rules at index %d", rule),
         };
-    if (is_complete(job, t))
+    if (is_complete(job, counts))
         return (struct job_verdict){
             .outcome = JOB_COMPLETE,
             .reason = REASON_COMPLETIONS_REACHED,
@@ -173,15 +174,15 @@ judge_cancel(const struct job *job, struct arena *arena)
 }
 
 static struct job_verdict
-judge_failures(const struct job *job, const struct job_pod_counts *t)
+judge_failures(const struct job *job, const struct job_pod_counts *counts)
 {
-    if (t->fail_message != NULL)
+    if (counts->fail_message != NULL)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
             .reason = REASON_POD_FAILURE_POLICY,
-            .message = t->fail_message,
+            .message = counts->fail_message,
         };
-    if (t->failed > backoff_limit_of(job))
+    if (counts->failed > backoff_limit_of(job))
         return (struct job_verdict){
             .outcome = JOB_FAILED,
             .reason = REASON_BACKOFF_LIMIT_EXCEEDED,
@@ -204,9 +205,9 @@ awaits_ends(const struct job *job)
  * fails, as upstream's do.
  */
 static struct job_verdict
-judge_time(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+judge_time(const struct job *job, const struct job_pod_counts *counts, int64_t now_us)
 {
-    struct job_verdict verdict = judge_deadline(job, t, now_us);
+    struct job_verdict verdict = judge_deadline(job, counts, now_us);
     const struct job_condition *order = job_find_order(job);
 
     if (order != NULL)
@@ -222,29 +223,30 @@ judge_time(const struct job *job, const struct job_pod_counts *t, int64_t now_us
             .reason = REASON_DEADLINE_EXCEEDED,
             .message = "Job was active longer than specified deadline",
         };
-    verdict.is_order = verdict.outcome == JOB_FAILED && t->array == NULL && t->is_numbered
+    verdict.is_order = verdict.outcome == JOB_FAILED && counts->array == NULL && counts->is_numbered
                        && !job_is_indexed(job) && job_completions(job) == 1
                        && job_parallelism(job) <= 1 && awaits_ends(job);
     return verdict;
 }
 
 int64_t
-job_verdict_count_cancelled(const struct job *job, const struct job_pod_counts *t)
+job_verdict_count_cancelled(const struct job *job, const struct job_pod_counts *counts)
 {
-    const struct index_set *cancelled = &t->array->cancelled;
+    const struct index_set *cancelled = &counts->array->cancelled;
 
     if (job_is_cancelled(job)) /* includes all that had no pod */
-        return job_completions(job) - index_set_count(&t->indexes.taken) + t->indexes.n_cancelled;
-    return t->indexes.n_cancelled + index_set_count(cancelled)
-           - index_set_count_common(cancelled, &t->indexes.taken);
+        return job_completions(job) - index_set_count(&counts->indexes.taken)
+               + counts->indexes.n_cancelled;
+    return counts->indexes.n_cancelled + index_set_count(cancelled)
+           - index_set_count_common(cancelled, &counts->indexes.taken);
 }
 
 /* Only the array's own settings make the failure of an element fail others. */
 static struct job_verdict
-judge_array(const struct job *job, const struct job_pod_counts *t, int64_t failed, int64_t done,
-            struct arena *arena)
+judge_array(const struct job *job, const struct job_pod_counts *counts, int64_t failed,
+            int64_t done, struct arena *arena)
 {
-    int64_t cancelled = job_verdict_count_cancelled(job, t);
+    int64_t cancelled = job_verdict_count_cancelled(job, counts);
     int64_t end = job_completions(job);
 
     if (failed > 0 && job->spec.array->fail_fast && failed + done < end)
@@ -261,7 +263,7 @@ judge_array(const struct job *job, const struct job_pod_counts *t, int64_t faile
             .reason = REASON_FAILED_INDEXES,
             .message = arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks failed", failed, end),
         };
-    if (t->array->n_vain > 0)
+    if (counts->array->n_vain > 0)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
             .reason = REASON_CANCELLED,
@@ -269,7 +271,7 @@ judge_array(const struct job *job, const struct job_pod_counts *t, int64_t faile
                                     "%" PRId64 " of %" PRId64 " tasks were cancelled, "
                                     "%" PRId64 " because the tasks that they waited for "
                                     "(aftercorr) have not completed",
-                                    cancelled, end, t->array->n_vain),
+                                    cancelled, end, counts->array->n_vain),
         };
     return (struct job_verdict){
         .outcome = JOB_FAILED,
@@ -280,7 +282,7 @@ judge_array(const struct job *job, const struct job_pod_counts *t, int64_t faile
 }
 
 static struct job_verdict
-judge_indexes(const struct job *job, const struct job_pod_counts *t, struct arena *arena)
+judge_indexes(const struct job *job, const struct job_pod_counts *counts, struct arena *arena)
 {
     const int64_t *most = job->spec.max_failed_indexes;
     int64_t end = job_completions(job);
@@ -288,16 +290,16 @@ judge_indexes(const struct job *job, const struct job_pod_counts *t, struct aren
 
     if (job->spec.backoff_limit_per_index == NULL)
         return (struct job_verdict){0};
-    failed = index_counts_count_failed(&t->indexes, end);
-    done = index_counts_count_done(&t->indexes, end);
+    failed = index_counts_count_failed(&counts->indexes, end);
+    done = index_counts_count_done(&counts->indexes, end);
     if (most != NULL && failed > *most)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
             .reason = REASON_MAX_FAILED_INDEXES_EXCEEDED,
             .message = "Job has exceeded the specified maximal number of failed indexes",
         };
-    if (t->array != NULL)
-        return judge_array(job, t, failed, done, arena);
+    if (counts->array != NULL)
+        return judge_array(job, counts, failed, done, arena);
     if (failed > 0 && failed + done >= end)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
@@ -309,15 +311,15 @@ judge_indexes(const struct job *job, const struct job_pod_counts *t, struct aren
 
 /* A site may have such a job wait on, so that its user can look at it. */
 static struct job_verdict
-judge_dependencies(const struct job_pod_counts *t)
+judge_dependencies(const struct job_pod_counts *counts)
 {
-    if (t->waits_for == NULL || t->waits_for->is_held_for_good
-        || t->waits_for->verdict != DEPENDENCY_IS_NEVER_MET)
+    if (counts->waits_for == NULL || counts->waits_for->is_held_for_good
+        || counts->waits_for->verdict != DEPENDENCY_IS_NEVER_MET)
         return (struct job_verdict){0};
     return (struct job_verdict){
         .outcome = JOB_FAILED,
         .reason = REASON_DEPENDENCY_NEVER_SATISFIED,
-        .message = t->waits_for->message,
+        .message = counts->waits_for->message,
     };
 }
 
@@ -326,30 +328,31 @@ judge_dependencies(const struct job_pod_counts *t)
  * several pods the ends are not kept, unless they are an array's.
  */
 static bool
-has_own_end(const struct job *job, const struct job_pod_counts *t)
+has_own_end(const struct job *job, const struct job_pod_counts *counts)
 {
-    if (t->active > 0 || t->ending > 0)
+    if (counts->active > 0 || counts->ending > 0)
         return false;
-    if (t->array != NULL)
-        return index_counts_count_failed(&t->indexes, job_completions(job))
-                   + index_counts_count_done(&t->indexes, job_completions(job))
+    if (counts->array != NULL)
+        return index_counts_count_failed(&counts->indexes, job_completions(job))
+                   + index_counts_count_done(&counts->indexes, job_completions(job))
                >= job_completions(job);
-    return t->is_numbered && !job_is_indexed(job) && t->run.pod_name != NULL && t->run.is_failure
-           && !t->run.was_ended;
+    return counts->is_numbered && !job_is_indexed(job) && counts->run.pod_name != NULL
+           && counts->run.is_failure && !counts->run.was_ended;
 }
 
 /* The agent knows the deadline, too, and may have ended the pod for it. */
 static bool
-is_end_by(const struct job_verdict *order, const struct job_pod_counts *t)
+is_end_by(const struct job_verdict *order, const struct job_pod_counts *counts)
 {
-    return t->array == NULL && t->run.reason != NULL && strcmp(t->run.reason, order->reason) == 0;
+    return counts->array == NULL && counts->run.reason != NULL
+           && strcmp(counts->run.reason, order->reason) == 0;
 }
 
 /* Pods that an order ends do not fail the Job; what they did before it reached them
  * does. A cancel goes before a deadline.
  */
 struct job_verdict
-job_judge(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
+job_judge(const struct job *job, const struct job_pod_counts *counts, int64_t now_us,
           struct arena *arena)
 {
     struct job_verdict order, verdict = {0};
@@ -359,21 +362,21 @@ job_judge(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
         return verdict;
     order = judge_cancel(job, arena);
     if (order.outcome == JOB_GOES_ON)
-        order = judge_time(job, t, now_us);
+        order = judge_time(job, counts, now_us);
     if (!order.is_order) {
-        verdict = judge_failures(job, t);
+        verdict = judge_failures(job, counts);
         if (verdict.outcome == JOB_GOES_ON)
             verdict = order;
         if (verdict.outcome == JOB_GOES_ON)
-            verdict = judge_indexes(job, t, arena);
+            verdict = judge_indexes(job, counts, arena);
         if (verdict.outcome == JOB_GOES_ON)
-            verdict = judge_dependencies(t);
-    } else if (has_own_end(job, t) && !is_end_by(&order, t)) {
-        verdict = judge_failures(job, t);
+            verdict = judge_dependencies(counts);
+    } else if (has_own_end(job, counts) && !is_end_by(&order, counts)) {
+        verdict = judge_failures(job, counts);
         if (verdict.outcome == JOB_GOES_ON)
-            verdict = judge_indexes(job, t, arena);
+            verdict = judge_indexes(job, counts, arena);
     }
     if (verdict.outcome == JOB_GOES_ON)
-        verdict = judge_success(job, t, arena);
+        verdict = judge_success(job, counts, arena);
     return verdict.outcome != JOB_GOES_ON ? verdict : order;
 }

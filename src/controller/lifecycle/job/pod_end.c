@@ -67,21 +67,22 @@ pod_end_is_refused(const struct pod *pod)
  * may not have that yet; after a restart it may be the only evidence.
  */
 static bool
-has_failed_fast(const struct job_pod_counts *t, const struct job *job)
+has_failed_fast(const struct job_pod_counts *counts, const struct job *job)
 {
     return job_has_failed_fast(job)
-           || (job->spec.array->fail_fast && index_counts_count_failed(&t->indexes, INT64_MAX) > 0);
+           || (job->spec.array->fail_fast
+               && index_counts_count_failed(&counts->indexes, INT64_MAX) > 0);
 }
 
 bool
-pod_end_is_cancelled(const struct job_pod_counts *t, const struct job *job, const struct pod *pod,
-                     int64_t index)
+pod_end_is_cancelled(const struct job_pod_counts *counts, const struct job *job,
+                     const struct pod *pod, int64_t index)
 {
-    if (t->array == NULL)
+    if (counts->array == NULL)
         return false;
     return pod_was_ended(pod)
-           && (array_state_is_cancelled(t->array, index) || job_is_cancelled(job)
-               || has_failed_fast(t, job));
+           && (array_state_is_cancelled(counts->array, index) || job_is_cancelled(job)
+               || has_failed_fast(counts, job));
 }
 
 /* A program that is told to end and exits with 0 has ended as it was told, and the
@@ -108,14 +109,15 @@ pod_end_is_own(const struct pod *pod)
  * gang are ended after the first of them has failed.
  */
 bool
-pod_end_is_cause(const struct job_pod_counts *t, const struct job *job, const struct pod *pod,
+pod_end_is_cause(const struct job_pod_counts *counts, const struct job *job, const struct pod *pod,
                  int64_t ended_us)
 {
     const bool is_own = pod_end_is_own(pod);
 
     if (job_gang_size(job) == 0)
-        return ended_us >= t->failure_us;
-    return t->failure_us == 0 || (is_own != t->failure_is_own ? is_own : ended_us <= t->failure_us);
+        return ended_us >= counts->failure_us;
+    return counts->failure_us == 0
+           || (is_own != counts->failure_is_own ? is_own : ended_us <= counts->failure_us);
 }
 
 char *

@@ -23,9 +23,9 @@
 
 /* Pods run one after another, so attempt N means that N have ended. */
 static bool
-is_one_by_one(const struct job_pod_counts *t, const struct job *job)
+is_one_by_one(const struct job_pod_counts *counts, const struct job *job)
 {
-    return t->is_numbered && !job_is_indexed(job);
+    return counts->is_numbered && !job_is_indexed(job);
 }
 
 /* The attempt number of the latest pod counts the pods before it, even if the
@@ -33,16 +33,16 @@ is_one_by_one(const struct job_pod_counts *t, const struct job *job)
  * are created together.
  */
 static int64_t
-count_attempts(const struct job_pod_counts *t, const struct job *job)
+count_attempts(const struct job_pod_counts *counts, const struct job *job)
 {
     const struct index_slot *slot;
     int64_t attempts = job->status.attempts;
 
-    if (t->indexes.is_whole && attempts < t->indexes.attempts * job_gang_size(job))
-        return t->indexes.attempts * job_gang_size(job);
-    if (!is_one_by_one(t, job))
+    if (counts->indexes.is_whole && attempts < counts->indexes.attempts * job_gang_size(job))
+        return counts->indexes.attempts * job_gang_size(job);
+    if (!is_one_by_one(counts, job))
         return attempts;
-    slot = index_counts_find(&t->indexes, 0);
+    slot = index_counts_find(&counts->indexes, 0);
     return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt : attempts;
 }
 
@@ -58,15 +58,15 @@ are_all_counted(const struct job *job)
  * count as written, and none counts twice.
  */
 static int64_t
-count_unwritten(const struct job_pod_counts *t, const struct job *job, uint32_t n_removed)
+count_unwritten(const struct job_pod_counts *counts, const struct job *job, uint32_t n_removed)
 {
-    int64_t made = t->made + n_removed;
+    int64_t made = counts->made + n_removed;
 
     if (are_all_counted(job))
         return 0;
-    if (made < count_attempts(t, job))
-        made = count_attempts(t, job);
-    return made - t->active - t->n_written;
+    if (made < count_attempts(counts, job))
+        made = count_attempts(counts, job);
+    return made - counts->active - counts->n_written;
 }
 
 /* If the pods of the job run one after another, job_pod_counts_see_gone knows by
@@ -74,34 +74,35 @@ count_unwritten(const struct job_pod_counts *t, const struct job *job, uint32_t 
  * each other, the last removed pods of a full list are those that it has not counted.
  */
 static void
-see_one(struct job_pod_counts *t, const struct job *job, const struct pod *pod, bool is_unwritten)
+see_one(struct job_pod_counts *counts, const struct job *job, const struct pod *pod,
+        bool is_unwritten)
 {
-    struct job_pod_ends before = {t->succeeded, t->failed, t->excused};
+    struct job_pod_ends before = {counts->succeeded, counts->failed, counts->excused};
 
-    job_pod_counts_see_gone(t, job, pod);
-    if (is_one_by_one(t, job) || !is_unwritten)
+    job_pod_counts_see_gone(counts, job, pod);
+    if (is_one_by_one(counts, job) || !is_unwritten)
         return;
-    t->unwritten.succeeded += t->succeeded - before.succeeded;
-    t->unwritten.failed += t->failed - before.failed;
-    t->unwritten.excused += t->excused - before.excused;
+    counts->unwritten.succeeded += counts->succeeded - before.succeeded;
+    counts->unwritten.failed += counts->failed - before.failed;
+    counts->unwritten.excused += counts->excused - before.excused;
 }
 
 void
-removed_counts_see(struct job_pod_counts *t, const struct job *job)
+removed_counts_see(struct job_pod_counts *counts, const struct job *job)
 {
     const struct json *list = job->status.removed_pods;
-    int64_t unwritten = count_unwritten(t, job, json_count(list));
+    int64_t unwritten = count_unwritten(counts, job, json_count(list));
     struct arena *arena;
 
-    if (t->array != NULL || json_count(list) == 0)
+    if (counts->array != NULL || json_count(list) == 0)
         return;
     arena = arena_new(0);
     for (uint32_t i = json_count(list); i-- > 0;) {
         struct pod pod;
 
         if (removed_pod_read(arena, json_at(list, i), &pod)
-            && map_find(t->pods, pod.meta.name) == NULL)
-            see_one(t, job, &pod, unwritten-- > 0);
+            && map_find(counts->pods, pod.meta.name) == NULL)
+            see_one(counts, job, &pod, unwritten-- > 0);
     }
     arena_free(arena);
 }
@@ -112,12 +113,13 @@ removed_counts_see(struct job_pod_counts *t, const struct job *job)
  * may have counted a pod as replaced whose node has become silent since.
  */
 static int64_t
-count_gone(const struct job_pod_counts *t, const struct job *job)
+count_gone(const struct job_pod_counts *counts, const struct job *job)
 {
-    const struct job_pod_ends *u = &t->unwritten;
+    const struct job_pod_ends *u = &counts->unwritten;
     int64_t unwritten = u->succeeded + u->failed + u->excused;
-    int64_t beyond = t->n_written + unwritten - t->succeeded - t->failed - t->excused - t->silent;
-    int64_t absent = count_attempts(t, job) - t->made;
+    int64_t beyond = counts->n_written + unwritten - counts->succeeded - counts->failed
+                     - counts->excused - counts->silent;
+    int64_t absent = count_attempts(counts, job) - counts->made;
     int64_t gone = beyond > absent ? beyond : absent;
 
     return gone > 0 ? gone : 0;
@@ -154,37 +156,37 @@ count_unseen(int64_t counted, int64_t unwritten, int64_t seen, int64_t most)
  * at all remain in `gone`.
  */
 static void
-restore_counts(struct job_pod_counts *t, const struct job *job, int64_t *gone)
+restore_counts(struct job_pod_counts *counts, const struct job *job, int64_t *gone)
 {
     const struct job_status *was = &job->status;
-    const struct job_pod_ends *u = &t->unwritten;
-    const int64_t most = are_all_counted(job) ? t->n_written - *gone : INT64_MAX;
+    const struct job_pod_ends *u = &counts->unwritten;
+    const int64_t most = are_all_counted(job) ? counts->n_written - *gone : INT64_MAX;
     int64_t succeeded, failed, excused;
 
-    succeeded = count_unseen(was->succeeded, u->succeeded, t->succeeded, most);
-    failed = count_unseen(was->failed, u->failed, t->failed, most);
-    excused = count_unseen(was->excused, u->excused, t->excused, most);
-    succeeded = was->succeeded - restore(succeeded, &t->succeeded, gone);
-    failed = was->failed - restore(failed, &t->failed, gone);
-    excused = was->excused - restore(excused, &t->excused, gone);
+    succeeded = count_unseen(was->succeeded, u->succeeded, counts->succeeded, most);
+    failed = count_unseen(was->failed, u->failed, counts->failed, most);
+    excused = count_unseen(was->excused, u->excused, counts->excused, most);
+    succeeded = was->succeeded - restore(succeeded, &counts->succeeded, gone);
+    failed = was->failed - restore(failed, &counts->failed, gone);
+    excused = was->excused - restore(excused, &counts->excused, gone);
     if (!are_all_counted(job))
         return;
-    if (t->indexes.is_whole) { /* its indexes decide, and not how many have succeeded */
-        restore(succeeded, &t->succeeded, gone);
-        restore(excused, &t->excused, gone);
+    if (counts->indexes.is_whole) { /* its indexes decide, and not how many have succeeded */
+        restore(succeeded, &counts->succeeded, gone);
+        restore(excused, &counts->excused, gone);
     }
-    restore(failed, &t->failed, gone);
-    restore(excused, &t->excused, gone);
-    restore(succeeded, &t->succeeded, gone);
+    restore(failed, &counts->failed, gone);
+    restore(excused, &counts->excused, gone);
+    restore(succeeded, &counts->succeeded, gone);
 }
 
 int64_t
-removed_counts_restore(struct job_pod_counts *t, const struct job *job)
+removed_counts_restore(struct job_pod_counts *counts, const struct job *job)
 {
-    int64_t gone = count_gone(t, job);
+    int64_t gone = count_gone(counts, job);
 
-    t->made += gone;
-    restore_counts(t, job, &gone);
+    counts->made += gone;
+    restore_counts(counts, job, &gone);
     return gone;
 }
 
@@ -192,7 +194,7 @@ removed_counts_restore(struct job_pod_counts *t, const struct job *job)
  * events that are on their way.
  */
 static bool
-is_counted(const struct job_pod_counts *t, const struct job *job, const struct json *entry)
+is_counted(const struct job_pod_counts *counts, const struct job *job, const struct json *entry)
 {
     const char *name = json_path_text(entry, "metadata.name");
     int64_t index = -1, attempt = 0;
@@ -200,16 +202,16 @@ is_counted(const struct job_pod_counts *t, const struct job *job, const struct j
     if (name == NULL)
         return true;
     job_pod_name_parse(job->meta.name, name, &index, &attempt);
-    return map_find(t->pods, name) == NULL && !job_pod_counts_expects(t, index, attempt);
+    return map_find(counts->pods, name) == NULL && !job_pod_counts_expects(counts, index, attempt);
 }
 
 bool
-removed_counts_are_complete(const struct job_pod_counts *t, const struct job *job)
+removed_counts_are_complete(const struct job_pod_counts *counts, const struct job *job)
 {
     const struct json *list = job->status.removed_pods;
 
     for (uint32_t i = 0; i < json_count(list); i++)
-        if (!is_counted(t, job, json_at(list, i)))
+        if (!is_counted(counts, job, json_at(list, i)))
             return false;
-    return t->array == NULL && json_count(list) > 0;
+    return counts->array == NULL && json_count(list) > 0;
 }

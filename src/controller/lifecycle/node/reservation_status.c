@@ -39,25 +39,25 @@ struct reservation_draft {
 };
 
 static const struct object *
-find_node(const struct reservation_draft *m, const char *name)
+find_node(const struct reservation_draft *d, const char *name)
 {
-    return object_cache_find(m->cache, &node_kind, NULL, name);
+    return object_cache_find(d->cache, &node_kind, NULL, name);
 }
 
 static bool
-is_usable(const struct reservation_draft *m, const char *name)
+is_usable(const struct reservation_draft *d, const char *name)
 {
-    const struct object *node = find_node(m, name);
+    const struct object *node = find_node(d, name);
 
     return node != NULL && node_is_ready(node_of(node));
 }
 
 static void
-add_name(struct reservation_draft *m, const char *name)
+add_name(struct reservation_draft *d, const char *name)
 {
-    xgrow(m->names, m->count, m->capacity);
-    m->names[m->count++] = name;
-    map_put(m->taken, name, m);
+    xgrow(d->names, d->count, d->capacity);
+    d->names[d->count++] = name;
+    map_put(d->taken, name, d);
 }
 
 /* ---- Choosing a number of nodes ---- */
@@ -65,17 +65,17 @@ add_name(struct reservation_draft *m, const char *name)
 static void
 note_other(const struct object *object, void *context)
 {
-    struct reservation_draft *m = context;
+    struct reservation_draft *d = context;
     const struct node_reservation *other = node_reservation_of(object);
     const char *const *names;
     unsigned count;
 
-    if (other == m->r || m->r->spec.may_overlap
-        || !node_reservation_meets_other(m->r, other, m->now_us))
+    if (other == d->r || d->r->spec.may_overlap
+        || !node_reservation_meets_other(d->r, other, d->now_us))
         return;
     count = node_reservation_nodes(other, &names);
     for (unsigned i = 0; i < count; i++)
-        map_put(m->taken, names[i], m);
+        map_put(d->taken, names[i], d);
 }
 
 static void
@@ -92,75 +92,75 @@ note_end(const struct object *object, void *context)
 static void
 note_candidate(const struct object *object, void *context)
 {
-    struct reservation_draft *m = context;
+    struct reservation_draft *d = context;
     const struct node *node = node_of(object);
-    int64_t last_us = m->now_us;
+    int64_t last_us = d->now_us;
 
-    if (!node_is_ready(node) || node->spec.unschedulable || !reservation_nodes_match(m->r, node)
-        || map_find(m->taken, object->meta->name) != NULL)
+    if (!node_is_ready(node) || node->spec.unschedulable || !reservation_nodes_match(d->r, node)
+        || map_find(d->taken, object->meta->name) != NULL)
         return;
-    object_cache_visit_on_node(m->cache, object->meta->name, note_end, &last_us);
-    reservation_nodes_add(&m->free_nodes, object->meta->name, last_us);
+    object_cache_visit_on_node(d->cache, object->meta->name, note_end, &last_us);
+    reservation_nodes_add(&d->free_nodes, object->meta->name, last_us);
 }
 
 static void
-choose_nodes(struct reservation_draft *m)
+choose_nodes(struct reservation_draft *d)
 {
-    const struct node_reservation *r = m->r;
+    const struct node_reservation *r = d->r;
     unsigned wanted = (unsigned)r->spec.node_count;
 
-    for (unsigned i = 0; i < r->status.nodes.count && m->count < wanted; i++)
-        if (is_usable(m, r->status.nodes.items[i]))
-            add_name(m, r->status.nodes.items[i]);
-    if (m->count == wanted)
+    for (unsigned i = 0; i < r->status.nodes.count && d->count < wanted; i++)
+        if (is_usable(d, r->status.nodes.items[i]))
+            add_name(d, r->status.nodes.items[i]);
+    if (d->count == wanted)
         return;
-    object_cache_visit(m->cache, &reservation_kind, note_other, m);
-    object_cache_visit(m->cache, &node_kind, note_candidate, m);
-    reservation_nodes_choose(&m->free_nodes, wanted - m->count,
-                             r->spec.start_us > m->now_us ? r->spec.start_us : m->now_us);
-    for (unsigned i = 0; i < m->free_nodes.count; i++)
-        add_name(m, m->free_nodes.items[i].name);
+    object_cache_visit(d->cache, &reservation_kind, note_other, d);
+    object_cache_visit(d->cache, &node_kind, note_candidate, d);
+    reservation_nodes_choose(&d->free_nodes, wanted - d->count,
+                             r->spec.start_us > d->now_us ? r->spec.start_us : d->now_us);
+    for (unsigned i = 0; i < d->free_nodes.count; i++)
+        add_name(d, d->free_nodes.items[i].name);
     /* If too few other nodes are free, keep nodes that are not ready: they may
      * come back.
      */
-    for (unsigned i = 0; i < r->status.nodes.count && m->count < wanted; i++)
-        if (!is_usable(m, r->status.nodes.items[i])
-            && find_node(m, r->status.nodes.items[i]) != NULL)
-            add_name(m, r->status.nodes.items[i]);
+    for (unsigned i = 0; i < r->status.nodes.count && d->count < wanted; i++)
+        if (!is_usable(d, r->status.nodes.items[i])
+            && find_node(d, r->status.nodes.items[i]) != NULL)
+            add_name(d, r->status.nodes.items[i]);
 }
 
 static void
-find_nodes(struct reservation_draft *m)
+find_nodes(struct reservation_draft *d)
 {
-    if (m->r->spec.node_count > 0) {
-        choose_nodes(m);
+    if (d->r->spec.node_count > 0) {
+        choose_nodes(d);
         return;
     }
-    for (unsigned i = 0; i < m->r->spec.nodes.count; i++)
-        add_name(m, m->r->spec.nodes.items[i]);
+    for (unsigned i = 0; i < d->r->spec.nodes.count; i++)
+        add_name(d, d->r->spec.nodes.items[i]);
 }
 
 /* ---- Message ---- */
 
 static void
-add_trouble(const struct reservation_draft *m, struct strbuf *out)
+add_trouble(const struct reservation_draft *d, struct strbuf *out)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < m->count; i++) {
-        const struct object *node = find_node(m, m->names[i]);
+    for (unsigned i = 0; i < d->count; i++) {
+        const struct object *node = find_node(d, d->names[i]);
 
         if (node != NULL && node_is_ready(node_of(node)))
             continue;
         if (count++ < NAMES_TOLD)
-            strbuf_printf(out, "%snode %s is %s", out->length > 0 ? ", " : "", m->names[i],
+            strbuf_printf(out, "%snode %s is %s", out->length > 0 ? ", " : "", d->names[i],
                           node == NULL ? "gone" : "not ready");
     }
     if (count > NAMES_TOLD)
         strbuf_printf(out, ", and %u more", count - NAMES_TOLD);
-    if (m->r->spec.node_count > (int64_t)m->count)
+    if (d->r->spec.node_count > (int64_t)d->count)
         strbuf_printf(out, "%sit has %u of %" PRId64 " nodes, and no other is free",
-                      out->length > 0 ? ", " : "", m->count, m->r->spec.node_count);
+                      out->length > 0 ? ", " : "", d->count, d->r->spec.node_count);
 }
 
 /* ---- The state ---- */
@@ -168,13 +168,13 @@ add_trouble(const struct reservation_draft *m, struct strbuf *out)
 static void
 count_stranger(const struct object *object, void *context)
 {
-    struct reservation_draft *m = context;
+    struct reservation_draft *d = context;
     const struct pod *pod = pod_of(object);
     const struct placement *p = pod->spec.placement;
 
     if (!pod_is_finished(pod)
-        && (p == NULL || p->reservation == NULL || strcmp(p->reservation, m->r->meta.name) != 0))
-        m->strangers++;
+        && (p == NULL || p->reservation == NULL || strcmp(p->reservation, d->r->meta.name) != 0))
+        d->strangers++;
 }
 
 bool
@@ -189,22 +189,22 @@ reservation_status_is_waiting(const struct object *reservation, int64_t now_us)
  * nodes.
  */
 static bool
-begins(struct reservation_draft *m, const struct object *reservation)
+begins(struct reservation_draft *d, const struct object *reservation)
 {
-    if (!reservation_status_is_waiting(reservation, m->now_us))
+    if (!reservation_status_is_waiting(reservation, d->now_us))
         return false;
-    for (unsigned i = 0; i < m->count; i++)
-        object_cache_visit_on_node(m->cache, m->names[i], count_stranger, m);
-    return m->strangers == 0 && m->count > 0;
+    for (unsigned i = 0; i < d->count; i++)
+        object_cache_visit_on_node(d->cache, d->names[i], count_stranger, d);
+    return d->strangers == 0 && d->count > 0;
 }
 
 static bool
-are_same_nodes(const struct reservation_draft *m)
+are_same_nodes(const struct reservation_draft *d)
 {
-    bool are_same = m->count == m->r->status.nodes.count;
+    bool are_same = d->count == d->r->status.nodes.count;
 
-    for (unsigned i = 0; are_same && i < m->count; i++)
-        are_same = strcmp(m->names[i], m->r->status.nodes.items[i]) == 0;
+    for (unsigned i = 0; are_same && i < d->count; i++)
+        are_same = strcmp(d->names[i], d->r->status.nodes.items[i]) == 0;
     return are_same;
 }
 
@@ -229,16 +229,16 @@ whole(int64_t us)
 }
 
 static struct json *
-make_body(const struct reservation_draft *m, struct arena *arena,
+make_body(const struct reservation_draft *d, struct arena *arena,
           const struct node_reservation_status *now)
 {
-    const struct node_reservation_status *was = &m->r->status;
+    const struct node_reservation_status *was = &d->r->status;
     struct json *body, *status, *nodes;
 
     if (text_equals_loosely(was->state, now->state)
         && text_equals_loosely(was->message, now->message)
         && whole(was->start_us) == whole(now->start_us) && whole(was->end_us) == whole(now->end_us)
-        && whole(was->begun_us) == whole(now->begun_us) && are_same_nodes(m))
+        && whole(was->begun_us) == whole(now->begun_us) && are_same_nodes(d))
         return NULL;
     body = json_object(arena);
     status = json_make_object(arena, body, "status");
@@ -247,8 +247,8 @@ make_body(const struct reservation_draft *m, struct arena *arena,
     set_time(arena, status, "end", now->end_us);
     set_time(arena, status, "begun", now->begun_us);
     nodes = json_array(arena);
-    for (unsigned i = 0; i < m->count; i++)
-        json_append(arena, nodes, json_string(arena, m->names[i]));
+    for (unsigned i = 0; i < d->count; i++)
+        json_append(arena, nodes, json_string(arena, d->names[i]));
     json_set(arena, status, "nodes", nodes);
     json_set(arena, status, "message",
              now->message[0] != '\0' ? json_string(arena, now->message) : json_null(arena));
@@ -256,59 +256,59 @@ make_body(const struct reservation_draft *m, struct arena *arena,
 }
 
 static struct json *
-make(struct reservation_draft *m, struct arena *arena, const struct object *reservation,
+make(struct reservation_draft *d, struct arena *arena, const struct object *reservation,
      int64_t *ret_wake_us)
 {
-    struct node_reservation r = *m->r; /* with the new status */
+    struct node_reservation r = *d->r; /* with the new status */
     struct node_reservation_status *now = &r.status;
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     struct reserved_window window;
 
     *ret_wake_us = INT64_MAX;
-    if (!node_reservation_window(&r, m->now_us, &window)) {
+    if (!node_reservation_window(&r, d->now_us, &window)) {
         now->state = RESERVATION_ENDED;
         now->message = "";
         for (unsigned i = 0; i < r.status.nodes.count; i++)
-            add_name(m, r.status.nodes.items[i]);
-        return make_body(m, arena, now);
+            add_name(d, r.status.nodes.items[i]);
+        return make_body(d, arena, now);
     }
-    find_nodes(m);
+    find_nodes(d);
     if (!r.spec.is_flexible)
         now->begun_us = 0;
-    if (begins(m, reservation)) {
-        now->begun_us = m->now_us;
-        (void)node_reservation_window(&r, m->now_us, &window);
+    if (begins(d, reservation)) {
+        now->begun_us = d->now_us;
+        (void)node_reservation_window(&r, d->now_us, &window);
     }
     now->start_us = window.from_us;
     now->end_us = window.until_us;
-    now->state = window.from_us <= m->now_us ? RESERVATION_ACTIVE : RESERVATION_PLANNED;
-    add_trouble(m, &message);
+    now->state = window.from_us <= d->now_us ? RESERVATION_ACTIVE : RESERVATION_PLANNED;
+    add_trouble(d, &message);
     if (r.spec.is_flexible && now->begun_us == 0)
         now->state = RESERVATION_PLANNED;
-    if (m->strangers > 0)
+    if (d->strangers > 0)
         strbuf_printf(&message, "%swaits for %u pod%s to end", message.length > 0 ? ", " : "",
-                      m->strangers, m->strangers == 1 ? "" : "s");
-    if (now->begun_us == 0 && r.spec.deadline_us > 0 && r.spec.deadline_us <= m->now_us)
+                      d->strangers, d->strangers == 1 ? "" : "s");
+    if (now->begun_us == 0 && r.spec.deadline_us > 0 && r.spec.deadline_us <= d->now_us)
         strbuf_printf(&message, "%sit is past its deadline", message.length > 0 ? ", " : "");
     now->message = message.length > 0 ? message.text : "";
-    *ret_wake_us = window.from_us > m->now_us ? window.from_us : window.until_us;
-    return make_body(m, arena, now);
+    *ret_wake_us = window.from_us > d->now_us ? window.from_us : window.until_us;
+    return make_body(d, arena, now);
 }
 
 struct json *
 reservation_status_make(struct arena *arena, const struct object_cache *cache,
                         const struct object *reservation, int64_t now_us, int64_t *ret_wake_us)
 {
-    struct reservation_draft m = {
+    struct reservation_draft d = {
         .cache = cache,
         .r = node_reservation_of(reservation),
         .now_us = now_us,
         .taken = map_new(),
     };
-    struct json *body = make(&m, arena, reservation, ret_wake_us);
+    struct json *body = make(&d, arena, reservation, ret_wake_us);
 
-    map_free(m.taken);
-    free(m.names);
-    reservation_nodes_fini(&m.free_nodes);
+    map_free(d.taken);
+    free(d.names);
+    reservation_nodes_fini(&d.free_nodes);
     return body;
 }

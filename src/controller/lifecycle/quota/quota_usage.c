@@ -24,39 +24,39 @@ struct quota_usage {
 struct quota_usage *
 quota_usage_new(const struct object *quota)
 {
-    struct quota_usage *t = xnew(struct quota_usage);
+    struct quota_usage *u = xnew(struct quota_usage);
 
-    t->arena = arena_new(0);
-    t->quota = object_tree(quota, t->arena);
-    quota_amounts_init(&t->sums, t->arena);
-    return t;
+    u->arena = arena_new(0);
+    u->quota = object_tree(quota, u->arena);
+    quota_amounts_init(&u->sums, u->arena);
+    return u;
 }
 
 void
-quota_usage_free(struct quota_usage *t)
+quota_usage_free(struct quota_usage *u)
 {
-    if (t == NULL)
+    if (u == NULL)
         return;
-    arena_free(t->arena);
-    free(t);
+    arena_free(u->arena);
+    free(u);
 }
 
 static void
-count(struct quota_usage *t, const struct object *object, bool is_there)
+count(struct quota_usage *u, const struct object *object, bool is_there)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *tree = object_tree(object, arena);
     struct quota_amounts taken;
 
-    if (!quota_covers(t->quota, object->kind, tree))
+    if (!quota_covers(u->quota, object->kind, tree))
         return;
     quota_amounts_init(&taken, arena);
     quota_add_usage(&taken, object->kind, tree, NEVER_US);
     for (unsigned i = 0; i < taken.count; i++)
         if (is_there)
-            quota_amounts_add(&t->sums, taken.items[i].name, &taken.items[i].amount);
+            quota_amounts_add(&u->sums, taken.items[i].name, &taken.items[i].amount);
         else
-            quota_amounts_subtract(&t->sums, taken.items[i].name, &taken.items[i].amount);
+            quota_amounts_subtract(&u->sums, taken.items[i].name, &taken.items[i].amount);
 }
 
 /* The fields of a pod that can change and that a quota counts. */
@@ -82,21 +82,21 @@ is_same(const struct object *a, const struct object *b)
 }
 
 bool
-quota_usage_change(struct quota_usage *t, const struct object *old_object,
+quota_usage_change(struct quota_usage *u, const struct object *old_object,
                    const struct object *new_object)
 {
     if (old_object != NULL && new_object != NULL && is_same(old_object, new_object))
         return false;
     if (old_object != NULL)
-        count(t, old_object, false);
+        count(u, old_object, false);
     if (new_object != NULL)
-        count(t, new_object, true);
+        count(u, new_object, true);
     return true;
 }
 
 void
-quota_usage_add_to(const struct quota_usage *t, struct quota_amounts *amounts)
+quota_usage_add_to(const struct quota_usage *u, struct quota_amounts *amounts)
 {
-    for (unsigned i = 0; i < t->sums.count; i++)
-        quota_amounts_add(amounts, t->sums.items[i].name, &t->sums.items[i].amount);
+    for (unsigned i = 0; i < u->sums.count; i++)
+        quota_amounts_add(amounts, u->sums.items[i].name, &u->sums.items[i].amount);
 }

@@ -58,45 +58,45 @@ struct object_cache {
 };
 
 static struct cached_kind *
-find_kind(const struct object_cache *s, const struct kind *kind)
+find_kind(const struct object_cache *c, const struct kind *kind)
 {
     unsigned i = 0;
 
     while (kinds[i] != kind)
         if (++i == n_kinds)
             abort();
-    return &s->kinds[i];
+    return &c->kinds[i];
 }
 
 struct object_cache *
 object_cache_new(struct client *client)
 {
-    struct object_cache *s = xnew(struct object_cache);
+    struct object_cache *c = xnew(struct object_cache);
 
-    s->client = client;
-    s->kinds = xnew_array(struct cached_kind, n_kinds);
+    c->client = client;
+    c->kinds = xnew_array(struct cached_kind, n_kinds);
     for (unsigned i = 0; i < n_kinds; i++) {
-        s->kinds[i].cache = s;
-        s->kinds[i].kind = kinds[i];
+        c->kinds[i].cache = c;
+        c->kinds[i].kind = kinds[i];
     }
-    s->prebound = map_new();
-    s->owned = map_new();
-    s->on_node = map_new();
-    return s;
+    c->prebound = map_new();
+    c->owned = map_new();
+    c->on_node = map_new();
+    return c;
 }
 
 void
-object_cache_ask_damaged(struct object_cache *s, object_cache_damaged_fn *is_damaged, void *context)
+object_cache_ask_damaged(struct object_cache *c, object_cache_damaged_fn *is_damaged, void *context)
 {
-    s->is_damaged = is_damaged;
-    s->damaged_context = context;
+    c->is_damaged = is_damaged;
+    c->damaged_context = context;
 }
 
 bool
-object_cache_is_damaged(const struct object_cache *s, const struct kind *kind,
+object_cache_is_damaged(const struct object_cache *c, const struct kind *kind,
                         const char *namespace, const char *name, const char *uid)
 {
-    return s->is_damaged != NULL && s->is_damaged(kind, namespace, name, uid, s->damaged_context);
+    return c->is_damaged != NULL && c->is_damaged(kind, namespace, name, uid, c->damaged_context);
 }
 
 /* ---- Indexes ----
@@ -193,29 +193,29 @@ visit_index(const struct map *index, const char *value, object_cache_visit_fn *v
 }
 
 void
-object_cache_free(struct object_cache *s)
+object_cache_free(struct object_cache *c)
 {
     size_t at = 0;
     void *name;
 
-    if (s == NULL)
+    if (c == NULL)
         return;
     for (unsigned i = 0; i < n_kinds; i++)
-        informer_free(s->kinds[i].informer);
-    while (map_next(s->prebound, &at, NULL, &name))
+        informer_free(c->kinds[i].informer);
+    while (map_next(c->prebound, &at, NULL, &name))
         free(name);
-    map_free(s->prebound);
-    free(s->kinds);
-    free_index(s->owned);
-    free_index(s->on_node);
-    free(s);
+    map_free(c->prebound);
+    free(c->kinds);
+    free_index(c->owned);
+    free_index(c->on_node);
+    free(c);
 }
 
 void
-object_cache_listen(struct object_cache *s, const struct kind *kind,
+object_cache_listen(struct object_cache *c, const struct kind *kind,
                     object_cache_change_fn *changed, void *context)
 {
-    struct cached_kind *k = find_kind(s, kind);
+    struct cached_kind *k = find_kind(c, kind);
 
     if (k->n_listeners == MAX_LISTENERS)
         abort();
@@ -223,11 +223,11 @@ object_cache_listen(struct object_cache *s, const struct kind *kind,
 }
 
 void
-object_cache_on_synced(struct object_cache *s, object_cache_synced_fn *synced, void *context)
+object_cache_on_synced(struct object_cache *c, object_cache_synced_fn *synced, void *context)
 {
-    if (s->n_listeners == MAX_LISTENERS)
+    if (c->n_listeners == MAX_LISTENERS)
         abort();
-    s->listeners[s->n_listeners++] = (struct sync_listener){synced, context};
+    c->listeners[c->n_listeners++] = (struct sync_listener){synced, context};
 }
 
 static const char *
@@ -239,15 +239,15 @@ owner_uid_of(const struct object *object)
 }
 
 static void
-index_pod(struct object_cache *s, const struct object *old_object, const struct object *new_object)
+index_pod(struct object_cache *c, const struct object *old_object, const struct object *new_object)
 {
     if (old_object != NULL) {
-        index_remove(s->owned, owner_uid_of(old_object), old_object);
-        index_remove(s->on_node, pod_of(old_object)->spec.node_name, old_object);
+        index_remove(c->owned, owner_uid_of(old_object), old_object);
+        index_remove(c->on_node, pod_of(old_object)->spec.node_name, old_object);
     }
     if (new_object != NULL) {
-        index_add(s->owned, owner_uid_of(new_object), new_object);
-        index_add(s->on_node, pod_of(new_object)->spec.node_name, new_object);
+        index_add(c->owned, owner_uid_of(new_object), new_object);
+        index_add(c->on_node, pod_of(new_object)->spec.node_name, new_object);
     }
 }
 
@@ -263,19 +263,19 @@ claim_key(const struct object *volume, char out[OBJECT_KEY_SIZE])
 }
 
 static void
-index_volume(struct object_cache *s, const struct object *old_volume,
+index_volume(struct object_cache *c, const struct object *old_volume,
              const struct object *new_volume)
 {
     char key[OBJECT_KEY_SIZE];
     const char *name;
 
     if (old_volume != NULL && claim_key(old_volume, key)) {
-        name = map_find(s->prebound, key);
+        name = map_find(c->prebound, key);
         if (name != NULL && strcmp(name, old_volume->meta->name) == 0)
-            free(map_remove(s->prebound, key));
+            free(map_remove(c->prebound, key));
     }
-    if (new_volume != NULL && claim_key(new_volume, key) && map_find(s->prebound, key) == NULL)
-        map_put(s->prebound, key, xstrdup(new_volume->meta->name));
+    if (new_volume != NULL && claim_key(new_volume, key) && map_find(c->prebound, key) == NULL)
+        map_put(c->prebound, key, xstrdup(new_volume->meta->name));
 }
 
 static void
@@ -294,13 +294,13 @@ on_change(const struct object *old_object, const struct object *new_object, void
 static void
 on_synced(void *context)
 {
-    struct object_cache *s = ((struct cached_kind *)context)->cache;
+    struct object_cache *c = ((struct cached_kind *)context)->cache;
 
-    s->n_synced++;
-    if (!object_cache_has_synced(s))
+    c->n_synced++;
+    if (!object_cache_has_synced(c))
         return;
-    for (unsigned i = 0; i < s->n_listeners; i++)
-        s->listeners[i].synced(s->listeners[i].context);
+    for (unsigned i = 0; i < c->n_listeners; i++)
+        c->listeners[i].synced(c->listeners[i].context);
 }
 
 static void
@@ -322,80 +322,80 @@ start_one(struct cached_kind *k)
  * first. Pods refer to objects of other kinds, so their informer starts last.
  */
 void
-object_cache_start(struct object_cache *s)
+object_cache_start(struct object_cache *c)
 {
     static const struct kind *const always[] = {
         &namespace_kind, &node_kind, &lease_kind, &job_kind, &pod_disruption_budget_kind, &pod_kind,
     };
 
-    s->n_started = ARRAY_SIZE(always);
+    c->n_started = ARRAY_SIZE(always);
     for (unsigned i = 0; i < n_kinds; i++)
-        s->kinds[i].is_wanted = s->kinds[i].n_listeners > 0;
+        c->kinds[i].is_wanted = c->kinds[i].n_listeners > 0;
     for (unsigned i = 0; i < ARRAY_SIZE(always); i++)
-        find_kind(s, always[i])->is_wanted = false;
+        find_kind(c, always[i])->is_wanted = false;
     for (unsigned i = 0; i < n_kinds; i++)
-        s->n_started += s->kinds[i].is_wanted;
+        c->n_started += c->kinds[i].is_wanted;
     for (unsigned i = 0; i < n_kinds; i++)
-        if (s->kinds[i].is_wanted)
-            start_one(&s->kinds[i]);
+        if (c->kinds[i].is_wanted)
+            start_one(&c->kinds[i]);
     for (unsigned i = 0; i < ARRAY_SIZE(always); i++)
-        start_one(find_kind(s, always[i]));
+        start_one(find_kind(c, always[i]));
 }
 
 bool
-object_cache_has_synced(const struct object_cache *s)
+object_cache_has_synced(const struct object_cache *c)
 {
-    return s->n_started > 0 && s->n_synced == s->n_started;
+    return c->n_started > 0 && c->n_synced == c->n_started;
 }
 
 const struct object *
-object_cache_find(const struct object_cache *s, const struct kind *kind, const char *namespace,
+object_cache_find(const struct object_cache *c, const struct kind *kind, const char *namespace,
                   const char *name)
 {
-    const struct informer *informer = find_kind(s, kind)->informer;
+    const struct informer *informer = find_kind(c, kind)->informer;
 
     return informer != NULL ? informer_find(informer, namespace, name) : NULL;
 }
 
 const struct object *
-object_cache_find_key(const struct object_cache *s, const struct kind *kind, const char *key)
+object_cache_find_key(const struct object_cache *c, const struct kind *kind, const char *key)
 {
     const char *slash = strchr(key, '/');
     CLEANUP_FREE char *namespace = slash != NULL ? xstrndup(key, (size_t)(slash - key)) : NULL;
 
-    return object_cache_find(s, kind, namespace, slash != NULL ? slash + 1 : key);
+    return object_cache_find(c, kind, namespace, slash != NULL ? slash + 1 : key);
 }
 
 const struct object *
-object_cache_find_prebound(const struct object_cache *s, const struct object *claim)
+object_cache_find_prebound(const struct object_cache *c, const struct object *claim)
 {
     char key[OBJECT_KEY_SIZE];
     const char *name;
 
     object_key(claim, key);
-    name = map_find(s->prebound, key);
-    return name != NULL ? object_cache_find(s, &persistent_volume_kind, NULL, name) : NULL;
+    name = map_find(c->prebound, key);
+    return name != NULL ? object_cache_find(c, &persistent_volume_kind, NULL, name) : NULL;
 }
 
 void
-object_cache_visit_owned(const struct object_cache *s, const char *owner_uid,
+object_cache_visit_owned(const struct object_cache *c, const char *owner_uid,
                          object_cache_visit_fn *visit, void *context)
 {
-    visit_index(s->owned, owner_uid, visit, context);
+    visit_index(c->owned, owner_uid, visit, context);
 }
 
 void
-object_cache_visit_on_node(const struct object_cache *s, const char *node,
+object_cache_visit_on_node(const struct object_cache *c, const char *node,
                            object_cache_visit_fn *visit, void *context)
 {
-    visit_index(s->on_node, node, visit, context);
+    visit_index(c->on_node, node, visit, context);
 }
 
 void
-object_cache_visit(const struct object_cache *s, const struct kind *kind,
+object_cache_visit(const struct object_cache *c, const struct kind *kind,
                    object_cache_visit_fn *visit, void *context)
 {
-    const struct informer *informer = find_kind(s, kind)->informer;
+    const struct informer *informer = find_kind(c, kind)->informer;
 
     if (informer != NULL)
         informer_visit(informer, visit, context);

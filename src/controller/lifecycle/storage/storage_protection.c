@@ -39,14 +39,14 @@ struct storage_protection {
 /* --- pods that use a claim ------------------------------------------------ */
 
 static void
-count(struct storage_protection *g, const char *claim, intptr_t more)
+count(struct storage_protection *p, const char *claim, intptr_t more)
 {
-    intptr_t users = (intptr_t)map_find(g->users, claim) + more;
+    intptr_t users = (intptr_t)map_find(p->users, claim) + more;
 
     if (users > 0)
-        map_put(g->users, claim, (void *)users);
+        map_put(p->users, claim, (void *)users);
     else
-        map_remove(g->users, claim);
+        map_remove(p->users, claim);
 }
 
 static bool
@@ -68,7 +68,7 @@ key_of_user(char out[USER_KEY_SIZE], uid_t uid, const char *claim)
 }
 
 static void
-count_pod(struct storage_protection *g, const struct object *object, intptr_t more)
+count_pod(struct storage_protection *p, const struct object *object, intptr_t more)
 {
     const struct pod *pod = pod_of(object);
     char key[OBJECT_KEY_SIZE], of_user[USER_KEY_SIZE];
@@ -79,11 +79,11 @@ count_pod(struct storage_protection *g, const struct object *object, intptr_t mo
     for (unsigned i = 0; i < pod->spec.volumes.count; i++) {
         if (!claim_key(pod, &pod->spec.volumes.items[i], key))
             continue;
-        count(g, key, more);
+        count(p, key, more);
         if (!object_owner(object, &uid))
             continue;
         key_of_user(of_user, uid, key);
-        count(g, of_user, more);
+        count(p, of_user, more);
     }
 }
 
@@ -91,7 +91,7 @@ count_pod(struct storage_protection *g, const struct object *object, intptr_t mo
  * a pod.
  */
 static bool
-is_used(const struct storage_protection *g, const struct object *object)
+is_used(const struct storage_protection *p, const struct object *object)
 {
     char key[OBJECT_KEY_SIZE], of_user[USER_KEY_SIZE];
     uid_t uid;
@@ -100,31 +100,31 @@ is_used(const struct storage_protection *g, const struct object *object)
         return persistent_volume_is_in_phase(persistent_volume_of(object), "Bound");
     object_key(object, key);
     if (!claim_is_user_owned(object) || !object_owner(object, &uid))
-        return map_find(g->users, key) != NULL;
+        return map_find(p->users, key) != NULL;
     key_of_user(of_user, uid, key);
-    return map_find(g->users, of_user) != NULL;
+    return map_find(p->users, of_user) != NULL;
 }
 
 /* --- removing the finalizer ----------------------------------------------- */
 
 static const struct object *
-find(const struct storage_protection *g, const char *key)
+find(const struct storage_protection *p, const char *key)
 {
     return object_cache_find_key(
-        g->cache,
+        p->cache,
         strchr(key, '/') != NULL ? &persistent_volume_claim_kind : &persistent_volume_kind, key);
 }
 
 static void
 work(const char *key, void *context)
 {
-    struct storage_protection *g = context;
-    struct pending_calls *calls = pending_calls_begin(g->client, g->queue, key);
-    const struct object *object = find(g, key);
+    struct storage_protection *p = context;
+    struct pending_calls *calls = pending_calls_begin(p->client, p->queue, key);
+    const struct object *object = find(p, key);
     const char *name = strchr(key, '/') != NULL ? FINALIZER_CLAIM : FINALIZER_VOLUME;
 
     if (object != NULL && object->meta->deleted_at_us != 0 && meta_has_finalizer(object->meta, name)
-        && !is_used(g, object))
+        && !is_used(p, object))
         pending_calls_remove_finalizer(calls, object, name);
     pending_calls_end(calls);
 }
@@ -134,81 +134,81 @@ work(const char *key, void *context)
 static void
 add(const struct object *object, void *context)
 {
-    struct storage_protection *g = context;
+    struct storage_protection *p = context;
     char key[OBJECT_KEY_SIZE];
 
     if (object->meta->deleted_at_us == 0)
         return;
     object_key(object, key);
-    workqueue_add(g->queue, key);
+    workqueue_add(p->queue, key);
 }
 
 static void
 on_storage(const struct object *old_object, const struct object *new_object, void *context)
 {
-    struct storage_protection *g = context;
+    struct storage_protection *p = context;
 
     (void)old_object;
-    if (new_object != NULL && object_cache_has_synced(g->cache))
-        add(new_object, g);
+    if (new_object != NULL && object_cache_has_synced(p->cache))
+        add(new_object, p);
 }
 
 /* An ended or deleted pod may have been the last one that used a claim. */
 static void
 on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
-    struct storage_protection *g = context;
+    struct storage_protection *p = context;
     const struct pod *pod;
     char key[OBJECT_KEY_SIZE];
 
     if (old_object != NULL)
-        count_pod(g, old_object, -1);
+        count_pod(p, old_object, -1);
     if (new_object != NULL)
-        count_pod(g, new_object, 1);
-    if (old_object == NULL || !object_cache_has_synced(g->cache)
+        count_pod(p, new_object, 1);
+    if (old_object == NULL || !object_cache_has_synced(p->cache)
         || (new_object != NULL && !pod_is_finished(pod_of(new_object))))
         return;
     pod = pod_of(old_object);
     for (unsigned i = 0; i < pod->spec.volumes.count; i++) {
         const struct object *claim =
-            claim_key(pod, &pod->spec.volumes.items[i], key) ? find(g, key) : NULL;
+            claim_key(pod, &pod->spec.volumes.items[i], key) ? find(p, key) : NULL;
 
         if (claim != NULL)
-            add(claim, g);
+            add(claim, p);
     }
 }
 
 static void
 on_synced(void *context)
 {
-    struct storage_protection *g = context;
+    struct storage_protection *p = context;
 
-    object_cache_visit(g->cache, &persistent_volume_claim_kind, add, g);
-    object_cache_visit(g->cache, &persistent_volume_kind, add, g);
+    object_cache_visit(p->cache, &persistent_volume_claim_kind, add, p);
+    object_cache_visit(p->cache, &persistent_volume_kind, add, p);
 }
 
 struct storage_protection *
 storage_protection_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
-    struct storage_protection *g = xnew(struct storage_protection);
+    struct storage_protection *p = xnew(struct storage_protection);
 
-    g->client = client;
-    g->cache = cache;
-    g->users = map_new();
-    g->queue = workqueue_new(loop, PARALLEL, work, g);
-    object_cache_listen(cache, &pod_kind, on_pod, g);
-    object_cache_on_synced(cache, on_synced, g);
-    object_cache_listen(cache, &persistent_volume_claim_kind, on_storage, g);
-    object_cache_listen(cache, &persistent_volume_kind, on_storage, g);
-    return g;
+    p->client = client;
+    p->cache = cache;
+    p->users = map_new();
+    p->queue = workqueue_new(loop, PARALLEL, work, p);
+    object_cache_listen(cache, &pod_kind, on_pod, p);
+    object_cache_on_synced(cache, on_synced, p);
+    object_cache_listen(cache, &persistent_volume_claim_kind, on_storage, p);
+    object_cache_listen(cache, &persistent_volume_kind, on_storage, p);
+    return p;
 }
 
 void
-storage_protection_free(struct storage_protection *g)
+storage_protection_free(struct storage_protection *p)
 {
-    if (g == NULL)
+    if (p == NULL)
         return;
-    workqueue_free(g->queue);
-    map_free(g->users);
-    free(g);
+    workqueue_free(p->queue);
+    map_free(p->users);
+    free(p);
 }

@@ -14,7 +14,7 @@ struct object_cache;
 struct storage_protection;
 
 /* Life. The loop is created before object_cache_start. */
-void storage_protection_free(struct storage_protection *g);
+void storage_protection_free(struct storage_protection *p);
 struct storage_protection *storage_protection_new(struct loop *loop, struct client *client,
                                                   struct object_cache *cache)
     OWNED_BY(storage_protection_free);

@@ -37,12 +37,12 @@ struct binding_cycle {
 struct binding_cycle *
 binding_cycle_new(const struct binding_cycle_settings *settings)
 {
-    struct binding_cycle *as = xnew(struct binding_cycle);
+    struct binding_cycle *b = xnew(struct binding_cycle);
 
-    as->settings = *settings;
-    list_init(&as->all);
-    as->by_pod = map_new();
-    return as;
+    b->settings = *settings;
+    list_init(&b->all);
+    b->by_pod = map_new();
+    return b;
 }
 
 static void
@@ -84,29 +84,29 @@ assignment_abandon(struct assignment *a)
 }
 
 void
-binding_cycle_free(struct binding_cycle *as)
+binding_cycle_free(struct binding_cycle *b)
 {
-    if (as == NULL)
+    if (b == NULL)
         return;
-    list_foreach_safe(link, &as->all)
+    list_foreach_safe(link, &b->all)
         assignment_abandon(container_of(link, struct assignment, link));
-    map_free(as->by_pod);
-    free(as);
+    map_free(b->by_pod);
+    free(b);
 }
 
 static void
-begin_stage(const struct binding_cycle *as, struct assignment *a, enum assignment_stage stage)
+begin_stage(const struct binding_cycle *b, struct assignment *a, enum assignment_stage stage)
 {
     a->stage = stage;
-    a->stage_at_us = clock_monotonic_us(as->settings.clock);
+    a->stage_at_us = clock_monotonic_us(b->settings.clock);
 }
 
 static void
-end_stage(const struct binding_cycle *as, const struct assignment *a, enum verdict verdict)
+end_stage(const struct binding_cycle *b, const struct assignment *a, enum verdict verdict)
 {
-    if (as->settings.passed != NULL)
-        as->settings.passed(a, verdict, clock_monotonic_us(as->settings.clock) - a->stage_at_us,
-                            as->settings.context);
+    if (b->settings.passed != NULL)
+        b->settings.passed(a, verdict, clock_monotonic_us(b->settings.clock) - a->stage_at_us,
+                           b->settings.context);
 }
 
 static struct answer
@@ -120,33 +120,33 @@ answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
 }
 
 static void
-take_off(struct binding_cycle *as, struct assignment *a, enum verdict verdict)
+take_off(struct binding_cycle *b, struct assignment *a, enum verdict verdict)
 {
-    end_stage(as, a, verdict);
+    end_stage(b, a, verdict);
     list_remove(&a->link);
-    map_remove(as->by_pod, a->queued->key);
+    map_remove(b->by_pod, a->queued->key);
 }
 
 /* Ends a failed group when no walk and no outstanding plugin refers to its
  * members any more.
  */
 static void
-end_failed_group(struct binding_cycle *as, struct assignment_group *g)
+end_failed_group(struct binding_cycle *b, struct assignment_group *g)
 {
     unsigned count = g->count;
 
     if (g->failed == NULL || g->is_walked || g->n_outstanding > 0)
         return;
     for (unsigned i = 0; i < count; i++)
-        take_off(as, g->members[i], g->answer.verdict);
-    as->settings.group_failed(g, as->settings.context);
+        take_off(b, g->members[i], g->answer.verdict);
+    b->settings.group_failed(g, b->settings.context);
     for (unsigned i = count; i-- > 0;)
         assignment_free(g->members[i]);
 }
 
 /* Plugins that still work for other members need not continue. */
 static void
-fail_group(struct binding_cycle *as, struct assignment *a, struct answer answer)
+fail_group(struct binding_cycle *b, struct assignment *a, struct answer answer)
 {
     struct assignment_group *g = a->group;
     bool was_walked = g->is_walked;
@@ -157,53 +157,53 @@ fail_group(struct binding_cycle *as, struct assignment *a, struct answer answer)
         g->is_walked = true;
         for (unsigned i = 0; i < g->count; i++)
             if (g->members[i]->is_outstanding)
-                as->settings.abandon(g->members[i], as->settings.context);
+                b->settings.abandon(g->members[i], b->settings.context);
         g->is_walked = was_walked;
     }
-    end_failed_group(as, g);
+    end_failed_group(b, g);
 }
 
 static void
-end(struct binding_cycle *as, struct assignment *a, struct answer answer)
+end(struct binding_cycle *b, struct assignment *a, struct answer answer)
 {
     if (a->group != NULL && answer.verdict != VERDICT_OK) {
-        fail_group(as, a, answer);
+        fail_group(b, a, answer);
         return;
     }
-    take_off(as, a, answer.verdict);
-    as->settings.ended(a, answer, as->settings.context);
+    take_off(b, a, answer.verdict);
+    b->settings.ended(a, answer, b->settings.context);
     assignment_free(a);
 }
 
 /* Calls `step` for the members one after the other, until one fails. */
-typedef void member_fn(struct binding_cycle *as, struct assignment *a);
+typedef void member_fn(struct binding_cycle *b, struct assignment *a);
 
 static void
-walk(struct binding_cycle *as, struct assignment_group *g, member_fn *step)
+walk(struct binding_cycle *b, struct assignment_group *g, member_fn *step)
 {
     bool was_walked = g->is_walked;
 
     g->is_walked = true;
     for (unsigned i = 0; i < g->count && g->failed == NULL; i++)
-        step(as, g->members[i]);
+        step(b, g->members[i]);
     g->is_walked = was_walked;
 }
 
 /* The member has passed the stage; `next` begins when all members have. */
 static void
-come_through(struct binding_cycle *as, struct assignment *a, member_fn *next)
+come_through(struct binding_cycle *b, struct assignment *a, member_fn *next)
 {
     struct assignment_group *g = a->group;
 
     if (g == NULL) {
-        next(as, a);
+        next(b, a);
         return;
     }
     if (++g->n_through < g->count)
         return;
     g->n_through = 0;
-    walk(as, g, next);
-    end_failed_group(as, g);
+    walk(b, g, next);
+    end_failed_group(b, g);
 }
 
 /* The plugin whose turn it is; PLUGIN_NONE after the last one. */
@@ -217,7 +217,7 @@ plugin_of(const struct assignment *a)
 }
 
 static void
-finish(struct binding_cycle *as, struct assignment *a)
+finish(struct binding_cycle *b, struct assignment *a)
 {
     profile_foreach(i, a->profile, POINT_POSTBIND)
     {
@@ -225,53 +225,53 @@ finish(struct binding_cycle *as, struct assignment *a)
 
         e->plugin->postbind(e->self, a);
     }
-    end(as, a, ANSWER_OK);
+    end(b, a, ANSWER_OK);
 }
 
 /* The first plugin that does not skip the pod binds it. */
 void
-binding_cycle_bind(struct binding_cycle *as, struct assignment *a)
+binding_cycle_bind(struct binding_cycle *b, struct assignment *a)
 {
     for (a->turn = 0; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = STRING_ID_NONE;
         const char *name = e->plugin->name;
-        int64_t began_us = probe_begin(as->settings.handle);
+        int64_t began_us = probe_begin(b->settings.handle);
         enum verdict verdict;
 
         verdict = e->plugin->bind(e->self, a, &reason);
-        probe_end(as->settings.handle, name, POINT_BIND, verdict, began_us);
+        probe_end(b->settings.handle, name, POINT_BIND, verdict, began_us);
         if (verdict == VERDICT_SKIP)
             continue;
         if (verdict == VERDICT_OK)
-            finish(as, a);
+            finish(b, a);
         else if (verdict != VERDICT_WAIT)
-            end(as, a, answer_of(plugin_of(a), verdict, reason));
+            end(b, a, answer_of(plugin_of(a), verdict, reason));
         return;
     }
-    end(as, a,
+    end(b, a,
         answer_of(PLUGIN_NONE, VERDICT_ERROR,
-                  handle_reason(as->settings.handle, "no plugin of the profile binds")));
+                  handle_reason(b->settings.handle, "no plugin of the profile binds")));
 }
 
 static void
-begin_bind(struct binding_cycle *as, struct assignment *a)
+begin_bind(struct binding_cycle *b, struct assignment *a)
 {
-    end_stage(as, a, VERDICT_OK);
-    begin_stage(as, a, ASSIGNMENT_BIND);
+    end_stage(b, a, VERDICT_OK);
+    begin_stage(b, a, ASSIGNMENT_BIND);
     a->turn = 0;
-    if (as->settings.bind_by_extender == NULL
-        || !as->settings.bind_by_extender(a, as->settings.context))
-        binding_cycle_bind(as, a);
+    if (b->settings.bind_by_extender == NULL
+        || !b->settings.bind_by_extender(a, b->settings.context))
+        binding_cycle_bind(b, a);
 }
 
 /* From here on, events of other pods no longer matter to the pod. */
 static void
-leave_queue(struct binding_cycle *as, struct assignment *a)
+leave_queue(struct binding_cycle *b, struct assignment *a)
 {
-    as->settings.leaving(a, as->settings.context);
+    b->settings.leaving(a, b->settings.context);
     a->has_left = true;
-    come_through(as, a, begin_bind);
+    come_through(b, a, begin_bind);
 }
 
 static void
@@ -285,42 +285,42 @@ set_outstanding(struct assignment *a, bool is_outstanding)
 
 /* Continues with the plugin whose turn it is. */
 static void
-prebind(struct binding_cycle *as, struct assignment *a)
+prebind(struct binding_cycle *b, struct assignment *a)
 {
     for (; plugin_of(a) != PLUGIN_NONE; a->turn++) {
         const struct profile_entry *e = &a->profile->entries[plugin_of(a)];
         uint32_t reason = STRING_ID_NONE;
         const char *name = e->plugin->name;
-        int64_t began_us = probe_begin(as->settings.handle);
+        int64_t began_us = probe_begin(b->settings.handle);
         enum verdict verdict;
 
         verdict = e->plugin->prebind(e->self, a, &reason);
-        probe_end(as->settings.handle, name, POINT_PREBIND, verdict, began_us);
+        probe_end(b->settings.handle, name, POINT_PREBIND, verdict, began_us);
         if (verdict == VERDICT_WAIT) {
             set_outstanding(a, true);
             return;
         }
         if (verdict != VERDICT_OK && verdict != VERDICT_SKIP) {
-            end(as, a, answer_of(plugin_of(a), verdict, reason));
+            end(b, a, answer_of(plugin_of(a), verdict, reason));
             return;
         }
     }
-    come_through(as, a, leave_queue);
+    come_through(b, a, leave_queue);
 }
 
 static void
-begin_prebind(struct binding_cycle *as, struct assignment *a)
+begin_prebind(struct binding_cycle *b, struct assignment *a)
 {
-    end_stage(as, a, VERDICT_OK);
-    begin_stage(as, a, ASSIGNMENT_PREBIND);
-    prebind(as, a);
+    end_stage(b, a, VERDICT_OK);
+    begin_stage(b, a, ASSIGNMENT_PREBIND);
+    prebind(b, a);
 }
 
 /* A plugin that refuses ends the assignment; plugins that say wait are waited
  * for together.
  */
 static bool
-ask_permit(struct binding_cycle *as, struct assignment *a, const struct node_view *node,
+ask_permit(struct binding_cycle *b, struct assignment *a, const struct node_view *node,
            struct answer *ret_refusal)
 {
     int64_t longest_us = 0;
@@ -330,11 +330,11 @@ ask_permit(struct binding_cycle *as, struct assignment *a, const struct node_vie
         const struct profile_entry *e = &a->profile->entries[i];
         uint32_t reason = STRING_ID_NONE;
         int64_t timeout_us = 0;
-        int64_t began_us = probe_begin(as->settings.handle);
+        int64_t began_us = probe_begin(b->settings.handle);
         enum verdict verdict;
 
         verdict = e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
-        probe_end(as->settings.handle, e->plugin->name, POINT_PERMIT, verdict, began_us);
+        probe_end(b->settings.handle, e->plugin->name, POINT_PERMIT, verdict, began_us);
         if (verdict == VERDICT_WAIT) {
             a->waiting |= PLUGIN_BIT(i);
             a->has_waited = true;
@@ -347,94 +347,94 @@ ask_permit(struct binding_cycle *as, struct assignment *a, const struct node_vie
     }
     if (longest_us > PERMIT_MAX_US)
         longest_us = PERMIT_MAX_US;
-    a->deadline_us = clock_monotonic_us(as->settings.clock) + longest_us;
+    a->deadline_us = clock_monotonic_us(b->settings.clock) + longest_us;
     a->is_asked = true;
     return true;
 }
 
 static void
-enter(struct binding_cycle *as, struct assignment *a)
+enter(struct binding_cycle *b, struct assignment *a)
 {
-    list_add_last(&as->all, &a->link);
-    map_put(as->by_pod, a->queued->key, a);
-    a->owner = as;
-    begin_stage(as, a, ASSIGNMENT_PERMIT);
+    list_add_last(&b->all, &a->link);
+    map_put(b->by_pod, a->queued->key, a);
+    a->owner = b;
+    begin_stage(b, a, ASSIGNMENT_PERMIT);
 }
 
 static void
-permit(struct binding_cycle *as, struct assignment *a, const struct node_view *node)
+permit(struct binding_cycle *b, struct assignment *a, const struct node_view *node)
 {
     struct answer refusal;
 
-    if (!ask_permit(as, a, node, &refusal))
-        end(as, a, refusal);
+    if (!ask_permit(b, a, node, &refusal))
+        end(b, a, refusal);
     else if (a->waiting == 0)
-        come_through(as, a, begin_prebind);
+        come_through(b, a, begin_prebind);
 }
 
 void
-binding_cycle_start(struct binding_cycle *as, struct assignment *a TAKES,
+binding_cycle_start(struct binding_cycle *b, struct assignment *a TAKES,
                     const struct node_view *node)
 {
-    enter(as, a);
-    permit(as, a, node);
+    enter(b, a);
+    permit(b, a, node);
 }
 
 static void
-permit_member(struct binding_cycle *as, struct assignment *a)
+permit_member(struct binding_cycle *b, struct assignment *a)
 {
-    permit(as, a, snapshot_find(a->cycle.snapshot, a->node_name));
+    permit(b, a, snapshot_find(a->cycle.snapshot, a->node_name));
 }
 
 void
-binding_cycle_start_group(struct binding_cycle *as, struct assignment_group *g TAKES)
+binding_cycle_start_group(struct binding_cycle *b, struct assignment_group *g TAKES)
 {
-    walk(as, g, enter);
-    walk(as, g, permit_member);
-    end_failed_group(as, g);
+    walk(b, g, enter);
+    walk(b, g, permit_member);
+    end_failed_group(b, g);
 }
 
 void
-binding_cycle_resume(struct binding_cycle *as, struct assignment *a, enum verdict verdict,
+binding_cycle_resume(struct binding_cycle *b, struct assignment *a, enum verdict verdict,
                      uint32_t reason)
 {
     if (a->stage == ASSIGNMENT_PERMIT)
         return; /* only allow and reject end Permit */
     set_outstanding(a, false);
     if (a->group != NULL && a->group->failed != NULL) {
-        end_failed_group(as, a->group);
+        end_failed_group(b, a->group);
     } else if (verdict != VERDICT_OK) {
-        end(as, a, answer_of(plugin_of(a), verdict, reason));
+        end(b, a, answer_of(plugin_of(a), verdict, reason));
     } else if (a->stage == ASSIGNMENT_BIND) {
-        finish(as, a);
+        finish(b, a);
     } else {
         a->turn++;
-        prebind(as, a);
+        prebind(b, a);
     }
 }
 
 void
-binding_cycle_allow(struct binding_cycle *as, struct assignment *a, unsigned plugin)
+binding_cycle_allow(struct binding_cycle *b, struct assignment *a, unsigned plugin)
 {
     a->waiting &= ~PLUGIN_BIT(plugin);
     if (a->waiting == 0)
-        come_through(as, a, begin_prebind);
+        come_through(b, a, begin_prebind);
 }
 
 void
-binding_cycle_reject(struct binding_cycle *as, struct assignment *a, unsigned plugin,
+binding_cycle_reject(struct binding_cycle *b, struct assignment *a, unsigned plugin,
                      uint32_t reason)
 {
-    end(as, a, answer_of(plugin, VERDICT_REJECT, reason));
+    end(b, a, answer_of(plugin, VERDICT_REJECT, reason));
 }
 
 /* The first assignment that waits too long. Ending it may end others of its
  * group, so the caller searches again.
  */
 static struct assignment *
-find_expired(const struct binding_cycle *as, int64_t now_us)
+find_expired(const struct binding_cycle *b, int64_t now_us)
 {
-    list_foreach(link, &as->all)
+    list_foreach(link, &b->all)
     {
         struct assignment *a = container_of(link, struct assignment, link);
 
@@ -445,15 +445,15 @@ find_expired(const struct binding_cycle *as, int64_t now_us)
 }
 
 void
-binding_cycle_expire(struct binding_cycle *as)
+binding_cycle_expire(struct binding_cycle *b)
 {
-    int64_t now_us = clock_monotonic_us(as->settings.clock);
+    int64_t now_us = clock_monotonic_us(b->settings.clock);
     struct assignment *a;
 
-    while ((a = find_expired(as, now_us)) != NULL)
-        end(as, a,
+    while ((a = find_expired(b, now_us)) != NULL)
+        end(b, a,
             answer_of(assignment_waits_for(a), VERDICT_REJECT,
-                      handle_reason(as->settings.handle, "timed out waiting on permit")));
+                      handle_reason(b->settings.handle, "timed out waiting on permit")));
 }
 
 unsigned
@@ -472,18 +472,18 @@ is_waiting(const struct assignment *a)
 }
 
 struct assignment *
-binding_cycle_find_waiting(const struct binding_cycle *as, const struct pod_view *pod)
+binding_cycle_find_waiting(const struct binding_cycle *b, const struct pod_view *pod)
 {
-    struct assignment *a = binding_cycle_find(as, pod->namespace, pod->name);
+    struct assignment *a = binding_cycle_find(b, pod->namespace, pod->name);
 
     return a != NULL && is_waiting(a) && pod_view_is_same(a->cycle.pod, pod) ? a : NULL;
 }
 
 void
-binding_cycle_visit_waiting(const struct binding_cycle *as, binding_cycle_visit_fn *visit,
+binding_cycle_visit_waiting(const struct binding_cycle *b, binding_cycle_visit_fn *visit,
                             void *context)
 {
-    list_foreach(link, &as->all)
+    list_foreach(link, &b->all)
     {
         struct assignment *a = container_of(link, struct assignment, link);
 
@@ -493,16 +493,16 @@ binding_cycle_visit_waiting(const struct binding_cycle *as, binding_cycle_visit_
 }
 
 struct assignment *
-binding_cycle_find(const struct binding_cycle *as, const char *namespace, const char *name)
+binding_cycle_find(const struct binding_cycle *b, const char *namespace, const char *name)
 {
     char key[OBJECT_KEY_SIZE];
 
     snprintf(key, sizeof(key), "%s/%s", namespace != NULL ? namespace : "", name);
-    return map_find(as->by_pod, key);
+    return map_find(b->by_pod, key);
 }
 
 size_t
-binding_cycle_count(const struct binding_cycle *as)
+binding_cycle_count(const struct binding_cycle *b)
 {
-    return map_count(as->by_pod);
+    return map_count(b->by_pod);
 }

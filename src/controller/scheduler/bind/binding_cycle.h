@@ -55,7 +55,7 @@ struct binding_cycle_settings {
 };
 
 /* Life. Free drops the assignments under way and calls no callback. */
-void binding_cycle_free(struct binding_cycle *as);
+void binding_cycle_free(struct binding_cycle *b);
 struct binding_cycle *binding_cycle_new(const struct binding_cycle_settings *settings)
     OWNED_BY(binding_cycle_free);
 DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
@@ -63,46 +63,46 @@ DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
 /* Changes. */
 
 /* Begins with a pod that is assumed and reserved on the node. */
-void binding_cycle_start(struct binding_cycle *as, struct assignment *a TAKES,
+void binding_cycle_start(struct binding_cycle *b, struct assignment *a TAKES,
                          const struct node_view *node);
 
 /* Begins with a group, of which all pods are assumed and reserved. */
-void binding_cycle_start_group(struct binding_cycle *as, struct assignment_group *g TAKES);
+void binding_cycle_start_group(struct binding_cycle *b, struct assignment_group *g TAKES);
 
 /* Continues after a plugin that waited; see handle.h. */
-void binding_cycle_resume(struct binding_cycle *as, struct assignment *a, enum verdict verdict,
+void binding_cycle_resume(struct binding_cycle *b, struct assignment *a, enum verdict verdict,
                           uint32_t reason);
 
 /* Lets the plugins bind the pod after all. */
-void binding_cycle_bind(struct binding_cycle *as, struct assignment *a);
+void binding_cycle_bind(struct binding_cycle *b, struct assignment *a);
 
 /* The plugin no longer waits. */
-void binding_cycle_allow(struct binding_cycle *as, struct assignment *a, unsigned plugin);
+void binding_cycle_allow(struct binding_cycle *b, struct assignment *a, unsigned plugin);
 
 /* Ends the assignment in Permit, or in PreBind of a group; PLUGIN_NONE: not by a plugin. */
-void binding_cycle_reject(struct binding_cycle *as, struct assignment *a, unsigned plugin,
+void binding_cycle_reject(struct binding_cycle *b, struct assignment *a, unsigned plugin,
                           uint32_t reason);
 
 /* Rejects the pods whose wait for Permit has timed out. */
-void binding_cycle_expire(struct binding_cycle *as);
+void binding_cycle_expire(struct binding_cycle *b);
 
 /* Returns the assignment of a pod that waits in Permit, or NULL. A pod of a group may wait
  * only for the other pods.
  */
-struct assignment *binding_cycle_find_waiting(const struct binding_cycle *as,
+struct assignment *binding_cycle_find_waiting(const struct binding_cycle *b,
                                               const struct pod_view *pod);
 
 /* Returns the first plugin that the pod waits for, or PLUGIN_NONE. */
 unsigned assignment_waits_for(const struct assignment *a);
 
 typedef void binding_cycle_visit_fn(struct pod_view *pod, const char *node_name, void *context);
-void binding_cycle_visit_waiting(const struct binding_cycle *as, binding_cycle_visit_fn *visit,
+void binding_cycle_visit_waiting(const struct binding_cycle *b, binding_cycle_visit_fn *visit,
                                  void *context);
 
 /* Finds an assignment at any stage, by the pod's name. */
-struct assignment *binding_cycle_find(const struct binding_cycle *as, const char *namespace,
+struct assignment *binding_cycle_find(const struct binding_cycle *b, const char *namespace,
                                       const char *name);
-size_t binding_cycle_count(const struct binding_cycle *as);
+size_t binding_cycle_count(const struct binding_cycle *b);
 
 /* Frees an assignment that is not in a binding cycle; of a group, one after the other. */
 void assignment_free(struct assignment *a);

@@ -61,13 +61,13 @@ unallocated_pods_new(struct client *client, struct clock *clock, struct cache *c
 }
 
 static void
-unallocated_pod_free(struct unallocated_pod *o)
+unallocated_pod_free(struct unallocated_pod *u)
 {
-    client_cancel(o->call);
-    pod_view_unref(o->pod);
-    free(o->grant);
-    free(o->key);
-    free(o);
+    client_cancel(u->call);
+    pod_view_unref(u->pod);
+    free(u->grant);
+    free(u->key);
+    free(u);
 }
 
 void
@@ -95,10 +95,10 @@ void
 unallocated_pods_forget(struct unallocated_pods *a, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
-    struct unallocated_pod *o = map_remove(a->pods, key_of(pod, key));
+    struct unallocated_pod *u = map_remove(a->pods, key_of(pod, key));
 
-    if (o != NULL)
-        unallocated_pod_free(o);
+    if (u != NULL)
+        unallocated_pod_free(u);
 }
 
 static bool
@@ -130,20 +130,20 @@ unallocated_pods_add(struct unallocated_pods *a, struct pod_view *pod)
 {
     const struct node_view *node = cache_find_node(a->cache, pod->pod->spec.node_name);
     char key[OBJECT_KEY_SIZE];
-    struct unallocated_pod *o = map_find(a->pods, key_of(pod, key));
+    struct unallocated_pod *u = map_find(a->pods, key_of(pod, key));
 
     if ((!is_lost(node, pod) && (node == NULL || node->ledger.occupancy == NULL))
         || !needs_allocation(pod)) {
         unallocated_pods_forget(a, pod);
         return;
     }
-    if (o != NULL)
+    if (u != NULL)
         return;
-    o = xnew(struct unallocated_pod);
-    o->owner = a;
-    o->key = xstrdup(key);
-    o->pod = pod_view_ref(pod);
-    map_put(a->pods, key, o);
+    u = xnew(struct unallocated_pod);
+    u->owner = a;
+    u->key = xstrdup(key);
+    u->pod = pod_view_ref(pod);
+    map_put(a->pods, key, u);
 }
 
 void
@@ -169,24 +169,24 @@ unallocated_pods_add_node(struct unallocated_pods *a, const char *node_name)
 static void
 wrote(const struct client_reply *reply, void *context)
 {
-    struct unallocated_pod *o = context;
+    struct unallocated_pod *u = context;
     struct error err = {0};
 
-    o->call = NULL;
+    u->call = NULL;
     if (reply->code >= 200 && reply->code < 300)
         return;
-    free(o->grant);
-    o->grant = NULL;
+    free(u->grant);
+    u->grant = NULL;
     client_reply_error(reply, &err);
     log_warning("pod '%s': cannot give it an allocation on node '%s': %s, "
                 "trying again",
-                o->key, o->pod->pod->spec.node_name, err.text);
+                u->key, u->pod->pod->spec.node_name, err.text);
 }
 
 static void
-refuse(struct unallocated_pod *o, const char *reason, const char *what)
+refuse(struct unallocated_pod *u, const char *reason, const char *what)
 {
-    const char *node_name = o->pod->pod->spec.node_name;
+    const char *node_name = u->pod->pod->spec.node_name;
     struct arena *arena = arena_new(1024);
     struct json *body = json_object(arena);
     struct json *status = json_make_object(arena, body, "status");
@@ -198,60 +198,60 @@ refuse(struct unallocated_pod *o, const char *reason, const char *what)
                           "The pod was bound to node \"%s\" without the "
                           "scheduler, and %s",
                           node_name, what));
-    o->call = client_call(o->owner->client, arena,
+    u->call = client_call(u->owner->client, arena,
                           &(struct client_request){
                               .verb = CLIENT_MERGE_PATCH,
                               .kind = &pod_kind,
-                              .namespace = o->pod->namespace,
-                              .name = o->pod->name,
+                              .namespace = u->pod->namespace,
+                              .name = u->pod->name,
                               .subresource = "status",
                               .body = body,
                           },
-                          wrote, o);
+                          wrote, u);
 }
 
 static void
-allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
+allocate_and_bind(struct unallocated_pod *u, struct node_view *node)
 {
-    struct cache *cache = o->owner->cache;
-    struct pod_view *pod = cache_find_pod(cache, o->pod);
+    struct cache *cache = u->owner->cache;
+    struct pod_view *pod = cache_find_pod(cache, u->pod);
 
     if (pod == NULL)
         return;
-    if (o->grant == NULL) {
+    if (u->grant == NULL) {
         /* Drop what the pod held without known cores, because the grant below
          * counts it.
          */
-        o->grant = xnew(struct grant);
+        u->grant = xnew(struct grant);
         cache_hold(cache, pod, holding_new(0, 0, 0));
-        if (allocator_grant(node->ledger.occupancy, pod->demand, o->grant) != ALLOCATOR_FITS) {
-            free(o->grant);
-            o->grant = NULL;
-            refuse(o, REASON_OUT_OF_RESOURCES, "its cores, memory or devices are not free there");
+        if (allocator_grant(node->ledger.occupancy, pod->demand, u->grant) != ALLOCATOR_FITS) {
+            free(u->grant);
+            u->grant = NULL;
+            refuse(u, REASON_OUT_OF_RESOURCES, "its cores, memory or devices are not free there");
             return;
         }
-        cache_hold(cache, pod, grant_holding(o->grant, node->ledger.occupancy->topology_index));
+        cache_hold(cache, pod, grant_holding(u->grant, node->ledger.occupancy->topology_index));
     }
-    o->call = bind_call(o->owner->client,
+    u->call = bind_call(u->owner->client,
                         &(struct pod_to_bind){
                             .pod = pod,
                             .node_name = node->name,
-                            .grant = o->grant,
+                            .grant = u->grant,
                             .topology_index = node->ledger.occupancy->topology_index,
                         },
-                        wrote, o);
+                        wrote, u);
 }
 
 /* The node may still register. */
 static void
-wait_for_node(struct unallocated_pod *o)
+wait_for_node(struct unallocated_pod *u)
 {
-    int64_t now = clock_monotonic_us(o->owner->clock);
+    int64_t now = clock_monotonic_us(u->owner->clock);
 
-    if (o->lost_us == 0)
-        o->lost_us = now;
-    else if (now - o->lost_us >= LOST_US)
-        refuse(o, REASON_NODE_NOT_FOUND, "there is no such node");
+    if (u->lost_us == 0)
+        u->lost_us = now;
+    else if (now - u->lost_us >= LOST_US)
+        refuse(u, REASON_NODE_NOT_FOUND, "there is no such node");
 }
 
 void
@@ -261,17 +261,17 @@ unallocated_pods_retry(struct unallocated_pods *a)
     void *value;
 
     while (map_next(a->pods, &at, NULL, &value)) {
-        struct unallocated_pod *o = value;
-        struct node_view *node = cache_find_node(a->cache, o->pod->pod->spec.node_name);
+        struct unallocated_pod *u = value;
+        struct node_view *node = cache_find_node(a->cache, u->pod->pod->spec.node_name);
 
-        if (o->call != NULL)
+        if (u->call != NULL)
             continue;
         if (!is_there(node)) {
-            wait_for_node(o);
+            wait_for_node(u);
             continue;
         }
-        o->lost_us = 0;
+        u->lost_us = 0;
         if (node->ledger.occupancy != NULL)
-            allocate_and_bind(o, node);
+            allocate_and_bind(u, node);
     }
 }

@@ -15,70 +15,70 @@ struct extender_results {
 struct extender_results *
 extender_results_new(void)
 {
-    struct extender_results *c = xnew(struct extender_results);
+    struct extender_results *r = xnew(struct extender_results);
 
-    c->by_node = map_new();
-    return c;
+    r->by_node = map_new();
+    return r;
 }
 
 void
-extender_results_free(struct extender_results *c)
+extender_results_free(struct extender_results *r)
 {
-    if (c == NULL)
+    if (r == NULL)
         return;
-    for (unsigned i = 0; i < c->count; i++) {
-        free(c->items[i]->node_name);
-        free(c->items[i]);
+    for (unsigned i = 0; i < r->count; i++) {
+        free(r->items[i]->node_name);
+        free(r->items[i]);
     }
-    proposals_fini(&c->proposals);
-    free(c->items);
-    map_free(c->by_node);
-    free(c);
+    proposals_fini(&r->proposals);
+    free(r->items);
+    map_free(r->by_node);
+    free(r);
 }
 
 struct extender_result *
-extender_results_add(struct extender_results *c, const char *node_name)
+extender_results_add(struct extender_results *r, const char *node_name)
 {
-    struct extender_result *o = map_find(c->by_node, node_name);
+    struct extender_result *result = map_find(r->by_node, node_name);
 
-    if (o != NULL)
-        return o;
-    o = xnew(struct extender_result);
-    o->node_name = xstrdup(node_name);
-    o->answer = ANSWER_OK;
-    map_put(c->by_node, node_name, o);
-    xgrow(c->items, c->count, c->capacity);
-    c->items[c->count++] = o;
-    return o;
+    if (result != NULL)
+        return result;
+    result = xnew(struct extender_result);
+    result->node_name = xstrdup(node_name);
+    result->answer = ANSWER_OK;
+    map_put(r->by_node, node_name, result);
+    xgrow(r->items, r->count, r->capacity);
+    r->items[r->count++] = result;
+    return result;
 }
 
 void
-extender_results_set_proposals(struct extender_results *c, struct proposals *proposals)
+extender_results_set_proposals(struct extender_results *r, struct proposals *proposals)
 {
-    proposals_take(&c->proposals, proposals);
-    c->has_proposals = true;
+    proposals_take(&r->proposals, proposals);
+    r->has_proposals = true;
 }
 
 struct extender_result *
-extender_results_find(const struct extender_results *c, const char *node_name)
+extender_results_find(const struct extender_results *r, const char *node_name)
 {
-    return map_find(c->by_node, node_name);
+    return map_find(r->by_node, node_name);
 }
 
 struct extender_result *
-extender_results_at(const struct extender_results *c, unsigned place)
+extender_results_at(const struct extender_results *r, unsigned place)
 {
-    return c->items[place];
+    return r->items[place];
 }
 
 unsigned
-extender_results_count(const struct extender_results *c)
+extender_results_count(const struct extender_results *r)
 {
-    return c->count;
+    return r->count;
 }
 
 const struct proposals *
-extender_results_proposals(const struct extender_results *c)
+extender_results_proposals(const struct extender_results *r)
 {
-    return c->has_proposals ? &c->proposals : NULL;
+    return r->has_proposals ? &r->proposals : NULL;
 }

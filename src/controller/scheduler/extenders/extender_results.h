@@ -27,24 +27,24 @@ struct extender_result {
     bool is_passed;       /* by the answer that is being decoded */
 };
 
-void extender_results_free(struct extender_results *c);
+void extender_results_free(struct extender_results *r);
 struct extender_results *extender_results_new(void) OWNED_BY(extender_results_free);
 DEFINE_CLEANUP(struct extender_results, extender_results_free)
 
 /* Adds a node that the extenders are asked about, with the answer OK and score 0 at first. */
-struct extender_result *extender_results_add(struct extender_results *c, const char *node_name);
+struct extender_result *extender_results_add(struct extender_results *r, const char *node_name);
 
 /* Sets the final proposals, after the extenders were asked about preemption. */
-void extender_results_set_proposals(struct extender_results *c, struct proposals *proposals);
+void extender_results_set_proposals(struct extender_results *r, struct proposals *proposals);
 
 /* Returns NULL for a node that no extender was asked about. */
-struct extender_result *extender_results_find(const struct extender_results *c,
+struct extender_result *extender_results_find(const struct extender_results *r,
                                               const char *node_name);
 
 /* Returns the node of that index, in the order in which they were added. */
-struct extender_result *extender_results_at(const struct extender_results *c, unsigned place);
+struct extender_result *extender_results_at(const struct extender_results *r, unsigned place);
 
-unsigned extender_results_count(const struct extender_results *c);
+unsigned extender_results_count(const struct extender_results *r);
 
 /* Returns NULL when no extender was asked. */
-const struct proposals *extender_results_proposals(const struct extender_results *c);
+const struct proposals *extender_results_proposals(const struct extender_results *r);

@@ -74,15 +74,15 @@ extender_round_free(struct extender_round *c)
 static void
 conclude(struct extender_round *c, const char *failure)
 {
-    struct extender_rounds *cs = c->owner;
+    struct extender_rounds *rounds = c->owner;
 
     if (failure != NULL && c->a->error == NULL)
         c->a->error = xstrdup(failure);
     drop_questions(c);
     list_remove(&c->link);
-    list_add_last(&cs->answered, &c->link);
-    cs->n_under_way--;
-    cs->settings.ready(cs->settings.context);
+    list_add_last(&rounds->answered, &c->link);
+    rounds->n_under_way--;
+    rounds->settings.ready(rounds->settings.context);
 }
 
 static void
@@ -117,12 +117,12 @@ close_question(struct extender_question *q, const struct extender **ret_extender
 static void
 log_failure(const struct extender_round *c, const char *failure, const char *then)
 {
-    struct extender_rounds *cs = c->owner;
-    int64_t now_us = clock_monotonic_us(cs->settings.clock);
+    struct extender_rounds *rounds = c->owner;
+    int64_t now_us = clock_monotonic_us(rounds->settings.clock);
 
-    if (cs->told_us > 0 && now_us - cs->told_us < TELL_EVERY_US)
+    if (rounds->told_us > 0 && now_us - rounds->told_us < TELL_EVERY_US)
         return;
-    cs->told_us = now_us;
+    rounds->told_us = now_us;
     log_info("pod '%s': %s, %s", c->a->queued->key, failure, then);
 }
 
@@ -166,13 +166,15 @@ add_priorities(const struct extender_round *c, const struct extender *e,
                const struct extender_priority *items, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct extender_result *o = extender_results_find(c->a->extender_results, items[i].host);
+        struct extender_result *result =
+            extender_results_find(c->a->extender_results, items[i].host);
         int64_t score;
 
-        if (o == NULL || __builtin_mul_overflow(items[i].score, e->weight * SCORE_SCALE, &score)
-            || __builtin_add_overflow(o->score, score, &score))
+        if (result == NULL
+            || __builtin_mul_overflow(items[i].score, e->weight * SCORE_SCALE, &score)
+            || __builtin_add_overflow(result->score, score, &score))
             continue;
-        o->score = score;
+        result->score = score;
     }
 }
 
@@ -235,15 +237,15 @@ static void
 refuse(const struct extender_round *c, const struct json *nodes, enum verdict verdict)
 {
     for (uint32_t i = 0; i < json_count(nodes); i++) {
-        struct extender_result *o =
+        struct extender_result *result =
             extender_results_find(c->a->extender_results, nodes->members[i].name);
         const char *words = json_text(nodes->members[i].value);
 
-        if (o == NULL || o->is_passed)
+        if (result == NULL || result->is_passed)
             continue;
-        o->answer.verdict = (uint8_t)verdict;
+        result->answer.verdict = (uint8_t)verdict;
         if (words != NULL && words[0] != '\0')
-            o->answer.reason = reason_of(c, words);
+            result->answer.reason = reason_of(c, words);
     }
 }
 
@@ -253,14 +255,14 @@ pass(const struct extender_round *c, const struct extender_filtering *f, struct 
     for (unsigned i = 0; i < c->n_asked; i++)
         c->asked[i]->is_passed = false;
     for (unsigned i = 0; i < f->count; i++) {
-        struct extender_result *o = extender_results_find(c->a->extender_results, f->names[i]);
+        struct extender_result *result = extender_results_find(c->a->extender_results, f->names[i]);
 
-        if (o == NULL)
+        if (result == NULL)
             return error_set(err, -EBADMSG,
                              "its answer contains node \"%s\", which it was "
                              "not asked about",
                              f->names[i]);
-        o->is_passed = true;
+        result->is_passed = true;
     }
     return 0;
 }

@@ -58,4 +58,4 @@ void extender_round_filter(struct extender_round *c);
 void extender_round_preempt(struct extender_round *c);
 
 /* Starts waiting rounds while fewer than the limit run (extender_rounds.c). */
-void extender_rounds_begin_next(struct extender_rounds *cs);
+void extender_rounds_begin_next(struct extender_rounds *rounds);

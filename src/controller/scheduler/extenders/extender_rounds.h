@@ -44,7 +44,7 @@ struct extender_rounds_settings {
 /* Life. Free abandons the parked assignments; their pods are still in the
  * queue.
  */
-void extender_rounds_free(struct extender_rounds *cs);
+void extender_rounds_free(struct extender_rounds *rounds);
 struct extender_rounds *extender_rounds_new(const struct extender_rounds_settings *settings)
     OWNED_BY(extender_rounds_free);
 DEFINE_CLEANUP(struct extender_rounds, extender_rounds_free)
@@ -52,23 +52,24 @@ DEFINE_CLEANUP(struct extender_rounds, extender_rounds_free)
 /* Ask. The answers are stored in the assignment's extender results. Its `error`
  * is set when an extender failed that is not ignorable.
  */
-void extender_rounds_ask_nodes(struct extender_rounds *cs, struct assignment *a TAKES,
+void extender_rounds_ask_nodes(struct extender_rounds *rounds, struct assignment *a TAKES,
                                struct node_view *const *nodes, unsigned count);
-void extender_rounds_ask_preemption(struct extender_rounds *cs, struct assignment *a TAKES,
+void extender_rounds_ask_preemption(struct extender_rounds *rounds, struct assignment *a TAKES,
                                     struct proposals *proposals TAKES);
 
 /* Returns an assignment that has all answers, or NULL. */
-struct assignment *extender_rounds_take(struct extender_rounds *cs);
+struct assignment *extender_rounds_take(struct extender_rounds *rounds);
 
 /* Fails the rounds that have waited in line for too long. */
-void extender_rounds_expire(struct extender_rounds *cs);
+void extender_rounds_expire(struct extender_rounds *rounds);
 
 /* Look: whether some extender filters or scores nodes for the pod, or takes
  * part in preemption for it; how many assignments are parked; whether take has
  * one.
  */
-bool extender_rounds_concern_nodes(const struct extender_rounds *cs, const struct pod_view *pod);
-bool extender_rounds_concern_preemption(const struct extender_rounds *cs,
+bool extender_rounds_concern_nodes(const struct extender_rounds *rounds,
+                                   const struct pod_view *pod);
+bool extender_rounds_concern_preemption(const struct extender_rounds *rounds,
                                         const struct pod_view *pod);
-size_t extender_rounds_count(const struct extender_rounds *cs);
-bool extender_rounds_has_ready(const struct extender_rounds *cs);
+size_t extender_rounds_count(const struct extender_rounds *rounds);
+bool extender_rounds_has_ready(const struct extender_rounds *rounds);

@@ -62,26 +62,26 @@ range_of(int64_t value)
 }
 
 static void
-read_occupancy(struct bounds *l, const struct occupancy *o)
+read_occupancy(struct bounds *b, const struct occupancy *o)
 {
-    const struct topology_index *s = o->topology_index;
+    const struct topology_index *ti = o->topology_index;
 
-    l->least_free_pus = l->most_free_pus = o->free_pus;
-    l->most_pus = s->n_pus;
-    l->most_free_memory = o->free_memory;
-    for (unsigned i = 0; i < s->n_numa; i++) {
-        l->numa_free |= UINT64_C(1) << step_of(o->numa[i].free_pus);
-        if (o->numa[i].free_memory > l->most_numa_memory)
-            l->most_numa_memory = o->numa[i].free_memory;
+    b->least_free_pus = b->most_free_pus = o->free_pus;
+    b->most_pus = ti->n_pus;
+    b->most_free_memory = o->free_memory;
+    for (unsigned i = 0; i < ti->n_numa; i++) {
+        b->numa_free |= UINT64_C(1) << step_of(o->numa[i].free_pus);
+        if (o->numa[i].free_memory > b->most_numa_memory)
+            b->most_numa_memory = o->numa[i].free_memory;
     }
-    for (unsigned i = 0; i < s->topology->n_devices; i++)
-        l->most_free_devices += o->device_holders[i] == 0;
+    for (unsigned i = 0; i < ti->topology->n_devices; i++)
+        b->most_free_devices += o->device_holders[i] == 0;
 }
 
 void
-bounds_init(struct bounds *l, const struct node_view *node)
+bounds_init(struct bounds *b, const struct node_view *node)
 {
-    *l = (struct bounds){
+    *b = (struct bounds){
         .cpu_milli = range_of(node->allocatable.cpu_milli),
         .memory_bytes = range_of(node->allocatable.memory_bytes),
         .cpu_used = range_of(node->ledger.requested.cpu_milli),
@@ -93,7 +93,7 @@ bounds_init(struct bounds *l, const struct node_view *node)
         .has_bare = node->ledger.occupancy == NULL,
     };
     if (node->ledger.occupancy != NULL)
-        read_occupancy(l, node->ledger.occupancy);
+        read_occupancy(b, node->ledger.occupancy);
 }
 
 static void
@@ -112,23 +112,23 @@ widen(struct range *r, const struct range *other)
     while (0)
 
 void
-bounds_add(struct bounds *l, const struct bounds *other)
+bounds_add(struct bounds *b, const struct bounds *other)
 {
-    widen(&l->cpu_milli, &other->cpu_milli);
-    widen(&l->memory_bytes, &other->memory_bytes);
-    widen(&l->cpu_used, &other->cpu_used);
-    widen(&l->memory_used, &other->memory_used);
-    widen(&l->nonzero_cpu, &other->nonzero_cpu);
-    widen(&l->nonzero_memory, &other->nonzero_memory);
-    RAISE(l->most_place, other->most_place);
-    RAISE(l->most_soft_taints, other->most_soft_taints);
-    l->has_bare |= other->has_bare;
-    if (other->least_free_pus < l->least_free_pus)
-        l->least_free_pus = other->least_free_pus;
-    RAISE(l->most_free_pus, other->most_free_pus);
-    RAISE(l->most_pus, other->most_pus);
-    l->numa_free |= other->numa_free;
-    RAISE(l->most_free_memory, other->most_free_memory);
-    RAISE(l->most_numa_memory, other->most_numa_memory);
-    RAISE(l->most_free_devices, other->most_free_devices);
+    widen(&b->cpu_milli, &other->cpu_milli);
+    widen(&b->memory_bytes, &other->memory_bytes);
+    widen(&b->cpu_used, &other->cpu_used);
+    widen(&b->memory_used, &other->memory_used);
+    widen(&b->nonzero_cpu, &other->nonzero_cpu);
+    widen(&b->nonzero_memory, &other->nonzero_memory);
+    RAISE(b->most_place, other->most_place);
+    RAISE(b->most_soft_taints, other->most_soft_taints);
+    b->has_bare |= other->has_bare;
+    if (other->least_free_pus < b->least_free_pus)
+        b->least_free_pus = other->least_free_pus;
+    RAISE(b->most_free_pus, other->most_free_pus);
+    RAISE(b->most_pus, other->most_pus);
+    b->numa_free |= other->numa_free;
+    RAISE(b->most_free_memory, other->most_free_memory);
+    RAISE(b->most_numa_memory, other->most_numa_memory);
+    RAISE(b->most_free_devices, other->most_free_devices);
 }

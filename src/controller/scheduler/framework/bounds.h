@@ -39,8 +39,8 @@ struct bounds {
     uint32_t most_free_devices; /* of any type */
 };
 
-void bounds_init(struct bounds *l, const struct node_view *node);
-void bounds_add(struct bounds *l, const struct bounds *other);
+void bounds_init(struct bounds *b, const struct node_view *node);
+void bounds_add(struct bounds *b, const struct bounds *other);
 
 /* The number of free PUs of a NUMA node is rounded down to a step: one step for each number
  * below 40, then one step for every 8.

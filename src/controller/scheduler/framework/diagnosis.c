@@ -39,24 +39,24 @@ struct reason_counts {
 };
 
 static void
-count_line(struct reason_counts *t, const char *text, size_t length, unsigned nodes)
+count_line(struct reason_counts *c, const char *text, size_t length, unsigned nodes)
 {
-    for (unsigned i = 0; i < t->count; i++)
-        if (t->items[i].length == length && memcmp(t->items[i].text, text, length) == 0) {
-            t->items[i].nodes += nodes;
+    for (unsigned i = 0; i < c->count; i++)
+        if (c->items[i].length == length && memcmp(c->items[i].text, text, length) == 0) {
+            c->items[i].nodes += nodes;
             return;
         }
-    xgrow(t->items, t->count, t->capacity);
-    t->items[t->count++] = (struct reason_count){.text = text, .length = length, .nodes = nodes};
+    xgrow(c->items, c->count, c->capacity);
+    c->items[c->count++] = (struct reason_count){.text = text, .length = length, .nodes = nodes};
 }
 
 static void
-count_reason(struct reason_counts *t, const char *text, unsigned nodes)
+count_reason(struct reason_counts *c, const char *text, unsigned nodes)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
 
-        count_line(t, text, length, nodes);
+        count_line(c, text, length, nodes);
         text += length + (text[length] != '\0');
     }
 }
@@ -119,24 +119,24 @@ diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
 }
 
 static void
-format_reason_counts(struct reason_counts *t, struct strbuf *out)
+format_reason_counts(struct reason_counts *c, struct strbuf *out)
 {
     CLEANUP_STRBUF struct strbuf lines = STRBUF_INIT;
 
-    for (unsigned i = 0; i < t->count; i++) {
-        t->items[i].begin = lines.length;
-        strbuf_add_int(&lines, t->items[i].nodes);
+    for (unsigned i = 0; i < c->count; i++) {
+        c->items[i].begin = lines.length;
+        strbuf_add_int(&lines, c->items[i].nodes);
         strbuf_add_char(&lines, ' ');
-        strbuf_add(&lines, t->items[i].text, t->items[i].length);
+        strbuf_add(&lines, c->items[i].text, c->items[i].length);
         strbuf_add_char(&lines, '\0');
     }
-    for (unsigned i = 0; i < t->count; i++)
-        t->items[i].line = lines.text + t->items[i].begin;
-    if (t->count > 1)
-        qsort(t->items, t->count, sizeof(*t->items), compare_reason_counts);
-    for (unsigned i = 0; i < t->count; i++) {
+    for (unsigned i = 0; i < c->count; i++)
+        c->items[i].line = lines.text + c->items[i].begin;
+    if (c->count > 1)
+        qsort(c->items, c->count, sizeof(*c->items), compare_reason_counts);
+    for (unsigned i = 0; i < c->count; i++) {
         strbuf_add_text(out, i == 0 ? ": " : ", ");
-        strbuf_add_text(out, t->items[i].line);
+        strbuf_add_text(out, c->items[i].line);
     }
     strbuf_add_char(out, '.');
 }
@@ -145,7 +145,7 @@ void
 diagnosis_format_counts(const struct diagnosis *d, const struct diagnosis_counts *counts,
                         const struct string_ids *reasons, struct strbuf *out)
 {
-    struct reason_counts t = {0};
+    struct reason_counts c = {0};
 
     if (d->snapshot->n_nodes == 0) {
         strbuf_add_text(out, "no nodes available to schedule pods");
@@ -161,9 +161,9 @@ diagnosis_format_counts(const struct diagnosis *d, const struct diagnosis_counts
         return;
     }
     for (unsigned i = 0; i < counts->count; i++)
-        count_reason(&t, string_ids_text(reasons, counts->items[i].reason), counts->items[i].nodes);
-    format_reason_counts(&t, out);
-    free(t.items);
+        count_reason(&c, string_ids_text(reasons, counts->items[i].reason), counts->items[i].nodes);
+    format_reason_counts(&c, out);
+    free(c.items);
 }
 
 void

@@ -69,13 +69,13 @@ struct pod_ranks {
 static struct pod_ranks *
 ranks_new(struct clock *clock, struct start_order *order)
 {
-    struct pod_ranks *o = xnew(struct pod_ranks);
+    struct pod_ranks *r = xnew(struct pod_ranks);
 
-    o->clock = clock;
-    o->order = order;
-    o->kinds = map_new();
-    o->jobs = map_new();
-    return o;
+    r->clock = clock;
+    r->order = order;
+    r->kinds = map_new();
+    r->jobs = map_new();
+    return r;
 }
 
 struct pod_ranks *
@@ -91,62 +91,62 @@ pod_ranks_new_after(struct clock *clock, const struct order_memory *memory)
 }
 
 static void
-drop_kind(struct pod_ranks *o, struct rank_kind *kind)
+drop_kind(struct pod_ranks *r, struct rank_kind *kind)
 {
     if (kind->n_jobs > 0 || kind->n_active > 0)
         return;
-    map_remove(o->kinds, kind->text);
-    xgrow(o->free_numbers, o->n_free, o->free_capacity);
-    o->free_numbers[o->n_free++] = kind->number;
+    map_remove(r->kinds, kind->text);
+    xgrow(r->free_numbers, r->n_free, r->free_capacity);
+    r->free_numbers[r->n_free++] = kind->number;
     free(kind->text);
     free(kind);
 }
 
 static void
-drop_pod(struct pod_ranks *o, const char *key, struct ranked_job *job)
+drop_pod(struct pod_ranks *r, const char *key, struct ranked_job *job)
 {
-    map_remove(o->jobs, key);
+    map_remove(r->jobs, key);
     if (--job->n_pods > 0)
         return;
     job->kind->n_jobs--;
-    drop_kind(o, job->kind);
+    drop_kind(r, job->kind);
     free(job);
 }
 
 void
-pod_ranks_free(struct pod_ranks *o)
+pod_ranks_free(struct pod_ranks *r)
 {
     size_t at = 0;
     const char *key;
     void *value;
 
-    if (o == NULL)
+    if (r == NULL)
         return;
-    while (map_next(o->jobs, &at, &key, &value)) {
+    while (map_next(r->jobs, &at, &key, &value)) {
         struct ranked_job *job = value;
 
         if (--job->n_pods == 0)
             free(job);
     }
     at = 0;
-    while (map_next(o->kinds, &at, NULL, &value)) {
+    while (map_next(r->kinds, &at, NULL, &value)) {
         struct rank_kind *kind = value;
 
         free(kind->text);
         free(kind);
     }
-    map_free(o->jobs);
-    map_free(o->kinds);
-    start_order_free(o->order);
-    free(o->past);
-    free(o->free_numbers);
-    free(o);
+    map_free(r->jobs);
+    map_free(r->kinds);
+    start_order_free(r->order);
+    free(r->past);
+    free(r->free_numbers);
+    free(r);
 }
 
 static int64_t
-now_s(const struct pod_ranks *o)
+now_s(const struct pod_ranks *r)
 {
-    return clock_real_us(o->clock) / SECOND_US;
+    return clock_real_us(r->clock) / SECOND_US;
 }
 
 static struct order_facts
@@ -163,30 +163,30 @@ facts_of(const struct pod_view *pod)
 }
 
 static struct rank_kind *
-find_kind(struct pod_ranks *o, const struct order_facts *facts)
+find_kind(struct pod_ranks *r, const struct order_facts *facts)
 {
     char text[80];
     struct rank_kind *kind;
 
     snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %" PRId64, facts->user, facts->limit_s,
              facts->mcpu);
-    kind = map_find(o->kinds, text);
+    kind = map_find(r->kinds, text);
     if (kind != NULL)
         return kind;
     kind = xnew(struct rank_kind);
     kind->text = xstrdup(text);
     kind->guarded_until_us = INT64_MIN;
-    kind->number = o->n_free > 0 ? o->free_numbers[--o->n_free] : ++o->last_number;
-    map_put(o->kinds, kind->text, kind);
+    kind->number = r->n_free > 0 ? r->free_numbers[--r->n_free] : ++r->last_number;
+    map_put(r->kinds, kind->text, kind);
     return kind;
 }
 
 static struct ranked_job *
-job_new(struct pod_ranks *o, const struct order_facts *facts)
+job_new(struct pod_ranks *r, const struct order_facts *facts)
 {
     struct ranked_job *job = xnew(struct ranked_job);
 
-    job->kind = find_kind(o, facts);
+    job->kind = find_kind(r, facts);
     job->kind->n_jobs++;
     return job;
 }
@@ -199,41 +199,41 @@ key_of(const struct pod_view *pod, char out[OBJECT_KEY_SIZE])
 }
 
 static struct ranked_job *
-find_job(const struct pod_ranks *o, const struct pod_view *pod)
+find_job(const struct pod_ranks *r, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
 
-    return map_find(o->jobs, key_of(pod, key));
+    return map_find(r->jobs, key_of(pod, key));
 }
 
 /* The job no longer waits. For a group: none of its members waits as a member
  * of it.
  */
 static void
-withdraw(struct pod_ranks *o, struct ranked_job *job, int64_t still_us)
+withdraw(struct pod_ranks *r, struct ranked_job *job, int64_t still_us)
 {
     if (job->job == NULL)
         return;
-    start_order_end(o->order, job->job, still_us / SECOND_US, now_s(o));
+    start_order_end(r->order, job->job, still_us / SECOND_US, now_s(r));
     job->job = NULL;
-    o->is_stale = true;
+    r->is_stale = true;
 }
 
 static void
-add_pod(struct pod_ranks *o, const char *key, struct ranked_job *job)
+add_pod(struct pod_ranks *r, const char *key, struct ranked_job *job)
 {
-    struct ranked_job *before = map_find(o->jobs, key);
+    struct ranked_job *before = map_find(r->jobs, key);
 
     if (before != NULL) {
-        withdraw(o, before, 0);
-        drop_pod(o, key, before);
+        withdraw(r, before, 0);
+        drop_pod(r, key, before);
     }
-    map_put(o->jobs, key, job);
+    map_put(r->jobs, key, job);
     job->n_pods++;
 }
 
 static struct ranked_job *
-submit(struct pod_ranks *o, const struct queued_pod *queued)
+submit(struct pod_ranks *r, const struct queued_pod *queued)
 {
     const struct queued_group *g = queued->queued_group;
     struct order_facts facts = facts_of(queued->pod);
@@ -242,20 +242,20 @@ submit(struct pod_ranks *o, const struct queued_pod *queued)
     for (uint32_t i = 0; g != NULL && i < g->count; i++)
         if (g->members[i] != queued)
             facts.mcpu += g->members[i]->pod->requests.cpu_milli;
-    job = job_new(o, &facts);
-    job->job = start_order_submit(o->order, &facts);
+    job = job_new(r, &facts);
+    job->job = start_order_submit(r->order, &facts);
     if (g == NULL)
-        add_pod(o, queued->key, job);
+        add_pod(r, queued->key, job);
     for (uint32_t i = 0; g != NULL && i < g->count; i++)
-        add_pod(o, g->members[i]->key, job);
+        add_pod(r, g->members[i]->key, job);
     return job;
 }
 
 /* NULL if a group has not as many pods now as when it was submitted. */
 static struct ranked_job *
-find_waiting(const struct pod_ranks *o, const struct queued_pod *queued)
+find_waiting(const struct pod_ranks *r, const struct queued_pod *queued)
 {
-    struct ranked_job *job = map_find(o->jobs, queued->key);
+    struct ranked_job *job = map_find(r->jobs, queued->key);
     unsigned count = queued->queued_group != NULL ? queued->queued_group->count : 1;
 
     return job != NULL && job->job != NULL && job->n_pods == count ? job : NULL;
@@ -266,14 +266,14 @@ find_waiting(const struct pod_ranks *o, const struct queued_pod *queued)
  * one are guarded, too.
  */
 struct queue_rank
-pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
+pod_ranks_rank(struct pod_ranks *r, const struct queued_pod *queued)
 {
-    struct ranked_job *job = find_waiting(o, queued);
+    struct ranked_job *job = find_waiting(r, queued);
     struct order_rank rank;
 
     if (job == NULL)
-        job = submit(o, queued);
-    rank = start_order_rank(o->order, job->job, now_s(o));
+        job = submit(r, queued);
+    rank = start_order_rank(r->order, job->job, now_s(r));
     if (rank.is_guarded && queued->pod->eligible_at_us > job->kind->guarded_until_us)
         job->kind->guarded_until_us = queued->pod->eligible_at_us;
     if (job->kind->n_active++ == 0)
@@ -287,52 +287,52 @@ pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
 }
 
 bool
-pod_ranks_take_stale(struct pod_ranks *o)
+pod_ranks_take_stale(struct pod_ranks *r)
 {
-    bool was_stale = o->is_stale;
+    bool was_stale = r->is_stale;
 
-    o->is_stale = false;
+    r->is_stale = false;
     return was_stale;
 }
 
 void
-pod_ranks_unrank(struct pod_ranks *o, const struct queued_pod *queued)
+pod_ranks_unrank(struct pod_ranks *r, const struct queued_pod *queued)
 {
     struct rank_kind *kind = queued->rank.kind;
 
     kind->n_active--;
-    drop_kind(o, kind);
+    drop_kind(r, kind);
 }
 
 double
-pod_ranks_predict_s(const struct pod_ranks *o, const struct queued_pod *queued,
+pod_ranks_predict_s(const struct pod_ranks *r, const struct queued_pod *queued,
                     bool *ret_is_guarded)
 {
-    const struct ranked_job *job = find_waiting(o, queued);
+    const struct ranked_job *job = find_waiting(r, queued);
 
-    return job != NULL ? start_order_predict_s(o->order, job->job, ret_is_guarded) : 0;
+    return job != NULL ? start_order_predict_s(r->order, job->job, ret_is_guarded) : 0;
 }
 
 struct order_memory *
-pod_ranks_remember(const struct pod_ranks *o)
+pod_ranks_remember(const struct pod_ranks *r)
 {
-    return order_memory_new(o->order);
+    return order_memory_new(r->order);
 }
 
 /* A simulation sees a running pod as a job of its own, even if it came with a
  * group.
  */
 double
-pod_ranks_remember_pod(const struct pod_ranks *o, struct order_memory *memory,
+pod_ranks_remember_pod(const struct pod_ranks *r, struct order_memory *memory,
                        const struct pod_view *pod)
 {
-    const struct ranked_job *job = find_job(o, pod);
+    const struct ranked_job *job = find_job(r, pod);
     struct order_facts facts = facts_of(pod);
-    double run_s = order_memory_add(memory, o->order, &facts);
+    double run_s = order_memory_add(memory, r->order, &facts);
 
     if (job == NULL || job->job == NULL)
         return run_s;
-    return order_memory_add(memory, o->order, start_order_facts(job->job));
+    return order_memory_add(memory, r->order, start_order_facts(job->job));
 }
 
 /* ---- The cluster ---- */
@@ -347,72 +347,72 @@ mcpu_of(const struct object *node)
 }
 
 void
-pod_ranks_node_changed(struct pod_ranks *o, const struct object *old_object,
+pod_ranks_node_changed(struct pod_ranks *r, const struct object *old_object,
                        const struct object *new_object)
 {
     int64_t more_mcpu = mcpu_of(new_object) - mcpu_of(old_object);
 
     if (more_mcpu == 0)
         return;
-    o->machine_mcpu += more_mcpu;
-    if (o->has_started)
-        start_order_set_machine(o->order, o->machine_mcpu);
+    r->machine_mcpu += more_mcpu;
+    if (r->has_started)
+        start_order_set_machine(r->order, r->machine_mcpu);
 }
 
 /* For a pod that runs already: the scheduler has just started, or another
  * program bound the pod.
  */
 static void
-adopt(struct pod_ranks *o, const struct pod_view *pod)
+adopt(struct pod_ranks *r, const struct pod_view *pod)
 {
     struct order_facts facts = facts_of(pod);
-    struct ranked_job *job = job_new(o, &facts);
+    struct ranked_job *job = job_new(r, &facts);
     int64_t begin_us = pod_view_start_us(pod);
     char key[OBJECT_KEY_SIZE];
 
     if (begin_us == INT64_MAX)
-        begin_us = clock_real_us(o->clock);
+        begin_us = clock_real_us(r->clock);
     job->has_begun = true;
-    job->job = start_order_adopt(o->order, &facts, begin_us / SECOND_US);
-    add_pod(o, key_of(pod, key), job);
+    job->job = start_order_adopt(r->order, &facts, begin_us / SECOND_US);
+    add_pod(r, key_of(pod, key), job);
 }
 
 void
-pod_ranks_pod_bound(struct pod_ranks *o, const struct pod_view *pod)
+pod_ranks_pod_bound(struct pod_ranks *r, const struct pod_view *pod)
 {
-    struct ranked_job *job = find_job(o, pod);
+    struct ranked_job *job = find_job(r, pod);
 
     if (job == NULL || job->job == NULL) {
-        adopt(o, pod);
+        adopt(r, pod);
     } else if (!job->has_begun) {
         job->has_begun = true;
-        start_order_begin(o->order, job->job, now_s(o));
+        start_order_begin(r->order, job->job, now_s(r));
     }
 }
 
 void
-pod_ranks_pod_gone(struct pod_ranks *o, const struct pod_view *pod)
+pod_ranks_pod_gone(struct pod_ranks *r, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
-    struct ranked_job *job = map_find(o->jobs, key_of(pod, key));
-    const int64_t still_us = pod_frozen_us(pod->pod, clock_real_us(o->clock));
+    struct ranked_job *job = map_find(r->jobs, key_of(pod, key));
+    const int64_t still_us = pod_frozen_us(pod->pod, clock_real_us(r->clock));
 
     if (job == NULL)
         return;
-    withdraw(o, job, still_us); /* a group ends with its first pod */
-    drop_pod(o, key, job);
+    withdraw(r, job, still_us); /* a group ends with its first pod */
+    drop_pod(r, key, job);
 }
 
 void
-pod_ranks_pod_ended(struct pod_ranks *o, const struct pod_view *pod)
+pod_ranks_pod_ended(struct pod_ranks *r, const struct pod_view *pod)
 {
     struct container_state state;
 
-    if (o->has_started || !pod_main_state(pod->pod, &state) || !state.terminated
+    if (r->has_started || !pod_main_state(pod->pod, &state) || !state.terminated
         || state.started_at_us <= 0)
         return;
-    xgrow(o->past, o->n_past, o->past_capacity);
-    o->past[o->n_past++] = (struct past_run){
+    xgrow(r->past, r->n_past, r->past_capacity);
+    r->past[r->n_past++] = (struct past_run){
         .facts = facts_of(pod),
         .begin_us = state.started_at_us,
         .ended_us = state.finished_at_us,
@@ -430,20 +430,20 @@ compare_ends(const void *a, const void *b)
 
 /* The newest run counts most, so the oldest is learned first. */
 void
-pod_ranks_start(struct pod_ranks *o)
+pod_ranks_start(struct pod_ranks *r)
 {
-    o->has_started = true;
-    if (o->n_past > 1)
-        qsort(o->past, o->n_past, sizeof(*o->past), compare_ends);
-    for (size_t i = 0; i < o->n_past; i++) {
-        const struct past_run *past = &o->past[i];
+    r->has_started = true;
+    if (r->n_past > 1)
+        qsort(r->past, r->n_past, sizeof(*r->past), compare_ends);
+    for (size_t i = 0; i < r->n_past; i++) {
+        const struct past_run *past = &r->past[i];
         int64_t run_us = past->ended_us - past->begin_us - past->still_us;
 
-        start_order_learn(o->order, &past->facts, past->begin_us / SECOND_US,
+        start_order_learn(r->order, &past->facts, past->begin_us / SECOND_US,
                           run_us > 0 ? run_us / SECOND_US : 0);
     }
-    free(o->past);
-    o->past = NULL;
-    o->n_past = o->past_capacity = 0;
-    start_order_set_machine(o->order, o->machine_mcpu);
+    free(r->past);
+    r->past = NULL;
+    r->n_past = r->past_capacity = 0;
+    start_order_set_machine(r->order, r->machine_mcpu);
 }

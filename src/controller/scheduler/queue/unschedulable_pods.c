@@ -25,20 +25,20 @@
 struct unschedulable_pods *
 unschedulable_pods_new(unschedulable_pods_less_fn *less, void *context)
 {
-    struct unschedulable_pods *s = xnew(struct unschedulable_pods);
+    struct unschedulable_pods *u = xnew(struct unschedulable_pods);
 
-    s->less = less;
-    s->context = context;
-    list_init(&s->classes);
-    list_init(&s->offered);
-    list_init(&s->turns);
-    return s;
+    u->less = less;
+    u->context = context;
+    list_init(&u->classes);
+    list_init(&u->offered);
+    list_init(&u->turns);
+    return u;
 }
 
 void
-unschedulable_pods_settle_shape(struct unschedulable_pods *s, struct shape *shape)
+unschedulable_pods_settle_shape(struct unschedulable_pods *u, struct shape *shape)
 {
-    struct shape **at = &s->shapes[shape->number];
+    struct shape **at = &u->shapes[shape->number];
 
     if (shape->is_visited || !list_is_empty(&shape->groups))
         return;
@@ -52,78 +52,78 @@ unschedulable_pods_settle_shape(struct unschedulable_pods *s, struct shape *shap
 }
 
 void
-unschedulable_pods_settle_hints(struct unschedulable_pods *s, struct hint_group *ch)
+unschedulable_pods_settle_hints(struct unschedulable_pods *u, struct hint_group *h)
 {
-    if (ch->is_visited || !list_is_empty(&ch->groups))
+    if (h->is_visited || !list_is_empty(&h->groups))
         return;
-    s->by_hints[ch->hints] = NULL;
-    list_remove(&ch->link);
-    free(ch);
+    u->by_hints[h->hints] = NULL;
+    list_remove(&h->link);
+    free(h);
 }
 
 static void
-group_free(struct unschedulable_pods *s, struct signature_group *f)
+group_free(struct unschedulable_pods *u, struct signature_group *g)
 {
-    if (f->signature != SIGNATURE_NONE)
-        s->by_signature[f->signature] = NULL;
-    list_remove(&f->link);
-    list_remove(&f->turn);
-    if (f->hint_group != NULL)
-        unschedulable_pods_settle_hints(s, f->hint_group);
-    if (f->shape != NULL)
-        unschedulable_pods_settle_shape(s, f->shape);
-    heap_free(f->members);
-    free(f);
-    s->n_groups--;
+    if (g->signature != SIGNATURE_NONE)
+        u->by_signature[g->signature] = NULL;
+    list_remove(&g->link);
+    list_remove(&g->turn);
+    if (g->hint_group != NULL)
+        unschedulable_pods_settle_hints(u, g->hint_group);
+    if (g->shape != NULL)
+        unschedulable_pods_settle_shape(u, g->shape);
+    heap_free(g->members);
+    free(g);
+    u->n_groups--;
 }
 
 void
-unschedulable_pods_free(struct unschedulable_pods *s)
+unschedulable_pods_free(struct unschedulable_pods *u)
 {
-    if (s == NULL)
+    if (u == NULL)
         return;
-    list_foreach_safe(link, &s->classes)
+    list_foreach_safe(link, &u->classes)
     {
         struct class *c = container_of(link, struct class, link);
 
         while (!list_is_empty(&c->shapes)) {
             struct shape *shape = container_of(c->shapes.next, struct shape, link);
 
-            group_free(s, container_of(shape->groups.next, struct signature_group, link));
+            group_free(u, container_of(shape->groups.next, struct signature_group, link));
         }
         list_foreach_safe(at, &c->groups)
-            group_free(s, container_of(at, struct signature_group, link));
+            group_free(u, container_of(at, struct signature_group, link));
         while (!list_is_empty(&c->hint_groups)) {
-            struct hint_group *ch = container_of(c->hint_groups.next, struct hint_group, link);
+            struct hint_group *h = container_of(c->hint_groups.next, struct hint_group, link);
 
-            group_free(s, container_of(ch->groups.next, struct signature_group, link));
+            group_free(u, container_of(h->groups.next, struct signature_group, link));
         }
         list_foreach_safe(at, &c->awake)
-            group_free(s, container_of(at, struct signature_group, link));
+            group_free(u, container_of(at, struct signature_group, link));
         heap_free(c->sleeping);
         free(c);
     }
-    free(s->by_signature);
-    free(s->by_hints);
-    free(s->shapes);
-    free(s);
+    free(u->by_signature);
+    free(u->by_hints);
+    free(u->shapes);
+    free(u);
 }
 
 static bool
 group_less(const void *a, const void *b, void *context)
 {
     const struct signature_group *fa = a, *fb = b;
-    const struct unschedulable_pods *s = context;
+    const struct unschedulable_pods *u = context;
 
-    return s->less(heap_top(fa->members), heap_top(fb->members), s->context);
+    return u->less(heap_top(fa->members), heap_top(fb->members), u->context);
 }
 
 static struct class *
-class_new(struct unschedulable_pods *s, const struct profile *profile, plugin_set plugins)
+class_new(struct unschedulable_pods *u, const struct profile *profile, plugin_set plugins)
 {
     struct class *c = xnew(struct class);
 
-    c->sleeping = heap_new(group_less, s, offsetof(struct signature_group, place));
+    c->sleeping = heap_new(group_less, u, offsetof(struct signature_group, place));
 
     c->profile = profile;
     c->plugins = plugins;
@@ -149,33 +149,33 @@ class_new(struct unschedulable_pods *s, const struct profile *profile, plugin_se
  * They are never freed, because the same sets come back.
  */
 static struct class *
-class_find(struct unschedulable_pods *s, const struct profile *profile, plugin_set plugins)
+class_find(struct unschedulable_pods *u, const struct profile *profile, plugin_set plugins)
 {
     struct class *c;
 
-    list_foreach(link, &s->classes)
+    list_foreach(link, &u->classes)
     {
         c = container_of(link, struct class, link);
         if (c->profile == profile && c->plugins == plugins)
             return c;
     }
-    c = class_new(s, profile, plugins);
-    list_add_last(&s->classes, &c->link);
+    c = class_new(u, profile, plugins);
+    list_add_last(&u->classes, &c->link);
     return c;
 }
 
 static struct signature_group *
-group_new(struct unschedulable_pods *s, uint32_t signature)
+group_new(struct unschedulable_pods *u, uint32_t signature)
 {
-    struct signature_group *f = xnew(struct signature_group);
+    struct signature_group *g = xnew(struct signature_group);
 
-    f->signature = signature;
-    f->members = heap_new(s->less, s->context, offsetof(struct queued_pod, place));
-    list_init(&f->link);
-    list_add_last(&s->turns, &f->turn);
-    f->place = HEAP_NOWHERE;
-    s->n_groups++;
-    return f;
+    g->signature = signature;
+    g->members = heap_new(u->less, u->context, offsetof(struct queued_pod, place));
+    list_init(&g->link);
+    list_add_last(&u->turns, &g->turn);
+    g->place = HEAP_NOWHERE;
+    u->n_groups++;
+    return g;
 }
 
 /* Grows an array of pointers so that `number` is an index of it. */
@@ -193,23 +193,23 @@ make_room(void *items, size_t *count, uint32_t number)
 }
 
 static struct signature_group *
-group_find(struct unschedulable_pods *s, uint32_t signature)
+group_find(struct unschedulable_pods *u, uint32_t signature)
 {
     if (signature == SIGNATURE_NONE)
-        return group_new(s, signature);
-    s->by_signature = make_room(s->by_signature, &s->n_signatures, signature);
-    if (s->by_signature[signature] == NULL)
-        s->by_signature[signature] = group_new(s, signature);
-    return s->by_signature[signature];
+        return group_new(u, signature);
+    u->by_signature = make_room(u->by_signature, &u->n_signatures, signature);
+    if (u->by_signature[signature] == NULL)
+        u->by_signature[signature] = group_new(u, signature);
+    return u->by_signature[signature];
 }
 
 static struct shape *
-shape_find(struct unschedulable_pods *s, struct class *c, uint32_t number)
+shape_find(struct unschedulable_pods *u, struct class *c, uint32_t number)
 {
     struct shape *shape;
 
-    s->shapes = make_room(s->shapes, &s->n_shapes, number);
-    shape = s->shapes[number];
+    u->shapes = make_room(u->shapes, &u->n_shapes, number);
+    shape = u->shapes[number];
     while (shape != NULL && shape->class != c)
         shape = shape->next;
     if (shape != NULL)
@@ -217,9 +217,9 @@ shape_find(struct unschedulable_pods *s, struct class *c, uint32_t number)
     shape = xnew(struct shape);
     shape->class = c;
     shape->number = number;
-    shape->sleeping = heap_new(group_less, s, offsetof(struct signature_group, place));
-    shape->next = s->shapes[number];
-    s->shapes[number] = shape;
+    shape->sleeping = heap_new(group_less, u, offsetof(struct signature_group, place));
+    shape->next = u->shapes[number];
+    u->shapes[number] = shape;
     list_init(&shape->groups);
     list_init(&shape->offered);
     list_add_last(&c->shapes, &shape->link);
@@ -227,149 +227,149 @@ shape_find(struct unschedulable_pods *s, struct class *c, uint32_t number)
 }
 
 static bool
-is_of_class(const struct signature_group *f, const struct class *c, uint32_t shape)
+is_of_class(const struct signature_group *g, const struct class *c, uint32_t shape)
 {
-    return f->class == c && f->hint_group == NULL
-           && (f->shape != NULL ? f->shape->number : SIGNATURE_NONE) == shape;
+    return g->class == c && g->hint_group == NULL
+           && (g->shape != NULL ? g->shape->number : SIGNATURE_NONE) == shape;
 }
 
 static void
-reclass(struct unschedulable_pods *s, struct signature_group *f, struct class *c, uint32_t shape)
+reclass(struct unschedulable_pods *u, struct signature_group *g, struct class *c, uint32_t shape)
 {
-    struct shape *before = f->shape;
+    struct shape *before = g->shape;
 
-    if (is_of_class(f, c, shape))
+    if (is_of_class(g, c, shape))
         return;
-    list_remove(&f->link);
-    f->class = c;
-    f->shape = shape != SIGNATURE_NONE ? shape_find(s, c, shape) : NULL;
-    list_add_last(f->shape != NULL ? &f->shape->groups : &c->groups, &f->link);
+    list_remove(&g->link);
+    g->class = c;
+    g->shape = shape != SIGNATURE_NONE ? shape_find(u, c, shape) : NULL;
+    list_add_last(g->shape != NULL ? &g->shape->groups : &c->groups, &g->link);
     if (before != NULL)
-        unschedulable_pods_settle_shape(s, before);
+        unschedulable_pods_settle_shape(u, before);
 }
 
 /* The heap of groups, by their first unschedulable pod, that the group is in.
  */
 static struct heap *
-heap_of(const struct signature_group *f)
+heap_of(const struct signature_group *g)
 {
-    return f->shape != NULL ? f->shape->sleeping : f->class->sleeping;
+    return g->shape != NULL ? g->shape->sleeping : g->class->sleeping;
 }
 
 /* To be called before the unschedulable pods of the group change. */
 static void
-leave_class(struct signature_group *f)
+leave_class(struct signature_group *g)
 {
-    if (f->place != HEAP_NOWHERE)
-        heap_remove(heap_of(f), f);
+    if (g->place != HEAP_NOWHERE)
+        heap_remove(heap_of(g), g);
 }
 
 static void
-enter_class(struct signature_group *f)
+enter_class(struct signature_group *g)
 {
-    if (heap_count(f->members) > 0)
-        heap_push(heap_of(f), f);
+    if (heap_count(g->members) > 0)
+        heap_push(heap_of(g), g);
 }
 
 static struct hint_group *
-hint_group_find(struct unschedulable_pods *s, struct class *c, uint32_t hints)
+hint_group_find(struct unschedulable_pods *u, struct class *c, uint32_t hints)
 {
-    struct hint_group *ch;
+    struct hint_group *h;
 
-    s->by_hints = make_room(s->by_hints, &s->n_hints, hints);
-    ch = s->by_hints[hints];
-    if (ch != NULL)
-        return ch;
-    ch = xnew(struct hint_group);
-    ch->hints = hints;
-    list_init(&ch->groups);
-    list_add_last(&c->hint_groups, &ch->link);
-    s->by_hints[hints] = ch;
-    return ch;
+    u->by_hints = make_room(u->by_hints, &u->n_hints, hints);
+    h = u->by_hints[hints];
+    if (h != NULL)
+        return h;
+    h = xnew(struct hint_group);
+    h->hints = hints;
+    list_init(&h->groups);
+    list_add_last(&c->hint_groups, &h->link);
+    u->by_hints[hints] = h;
+    return h;
 }
 
 /* The group is new and has one pod. */
 static void
-join_hint_group(struct unschedulable_pods *s, struct signature_group *f, uint32_t hints)
+join_hint_group(struct unschedulable_pods *u, struct signature_group *g, uint32_t hints)
 {
-    f->hint_group = hint_group_find(s, f->class, hints);
-    list_remove(&f->link);
-    list_add_last(&f->hint_group->groups, &f->link);
+    g->hint_group = hint_group_find(u, g->class, hints);
+    list_remove(&g->link);
+    list_add_last(&g->hint_group->groups, &g->link);
 }
 
 static void
-free_if_empty(struct unschedulable_pods *s, struct signature_group *f)
+free_if_empty(struct unschedulable_pods *u, struct signature_group *g)
 {
-    if (heap_count(f->members) == 0 && f->n_awake == 0)
-        group_free(s, f);
+    if (heap_count(g->members) == 0 && g->n_awake == 0)
+        group_free(u, g);
 }
 
 static void
-note_failed_again(struct signature_group *f, struct queued_pod *pod)
+note_failed_again(struct signature_group *g, struct queued_pod *pod)
 {
-    f->n_awake--;
-    if (f->awake == pod)
-        f->awake = NULL;
+    g->n_awake--;
+    if (g->awake == pod)
+        g->awake = NULL;
 }
 
 void
-unschedulable_pods_add(struct unschedulable_pods *s, struct queued_pod *pod,
+unschedulable_pods_add(struct unschedulable_pods *u, struct queued_pod *pod,
                        const struct sleep_signs *signs)
 {
     uint32_t signature = signs->signature, hints = signs->hints;
     struct signature_group *before = pod->group;
     uint32_t shape = signature != SIGNATURE_NONE ? signs->shape : SIGNATURE_NONE;
-    struct signature_group *f = group_find(s, signature);
-    struct class *c = class_find(s, pod->profile, pod->unschedulable | pod->pending);
-    bool stays = f->place != HEAP_NOWHERE && is_of_class(f, c, shape)
-                 && !s->less(pod, heap_top(f->members), s->context);
+    struct signature_group *g = group_find(u, signature);
+    struct class *c = class_find(u, pod->profile, pod->unschedulable | pod->pending);
+    bool stays = g->place != HEAP_NOWHERE && is_of_class(g, c, shape)
+                 && !u->less(pod, heap_top(g->members), u->context);
 
     if (!stays)
-        leave_class(f);
-    heap_push(f->members, pod);
-    pod->group = f;
-    s->n_pods++;
+        leave_class(g);
+    heap_push(g->members, pod);
+    pod->group = g;
+    u->n_pods++;
     /* The last failure says best what the whole group waits for. */
-    f->unschedulable = pod->unschedulable;
-    f->pending = pod->pending;
-    reclass(s, f, c, shape);
-    f->seen = signs->seen;
-    f->admission = signs->admission;
+    g->unschedulable = pod->unschedulable;
+    g->pending = pod->pending;
+    reclass(u, g, c, shape);
+    g->seen = signs->seen;
+    g->admission = signs->admission;
     if (!stays)
-        enter_class(f);
+        enter_class(g);
     if (signature == SIGNATURE_NONE && hints != SIGNATURE_NONE)
-        join_hint_group(s, f, hints);
+        join_hint_group(u, g, hints);
     if (before == NULL)
         return;
     note_failed_again(before, pod);
-    if (before != f)
-        free_if_empty(s, before);
+    if (before != g)
+        free_if_empty(u, before);
 }
 
 /* The group has one pod, which gets a new group when it fails again. */
 static void
-step_aside(struct unschedulable_pods *s, struct signature_group *f)
+step_aside(struct unschedulable_pods *u, struct signature_group *g)
 {
-    list_remove(&f->link);
-    list_add_last(&f->class->awake, &f->link);
-    if (f->hint_group != NULL)
-        unschedulable_pods_settle_hints(s, f->hint_group);
-    f->hint_group = NULL;
+    list_remove(&g->link);
+    list_add_last(&g->class->awake, &g->link);
+    if (g->hint_group != NULL)
+        unschedulable_pods_settle_hints(u, g->hint_group);
+    g->hint_group = NULL;
 }
 
 void
-unschedulable_pods_remove(struct unschedulable_pods *s, struct queued_pod *pod)
+unschedulable_pods_remove(struct unschedulable_pods *u, struct queued_pod *pod)
 {
-    struct signature_group *f = pod->group;
+    struct signature_group *g = pod->group;
 
-    leave_class(f);
-    heap_remove(f->members, pod);
-    enter_class(f);
-    s->n_pods--;
-    f->n_awake++;
-    f->awake = pod;
-    if (f->signature == SIGNATURE_NONE)
-        step_aside(s, f);
+    leave_class(g);
+    heap_remove(g->members, pod);
+    enter_class(g);
+    u->n_pods--;
+    g->n_awake++;
+    g->awake = pod;
+    if (g->signature == SIGNATURE_NONE)
+        step_aside(u, g);
 }
 
 bool
@@ -386,54 +386,54 @@ unschedulable_pods_update(struct queued_pod *pod)
 }
 
 bool
-unschedulable_pods_leave(struct unschedulable_pods *s, struct queued_pod *pod,
+unschedulable_pods_leave(struct unschedulable_pods *u, struct queued_pod *pod,
                          struct queued_pod **ret_next)
 {
-    struct signature_group *f = pod->group;
+    struct signature_group *g = pod->group;
 
-    if (f == NULL)
+    if (g == NULL)
         return false;
     pod->group = NULL;
-    note_failed_again(f, pod);
-    if (f->n_awake == 0 && heap_count(f->members) > 0) {
-        *ret_next = heap_top(f->members);
+    note_failed_again(g, pod);
+    if (g->n_awake == 0 && heap_count(g->members) > 0) {
+        *ret_next = heap_top(g->members);
         return true;
     }
-    free_if_empty(s, f);
+    free_if_empty(u, g);
     return false;
 }
 
 struct queued_pod *
-unschedulable_pods_pick(const struct unschedulable_pods *s, const struct queued_pod *member,
+unschedulable_pods_pick(const struct unschedulable_pods *u, const struct queued_pod *member,
                         bool (*is_ready)(const struct queued_pod *pod, void *context),
                         void *context)
 {
-    const struct signature_group *f = member->group;
+    const struct signature_group *g = member->group;
     struct queued_pod *best = NULL;
 
-    if (f->awake != NULL && f->awake->state != QUEUE_BACKOFF)
+    if (g->awake != NULL && g->awake->state != QUEUE_BACKOFF)
         return NULL;
-    for (size_t i = 0; i < heap_count(f->members) && i < PICK_DEPTH; i++) {
-        struct queued_pod *pod = heap_at(f->members, i);
+    for (size_t i = 0; i < heap_count(g->members) && i < PICK_DEPTH; i++) {
+        struct queued_pod *pod = heap_at(g->members, i);
 
-        if (is_ready(pod, context) && (best == NULL || s->less(pod, best, s->context)))
+        if (is_ready(pod, context) && (best == NULL || u->less(pod, best, u->context)))
             best = pod;
     }
-    if (best == NULL && f->awake == NULL)
-        best = heap_top(f->members);
+    if (best == NULL && g->awake == NULL)
+        best = heap_top(g->members);
     return best;
 }
 
 size_t
-unschedulable_pods_count(const struct unschedulable_pods *s)
+unschedulable_pods_count(const struct unschedulable_pods *u)
 {
-    return s->n_pods;
+    return u->n_pods;
 }
 
 size_t
-unschedulable_pods_groups(const struct unschedulable_pods *s)
+unschedulable_pods_groups(const struct unschedulable_pods *u)
 {
-    return s->n_groups;
+    return u->n_groups;
 }
 
 void

@@ -43,7 +43,7 @@ struct unschedulable_pods;
 
 typedef bool unschedulable_pods_less_fn(const void *a, const void *b, void *context);
 
-void unschedulable_pods_free(struct unschedulable_pods *s);
+void unschedulable_pods_free(struct unschedulable_pods *u);
 struct unschedulable_pods *unschedulable_pods_new(unschedulable_pods_less_fn *less, void *context)
     OWNED_BY(unschedulable_pods_free);
 DEFINE_CLEANUP(struct unschedulable_pods, unschedulable_pods_free)
@@ -74,11 +74,11 @@ void unschedulable_pods_visit_alike(const struct queued_pod *pod, unsigned most,
                                     void *context);
 
 /* The pod failed and is unschedulable. */
-void unschedulable_pods_add(struct unschedulable_pods *s, struct queued_pod *pod,
+void unschedulable_pods_add(struct unschedulable_pods *u, struct queued_pod *pod,
                             const struct sleep_signs *signs);
 
 /* The pod is no longer unschedulable. */
-void unschedulable_pods_remove(struct unschedulable_pods *s, struct queued_pod *pod);
+void unschedulable_pods_remove(struct unschedulable_pods *u, struct queued_pod *pod);
 
 /* Whether the failure of a pod that was activated says what the rest of its
  * group waits for. It does not if the pod is decided by itself now, or if its
@@ -95,7 +95,7 @@ void unschedulable_pods_update(struct queued_pod *pod);
 /* A pod that was activated is placed or gone. True: the caller is to activate
  * the next of its group.
  */
-bool unschedulable_pods_leave(struct unschedulable_pods *s, struct queued_pod *pod,
+bool unschedulable_pods_leave(struct unschedulable_pods *u, struct queued_pod *pod,
                               struct queued_pod **ret_next);
 
 /* Visits the first pod of each group that has a plugin registered for the
@@ -103,7 +103,7 @@ bool unschedulable_pods_leave(struct unschedulable_pods *s, struct queued_pod *p
  * `visit` may remove pods of that group, but no others.
  */
 typedef bool unschedulable_pods_visit_fn(struct queued_pod *first, void *context);
-void unschedulable_pods_visit(struct unschedulable_pods *s, const struct cluster_event *event,
+void unschedulable_pods_visit(struct unschedulable_pods *u, const struct cluster_event *event,
                               unschedulable_pods_visit_fn *visit, void *context);
 
 /* Offers room that has become free. If the pods of a shape wait for room alone
@@ -120,7 +120,7 @@ struct unschedulable_pods_offer {
     uint64_t number;
     void *context;
 };
-void unschedulable_pods_offer(struct unschedulable_pods *s, const struct cluster_event *event,
+void unschedulable_pods_offer(struct unschedulable_pods *u, const struct cluster_event *event,
                               const struct unschedulable_pods_offer *offer);
 
 /* Of the shapes that room was offered to, the first pod in the order that takes
@@ -128,12 +128,12 @@ void unschedulable_pods_offer(struct unschedulable_pods *s, const struct cluster
  * than the last number. A group that does not take the room is not asked again
  * until there is another offer; neither is one for which note_seen was called.
  */
-struct queued_pod *unschedulable_pods_first_offered(struct unschedulable_pods *s, uint64_t latest,
+struct queued_pod *unschedulable_pods_first_offered(struct unschedulable_pods *u, uint64_t latest,
                                                     bool (*takes)(const struct queued_pod *pod,
                                                                   uint64_t since, void *context),
                                                     void *context);
 void unschedulable_pods_note_seen(const struct queued_pod *pod, uint64_t latest);
-bool unschedulable_pods_has_offered(const struct unschedulable_pods *s);
+bool unschedulable_pods_has_offered(const struct unschedulable_pods *u);
 
 /* Whether an offer was made to the unschedulable pod that its group was not yet
  * asked about.
@@ -144,7 +144,7 @@ bool unschedulable_pods_is_offered(const struct queued_pod *pod, uint64_t latest
  * groups; NULL: the group has none, or there is no group. Between leave and
  * enter, the place of an unschedulable pod in the order may change.
  */
-struct queued_pod *unschedulable_pods_next_turn(struct unschedulable_pods *s);
+struct queued_pod *unschedulable_pods_next_turn(struct unschedulable_pods *u);
 void unschedulable_pods_leave_order(struct queued_pod *pod);
 void unschedulable_pods_enter_order(struct queued_pod *pod);
 
@@ -153,17 +153,17 @@ void unschedulable_pods_enter_order(struct queued_pod *pod);
  * activated from the group is still to be tried.
  */
 struct queued_pod *
-unschedulable_pods_pick(const struct unschedulable_pods *s, const struct queued_pod *member,
+unschedulable_pods_pick(const struct unschedulable_pods *u, const struct queued_pod *member,
                         bool (*is_ready)(const struct queued_pod *pod, void *context),
                         void *context);
 
 /* The first in the order of the pods that are the first of their group and
  * wanted, or NULL.
  */
-struct queued_pod *unschedulable_pods_first(const struct unschedulable_pods *s,
+struct queued_pod *unschedulable_pods_first(const struct unschedulable_pods *u,
                                             bool (*is_wanted)(const struct queued_pod *pod,
                                                               void *context),
                                             void *context);
 
-size_t unschedulable_pods_count(const struct unschedulable_pods *s);
-size_t unschedulable_pods_groups(const struct unschedulable_pods *s);
+size_t unschedulable_pods_count(const struct unschedulable_pods *u);
+size_t unschedulable_pods_groups(const struct unschedulable_pods *u);

@@ -88,12 +88,12 @@ struct unschedulable_pods {
  * other pods, too.
  */
 static inline void
-take_rejectors(struct queued_pod *pod, const struct signature_group *f)
+take_rejectors(struct queued_pod *pod, const struct signature_group *g)
 {
-    pod->unschedulable = f->unschedulable;
-    pod->pending = f->pending;
+    pod->unschedulable = g->unschedulable;
+    pod->pending = g->pending;
 }
 
 /* Free the shape or the hint group if it is empty and no visit is under way. */
-void unschedulable_pods_settle_shape(struct unschedulable_pods *s, struct shape *shape);
-void unschedulable_pods_settle_hints(struct unschedulable_pods *s, struct hint_group *ch);
+void unschedulable_pods_settle_shape(struct unschedulable_pods *u, struct shape *shape);
+void unschedulable_pods_settle_hints(struct unschedulable_pods *u, struct hint_group *h);

@@ -13,37 +13,37 @@
 static bool
 visit_group(struct list *link, unschedulable_pods_visit_fn *visit, void *context)
 {
-    struct signature_group *f = container_of(link, struct signature_group, link);
-    struct queued_pod *first = heap_top(f->members);
+    struct signature_group *g = container_of(link, struct signature_group, link);
+    struct queued_pod *first = heap_top(g->members);
 
     if (first == NULL)
         return true;
-    take_rejectors(first, f);
+    take_rejectors(first, g);
     return visit(first, context);
 }
 
 static void
-visit_shape(struct unschedulable_pods *s, struct shape *shape, unschedulable_pods_visit_fn *visit,
+visit_shape(struct unschedulable_pods *u, struct shape *shape, unschedulable_pods_visit_fn *visit,
             void *context)
 {
     shape->is_visited = true;
     list_foreach_safe(link, &shape->groups) visit_group(link, visit, context);
     shape->is_visited = false;
-    unschedulable_pods_settle_shape(s, shape);
+    unschedulable_pods_settle_shape(u, shape);
 }
 
 static void
-visit_hint_group(struct unschedulable_pods *s, struct hint_group *ch,
+visit_hint_group(struct unschedulable_pods *u, struct hint_group *h,
                  unschedulable_pods_visit_fn *visit, void *context)
 {
-    ch->is_visited = true;
-    list_foreach_safe(link, &ch->groups)
+    h->is_visited = true;
+    list_foreach_safe(link, &h->groups)
     {
         if (!visit_group(link, visit, context))
             break;
     }
-    ch->is_visited = false;
-    unschedulable_pods_settle_hints(s, ch);
+    h->is_visited = false;
+    unschedulable_pods_settle_hints(u, h);
 }
 
 void
@@ -51,12 +51,12 @@ unschedulable_pods_visit_ends_alike(const struct queued_pod *pod,
                                     void (*visit)(struct queued_pod *other, void *context),
                                     void *context)
 {
-    const struct signature_group *f = pod->group;
+    const struct signature_group *g = pod->group;
 
-    if (f == NULL || f->signature == SIGNATURE_NONE || heap_count(f->members) == 0)
+    if (g == NULL || g->signature == SIGNATURE_NONE || heap_count(g->members) == 0)
         return;
-    visit(heap_at(f->members, 0), context);
-    visit(heap_at(f->members, heap_count(f->members) - 1), context);
+    visit(heap_at(g->members, 0), context);
+    visit(heap_at(g->members, heap_count(g->members) - 1), context);
 }
 
 void
@@ -64,25 +64,25 @@ unschedulable_pods_visit_alike(const struct queued_pod *pod, unsigned most,
                                void (*visit)(struct queued_pod *other, void *context),
                                void *context)
 {
-    const struct signature_group *f = pod->group;
+    const struct signature_group *g = pod->group;
 
-    if (f == NULL || f->signature == SIGNATURE_NONE)
+    if (g == NULL || g->signature == SIGNATURE_NONE)
         return;
-    for (size_t i = 0; i < heap_count(f->members) && i < most; i++)
-        visit(heap_at(f->members, i), context);
+    for (size_t i = 0; i < heap_count(g->members) && i < most; i++)
+        visit(heap_at(g->members, i), context);
 }
 
 /* The first pod of a heap of groups, which stands for all of them. */
 static struct queued_pod *
 first_of(const struct heap *sleeping)
 {
-    struct signature_group *f = heap_top(sleeping);
+    struct signature_group *g = heap_top(sleeping);
     struct queued_pod *first;
 
-    if (f == NULL)
+    if (g == NULL)
         return NULL;
-    first = heap_top(f->members);
-    take_rejectors(first, f);
+    first = heap_top(g->members);
+    take_rejectors(first, g);
     return first;
 }
 
@@ -91,21 +91,21 @@ static void
 gather_first(struct shape *shape, size_t at, const struct unschedulable_pods_offer *offer,
              struct queued_pod **found, unsigned *count)
 {
-    const struct signature_group *f;
+    const struct signature_group *g;
 
     if (at >= heap_count(shape->sleeping) || *count == FIRST_MOST)
         return;
-    f = heap_at(shape->sleeping, at);
-    if (!offer->is_first(heap_top(f->members), offer->context))
+    g = heap_at(shape->sleeping, at);
+    if (!offer->is_first(heap_top(g->members), offer->context))
         return;
-    found[(*count)++] = heap_top(f->members);
+    found[(*count)++] = heap_top(g->members);
     gather_first(shape, 2 * at + 1, offer, found, count);
     gather_first(shape, 2 * at + 2, offer, found, count);
 }
 
 /* False: the caller is to visit the groups of the shape one by one. */
 static bool
-offer_to_shape(struct unschedulable_pods *s, struct shape *shape,
+offer_to_shape(struct unschedulable_pods *u, struct shape *shape,
                const struct unschedulable_pods_offer *offer)
 {
     struct queued_pod *first = first_of(shape->sleeping);
@@ -122,7 +122,7 @@ offer_to_shape(struct unschedulable_pods *s, struct shape *shape,
     if (!shape->is_offered && offer->may_help(first, offer->context)) {
         shape->is_offered = true;
         shape->since = offer->number;
-        list_add_last(&s->offered, &shape->offered);
+        list_add_last(&u->offered, &shape->offered);
     }
     for (unsigned i = 0; i < count; i++)
         if (found[i]->state == QUEUE_UNSCHEDULABLE && found[i]->group->shape == shape) {
@@ -133,7 +133,7 @@ offer_to_shape(struct unschedulable_pods *s, struct shape *shape,
 }
 
 static void
-offer_to_class(struct unschedulable_pods *s, struct class *c,
+offer_to_class(struct unschedulable_pods *u, struct class *c,
                const struct unschedulable_pods_offer *offer)
 {
     list_foreach_safe(link, &c->shapes)
@@ -141,28 +141,28 @@ offer_to_class(struct unschedulable_pods *s, struct class *c,
         struct shape *shape = container_of(link, struct shape, link);
 
         shape->is_visited = true;
-        if (!offer_to_shape(s, shape, offer))
+        if (!offer_to_shape(u, shape, offer))
             list_foreach_safe(at, &shape->groups) visit_group(at, offer->visit, offer->context);
         shape->is_visited = false;
-        unschedulable_pods_settle_shape(s, shape);
+        unschedulable_pods_settle_shape(u, shape);
     }
 }
 
 static void
-visit_class(struct unschedulable_pods *s, struct class *c, unschedulable_pods_visit_fn *visit,
+visit_class(struct unschedulable_pods *u, struct class *c, unschedulable_pods_visit_fn *visit,
             void *context)
 {
     list_foreach_safe(link, &c->shapes)
-        visit_shape(s, container_of(link, struct shape, link), visit, context);
+        visit_shape(u, container_of(link, struct shape, link), visit, context);
 }
 
 static void
-visit_others(struct unschedulable_pods *s, struct class *c, unschedulable_pods_visit_fn *visit,
+visit_others(struct unschedulable_pods *u, struct class *c, unschedulable_pods_visit_fn *visit,
              void *context)
 {
     list_foreach_safe(link, &c->groups) visit_group(link, visit, context);
     list_foreach_safe(link, &c->hint_groups)
-        visit_hint_group(s, container_of(link, struct hint_group, link), visit, context);
+        visit_hint_group(u, container_of(link, struct hint_group, link), visit, context);
 }
 
 static bool
@@ -172,32 +172,32 @@ wakes_class(const struct class *c, const struct cluster_event *event)
 }
 
 void
-unschedulable_pods_offer(struct unschedulable_pods *s, const struct cluster_event *event,
+unschedulable_pods_offer(struct unschedulable_pods *u, const struct cluster_event *event,
                          const struct unschedulable_pods_offer *offer)
 {
-    list_foreach(at, &s->classes)
+    list_foreach(at, &u->classes)
     {
         struct class *c = container_of(at, struct class, link);
 
         if (!wakes_class(c, event))
             continue;
-        offer_to_class(s, c, offer);
-        visit_others(s, c, offer->visit, offer->context);
+        offer_to_class(u, c, offer);
+        visit_others(u, c, offer->visit, offer->context);
     }
 }
 
 void
-unschedulable_pods_visit(struct unschedulable_pods *s, const struct cluster_event *event,
+unschedulable_pods_visit(struct unschedulable_pods *u, const struct cluster_event *event,
                          unschedulable_pods_visit_fn *visit, void *context)
 {
-    list_foreach(at, &s->classes)
+    list_foreach(at, &u->classes)
     {
         struct class *c = container_of(at, struct class, link);
 
         if (!wakes_class(c, event))
             continue;
-        visit_class(s, c, visit, context);
-        visit_others(s, c, visit, context);
+        visit_class(u, c, visit, context);
+        visit_others(u, c, visit, context);
     }
 }
 
@@ -213,13 +213,13 @@ struct first_walk {
 static void
 search_below(struct first_walk *w, const struct heap *sleeping, size_t at)
 {
-    const struct signature_group *f;
+    const struct signature_group *g;
     struct queued_pod *pod;
 
     if (at >= heap_count(sleeping))
         return;
-    f = heap_at(sleeping, at);
-    pod = heap_top(f->members);
+    g = heap_at(sleeping, at);
+    pod = heap_top(g->members);
     if (w->best != NULL && !w->s->less(pod, w->best, w->s->context))
         return;
     if (w->is_wanted(pod, w->context)) {
@@ -231,13 +231,13 @@ search_below(struct first_walk *w, const struct heap *sleeping, size_t at)
 }
 
 struct queued_pod *
-unschedulable_pods_first(const struct unschedulable_pods *s,
+unschedulable_pods_first(const struct unschedulable_pods *u,
                          bool (*is_wanted)(const struct queued_pod *pod, void *context),
                          void *context)
 {
-    struct first_walk w = {.s = s, .is_wanted = is_wanted, .context = context};
+    struct first_walk w = {.s = u, .is_wanted = is_wanted, .context = context};
 
-    list_foreach(at, &s->classes)
+    list_foreach(at, &u->classes)
     {
         struct class *c = container_of(at, struct class, link);
 
@@ -264,53 +264,53 @@ struct offer_walk {
  * unschedulable pods decides for the group.
  */
 static bool
-is_decided(const struct offer_walk *w, const struct signature_group *f)
+is_decided(const struct offer_walk *w, const struct signature_group *g)
 {
-    return f->awake != NULL && f->awake->state != QUEUE_BACKOFF
-           && !w->s->less(heap_top(f->members), f->awake, w->s->context);
+    return g->awake != NULL && g->awake->state != QUEUE_BACKOFF
+           && !w->s->less(heap_top(g->members), g->awake, w->s->context);
 }
 
 static void
 offer_below(struct offer_walk *w, const struct heap *sleeping, size_t at)
 {
-    struct signature_group *f;
+    struct signature_group *g;
     struct queued_pod *pod;
 
     if (at >= heap_count(sleeping))
         return;
-    f = heap_at(sleeping, at);
-    pod = heap_top(f->members);
+    g = heap_at(sleeping, at);
+    pod = heap_top(g->members);
     if (w->best != NULL && !w->s->less(pod, w->best, w->s->context)) {
         w->is_open = true;
         return;
     }
-    if (f->seen < w->latest && !is_decided(w, f)) {
-        take_rejectors(pod, f);
-        if (w->takes(pod, f->seen > w->since ? f->seen : w->since, w->context)) {
+    if (g->seen < w->latest && !is_decided(w, g)) {
+        take_rejectors(pod, g);
+        if (w->takes(pod, g->seen > w->since ? g->seen : w->since, w->context)) {
             w->best = pod;
             w->is_open = true;
             return;
         }
     }
-    f->seen = w->latest;
+    g->seen = w->latest;
     offer_below(w, sleeping, 2 * at + 1);
     offer_below(w, sleeping, 2 * at + 2);
 }
 
 struct queued_pod *
-unschedulable_pods_first_offered(struct unschedulable_pods *s, uint64_t latest,
+unschedulable_pods_first_offered(struct unschedulable_pods *u, uint64_t latest,
                                  bool (*takes)(const struct queued_pod *pod, uint64_t since,
                                                void *context),
                                  void *context)
 {
     struct offer_walk w = {
-        .s = s,
+        .s = u,
         .latest = latest,
         .takes = takes,
         .context = context,
     };
 
-    list_foreach_safe(link, &s->offered)
+    list_foreach_safe(link, &u->offered)
     {
         struct shape *shape = container_of(link, struct shape, offered);
 
@@ -332,31 +332,31 @@ unschedulable_pods_note_seen(const struct queued_pod *pod, uint64_t latest)
 }
 
 bool
-unschedulable_pods_has_offered(const struct unschedulable_pods *s)
+unschedulable_pods_has_offered(const struct unschedulable_pods *u)
 {
-    return !list_is_empty(&s->offered);
+    return !list_is_empty(&u->offered);
 }
 
 struct queued_pod *
-unschedulable_pods_next_turn(struct unschedulable_pods *s)
+unschedulable_pods_next_turn(struct unschedulable_pods *u)
 {
-    struct signature_group *f;
+    struct signature_group *g;
 
-    if (list_is_empty(&s->turns))
+    if (list_is_empty(&u->turns))
         return NULL;
-    f = container_of(s->turns.next, struct signature_group, turn);
-    list_remove(&f->turn);
-    list_add_last(&s->turns, &f->turn);
-    if (heap_count(f->members) == 0)
+    g = container_of(u->turns.next, struct signature_group, turn);
+    list_remove(&g->turn);
+    list_add_last(&u->turns, &g->turn);
+    if (heap_count(g->members) == 0)
         return NULL;
-    take_rejectors(heap_top(f->members), f);
-    return heap_top(f->members);
+    take_rejectors(heap_top(g->members), g);
+    return heap_top(g->members);
 }
 
 bool
 unschedulable_pods_is_offered(const struct queued_pod *pod, uint64_t latest)
 {
-    const struct signature_group *f = pod->group;
+    const struct signature_group *g = pod->group;
 
-    return f != NULL && f->shape != NULL && f->shape->is_offered && f->seen < latest;
+    return g != NULL && g->shape != NULL && g->shape->is_offered && g->seen < latest;
 }

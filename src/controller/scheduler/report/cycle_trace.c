@@ -11,11 +11,11 @@ static const char *const names[STEPS] = {
 };
 
 void
-cycle_trace_begin(struct cycle_trace *s, struct clock *clock)
+cycle_trace_begin(struct cycle_trace *t, struct clock *clock)
 {
     int64_t now_us = clock_monotonic_us(clock);
 
-    *s = (struct cycle_trace){
+    *t = (struct cycle_trace){
         .clock = clock,
         .began_us = now_us,
         .last_us = now_us,
@@ -23,25 +23,25 @@ cycle_trace_begin(struct cycle_trace *s, struct clock *clock)
 }
 
 void
-cycle_trace_mark(struct cycle_trace *s, enum cycle_step step)
+cycle_trace_mark(struct cycle_trace *t, enum cycle_step step)
 {
-    int64_t now_us = clock_monotonic_us(s->clock);
+    int64_t now_us = clock_monotonic_us(t->clock);
 
-    s->took_us[step] += now_us - s->last_us;
-    s->last_us = now_us;
-    s->done |= (uint16_t)(1u << step);
+    t->took_us[step] += now_us - t->last_us;
+    t->last_us = now_us;
+    t->done |= (uint16_t)(1u << step);
 }
 
 void
-cycle_trace_set_verdict(struct cycle_trace *s, enum cycle_step step, enum verdict verdict)
+cycle_trace_set_verdict(struct cycle_trace *t, enum cycle_step step, enum verdict verdict)
 {
-    s->verdicts[step] = (uint8_t)verdict;
+    t->verdicts[step] = (uint8_t)verdict;
 }
 
 int64_t
-cycle_trace_total_us(const struct cycle_trace *s)
+cycle_trace_total_us(const struct cycle_trace *t)
 {
-    return s->last_us - s->began_us;
+    return t->last_us - t->began_us;
 }
 
 const char *
@@ -51,14 +51,14 @@ cycle_step_name(enum cycle_step step)
 }
 
 void
-cycle_trace_format(const struct cycle_trace *s, struct strbuf *out)
+cycle_trace_format(const struct cycle_trace *t, struct strbuf *out)
 {
     const char *comma = "";
 
     for (unsigned i = 0; i < STEPS; i++) {
-        if ((s->done & (1u << i)) == 0)
+        if ((t->done & (1u << i)) == 0)
             continue;
-        strbuf_printf(out, "%s%s %lld ms", comma, names[i], (long long)(s->took_us[i] / 1000));
+        strbuf_printf(out, "%s%s %lld ms", comma, names[i], (long long)(t->took_us[i] / 1000));
         comma = ", ";
     }
 }

@@ -37,15 +37,15 @@ struct cycle_trace {
     uint8_t verdicts[STEPS]; /* VERDICT_OK unless set */
 };
 
-void cycle_trace_begin(struct cycle_trace *s, struct clock *clock);
+void cycle_trace_begin(struct cycle_trace *t, struct clock *clock);
 
 /* The step ends here. A step that is marked twice has the sum of both times. */
-void cycle_trace_mark(struct cycle_trace *s, enum cycle_step step);
+void cycle_trace_mark(struct cycle_trace *t, enum cycle_step step);
 
 /* The result of a step that did not end well: the status of its metric. */
-void cycle_trace_set_verdict(struct cycle_trace *s, enum cycle_step step, enum verdict verdict);
+void cycle_trace_set_verdict(struct cycle_trace *t, enum cycle_step step, enum verdict verdict);
 
-int64_t cycle_trace_total_us(const struct cycle_trace *s);
+int64_t cycle_trace_total_us(const struct cycle_trace *t);
 
 /* The name of the step in metrics, such as "PreFilter". "Snapshot" is not one
  * of upstream's extension points.
@@ -53,4 +53,4 @@ int64_t cycle_trace_total_us(const struct cycle_trace *s);
 const char *cycle_step_name(enum cycle_step step);
 
 /* Example: "Snapshot 1 ms, PreFilter 0 ms, Filter 163 ms". */
-void cycle_trace_format(const struct cycle_trace *s, struct strbuf *out);
+void cycle_trace_format(const struct cycle_trace *t, struct strbuf *out);

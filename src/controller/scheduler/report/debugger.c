@@ -115,43 +115,43 @@ struct cache_comparison {
 };
 
 static void
-comparison_add(struct cache_comparison *l, const char *key)
+comparison_add(struct cache_comparison *c, const char *key)
 {
-    map_put(l->known, key, l);
+    map_put(c->known, key, c);
 }
 
 static void
-comparison_strike(struct cache_comparison *l, const char *key)
+comparison_strike(struct cache_comparison *c, const char *key)
 {
-    if (map_remove(l->known, key) == NULL)
-        strbuf_printf(l->out, "missed %s %s\n", l->what, key);
+    if (map_remove(c->known, key) == NULL)
+        strbuf_printf(c->out, "missed %s %s\n", c->what, key);
 }
 
 static void
-comparison_close(struct cache_comparison *l)
+comparison_close(struct cache_comparison *c)
 {
     size_t at = 0;
     const char *key;
     void *value;
 
-    while (map_next(l->known, &at, &key, &value))
-        strbuf_printf(l->out, "redundant %s %s\n", l->what, key);
-    map_free(l->known);
+    while (map_next(c->known, &at, &key, &value))
+        strbuf_printf(c->out, "redundant %s %s\n", c->what, key);
+    map_free(c->known);
 }
 
 static void
 compare_nodes(const struct debugger *d, const struct object *const *nodes, size_t count,
               struct strbuf *out)
 {
-    struct cache_comparison l = {.known = map_new(), .what = "node", .out = out};
+    struct cache_comparison c = {.known = map_new(), .what = "node", .out = out};
     struct snapshot snapshot = {0};
 
     cache_update_snapshot(d->settings.cache, &snapshot);
     for (uint32_t i = 0; i < snapshot.n_nodes; i++)
-        comparison_add(&l, snapshot.nodes[i]->name);
+        comparison_add(&c, snapshot.nodes[i]->name);
     for (size_t i = 0; i < count; i++)
-        comparison_strike(&l, nodes[i]->meta->name);
-    comparison_close(&l);
+        comparison_strike(&c, nodes[i]->meta->name);
+    comparison_close(&c);
 }
 
 static void
@@ -176,22 +176,22 @@ static void
 compare_pods(const struct debugger *d, const struct object *const *pods, size_t count,
              struct strbuf *out)
 {
-    struct cache_comparison l = {.known = map_new(), .what = "pod", .out = out};
+    struct cache_comparison c = {.known = map_new(), .what = "pod", .out = out};
     char key[OBJECT_KEY_SIZE];
 
-    cache_visit_pods(d->settings.cache, add_cached, &l);
-    queue_visit(d->settings.queue, add_queued, &l);
+    cache_visit_pods(d->settings.cache, add_cached, &c);
+    queue_visit(d->settings.queue, add_queued, &c);
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pod_of(pods[i]);
         bool is_bound = pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 
         object_key(pods[i], key);
         if (is_bound && !pod_is_finished(pod))
-            comparison_strike(&l, key);
+            comparison_strike(&c, key);
         else
-            map_remove(l.known, key);
+            map_remove(c.known, key);
     }
-    comparison_close(&l);
+    comparison_close(&c);
 }
 
 /* The API and the log */

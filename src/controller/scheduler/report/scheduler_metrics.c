@@ -123,17 +123,17 @@ scheduler_metrics_counts(struct scheduler_metrics *m, const struct scheduler_cou
 
 void
 scheduler_metrics_cycle(struct scheduler_metrics *m, const char *profile,
-                        const struct cycle_trace *s)
+                        const struct cycle_trace *t)
 {
     if (m == NULL)
         return;
     for (unsigned i = STEP_PREFILTER; i < STEPS; i++) {
         struct point_series *p = &m->steps[i];
 
-        if ((s->done & (1u << i)) == 0)
+        if ((t->done & (1u << i)) == 0)
             continue;
-        if (s->verdicts[i] != VERDICT_OK) {
-            scheduler_metrics_point(m, profile, cycle_step_name(i), s->verdicts[i], s->took_us[i]);
+        if (t->verdicts[i] != VERDICT_OK) {
+            scheduler_metrics_point(m, profile, cycle_step_name(i), t->verdicts[i], t->took_us[i]);
             continue;
         }
         if (p->profile != profile)
@@ -142,7 +142,7 @@ scheduler_metrics_cycle(struct scheduler_metrics *m, const char *profile,
                 metric_series(m->f.point_seconds, cycle_step_name(i), verdict_name(VERDICT_OK),
                               profile),
             };
-        metric_observe(p->series, (double)s->took_us[i] / 1e6);
+        metric_observe(p->series, (double)t->took_us[i] / 1e6);
     }
 }
 

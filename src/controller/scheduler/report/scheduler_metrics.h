@@ -37,7 +37,7 @@ void scheduler_metrics_algorithm(struct scheduler_metrics *m, int64_t took_us);
 
 /* Counts the extension points that a cycle went through. */
 void scheduler_metrics_cycle(struct scheduler_metrics *m, const char *profile,
-                             const struct cycle_trace *s);
+                             const struct cycle_trace *t);
 
 /* Counts an extension point of the binding cycle ("PreBind"). */
 void scheduler_metrics_point(struct scheduler_metrics *m, const char *profile, const char *point,

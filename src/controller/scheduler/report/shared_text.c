@@ -24,39 +24,39 @@ struct shared_text {
 struct shared_text *
 shared_text_new(void)
 {
-    struct shared_text *p = xnew(struct shared_text);
+    struct shared_text *t = xnew(struct shared_text);
 
-    p->by_text = map_new();
-    return p;
+    t->by_text = map_new();
+    return t;
 }
 
 void
-shared_text_free(struct shared_text *p)
+shared_text_free(struct shared_text *t)
 {
-    if (p == NULL)
+    if (t == NULL)
         return;
-    map_free(p->by_text);
-    free(p);
+    map_free(t->by_text);
+    free(t);
 }
 
 const char *
-shared_text_take(struct shared_text *p, const char *text)
+shared_text_take(struct shared_text *t, const char *text)
 {
-    struct phrase *phrase = map_find(p->by_text, text);
+    struct phrase *phrase = map_find(t->by_text, text);
     size_t size = strlen(text) + 1;
 
     if (phrase == NULL) {
         phrase = xmalloc(sizeof(*phrase) + size);
         phrase->users = 0;
         memcpy(phrase->text, text, size);
-        map_put(p->by_text, text, phrase);
+        map_put(t->by_text, text, phrase);
     }
     phrase->users++;
     return phrase->text;
 }
 
 void
-shared_text_drop(struct shared_text *p, const char *taken)
+shared_text_drop(struct shared_text *t, const char *taken)
 {
     struct phrase *phrase;
 
@@ -65,12 +65,12 @@ shared_text_drop(struct shared_text *p, const char *taken)
     phrase = (struct phrase *)((uintptr_t)taken - offsetof(struct phrase, text));
     if (--phrase->users > 0)
         return;
-    map_remove(p->by_text, taken);
+    map_remove(t->by_text, taken);
     free(phrase);
 }
 
 size_t
-shared_text_count(const struct shared_text *p)
+shared_text_count(const struct shared_text *t)
 {
-    return map_count(p->by_text);
+    return map_count(t->by_text);
 }

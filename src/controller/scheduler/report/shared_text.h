@@ -15,15 +15,15 @@
 struct shared_text;
 
 /* Life. All texts must have been dropped before free. */
-void shared_text_free(struct shared_text *p);
+void shared_text_free(struct shared_text *t);
 struct shared_text *shared_text_new(void) OWNED_BY(shared_text_free);
 DEFINE_CLEANUP(struct shared_text, shared_text_free)
 
 /* Take returns the shared text, which is valid until drop was called as often
  * as take. NULL may be dropped.
  */
-const char *shared_text_take(struct shared_text *p, const char *text);
-void shared_text_drop(struct shared_text *p, const char *taken);
+const char *shared_text_take(struct shared_text *t, const char *text);
+void shared_text_drop(struct shared_text *t, const char *taken);
 
 /* Look. The number of different texts. */
-size_t shared_text_count(const struct shared_text *p);
+size_t shared_text_count(const struct shared_text *t);

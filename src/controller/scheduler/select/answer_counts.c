@@ -19,11 +19,11 @@ struct answer_kind {
 };
 
 void
-answer_counts_fini(struct answer_counts *t)
+answer_counts_fini(struct answer_counts *c)
 {
-    diagnosis_counts_fini(&t->totals.counts);
-    free(t->kinds);
-    *t = (struct answer_counts){0};
+    diagnosis_counts_fini(&c->totals.counts);
+    free(c->kinds);
+    *c = (struct answer_counts){0};
 }
 
 void
@@ -48,33 +48,33 @@ answer_counts_copy(struct answer_counts *to, const struct answer_counts *from)
 /* ---- Verdicts ---- */
 
 static struct answer_kind *
-find_kind(struct answer_counts *t, struct answer a)
+find_kind(struct answer_counts *c, struct answer a)
 {
-    for (unsigned i = 0; i < t->n_kinds; i++)
-        if (t->kinds[i].verdict == a.verdict && t->kinds[i].plugin == a.plugin)
-            return &t->kinds[i];
-    xgrow(t->kinds, t->n_kinds, t->kinds_capacity);
-    t->kinds[t->n_kinds] = (struct answer_kind){.verdict = a.verdict, .plugin = a.plugin};
-    return &t->kinds[t->n_kinds++];
+    for (unsigned i = 0; i < c->n_kinds; i++)
+        if (c->kinds[i].verdict == a.verdict && c->kinds[i].plugin == a.plugin)
+            return &c->kinds[i];
+    xgrow(c->kinds, c->n_kinds, c->kinds_capacity);
+    c->kinds[c->n_kinds] = (struct answer_kind){.verdict = a.verdict, .plugin = a.plugin};
+    return &c->kinds[c->n_kinds++];
 }
 
 /* Recomputes the totals from the kinds that some node has. */
 static void
-settle_kinds(struct answer_counts *t)
+settle_kinds(struct answer_counts *c)
 {
-    t->totals.n_rejected = 0;
-    t->totals.unschedulable = t->totals.pending = 0;
-    for (unsigned i = 0; i < t->n_kinds; i++) {
-        const struct answer_kind *k = &t->kinds[i];
+    c->totals.n_rejected = 0;
+    c->totals.unschedulable = c->totals.pending = 0;
+    for (unsigned i = 0; i < c->n_kinds; i++) {
+        const struct answer_kind *k = &c->kinds[i];
 
         if (k->nodes == 0)
             continue;
         if (k->verdict == VERDICT_REJECT)
-            t->totals.n_rejected += k->nodes;
+            c->totals.n_rejected += k->nodes;
         if (k->verdict == VERDICT_PENDING)
-            t->totals.pending |= PLUGIN_BIT(k->plugin);
+            c->totals.pending |= PLUGIN_BIT(k->plugin);
         else if (k->verdict != VERDICT_OK && k->plugin != PLUGIN_NONE)
-            t->totals.unschedulable |= PLUGIN_BIT(k->plugin);
+            c->totals.unschedulable |= PLUGIN_BIT(k->plugin);
     }
 }
 
@@ -82,24 +82,24 @@ settle_kinds(struct answer_counts *t)
 
 /* The index of the reason, or where to insert it. */
 static unsigned
-place_of(const struct answer_counts *t, uint32_t reason)
+place_of(const struct answer_counts *c, uint32_t reason)
 {
     unsigned at = 0;
 
-    while (at < t->totals.counts.count && t->totals.counts.items[at].reason < reason)
+    while (at < c->totals.counts.count && c->totals.counts.items[at].reason < reason)
         at++;
     return at;
 }
 
 static struct reason_nodes *
-find_reason(struct answer_counts *t, uint32_t reason)
+find_reason(struct answer_counts *c, uint32_t reason)
 {
-    struct diagnosis_counts *counts = &t->totals.counts;
-    unsigned at = place_of(t, reason);
+    struct diagnosis_counts *counts = &c->totals.counts;
+    unsigned at = place_of(c, reason);
 
     if (at < counts->count && counts->items[at].reason == reason)
         return &counts->items[at];
-    xgrow(counts->items, counts->count, t->capacity);
+    xgrow(counts->items, counts->count, c->capacity);
     memmove(&counts->items[at + 1], &counts->items[at],
             (counts->count - at) * sizeof(*counts->items));
     counts->count++;
@@ -117,11 +117,11 @@ find_first(const struct snapshot *s, const struct answer *answers, uint32_t reas
 }
 
 static void
-forget_reason(struct answer_counts *t, const struct snapshot *s, const struct answer *answers,
+forget_reason(struct answer_counts *c, const struct snapshot *s, const struct answer *answers,
               const struct node_view *node, uint32_t reason)
 {
-    struct diagnosis_counts *counts = &t->totals.counts;
-    unsigned at = place_of(t, reason);
+    struct diagnosis_counts *counts = &c->totals.counts;
+    unsigned at = place_of(c, reason);
     struct reason_nodes *item = &counts->items[at];
 
     if (--item->nodes == 0) {
@@ -135,30 +135,30 @@ forget_reason(struct answer_counts *t, const struct snapshot *s, const struct an
 /* ---- All ---- */
 
 void
-answer_counts_make(struct answer_counts *t, const struct snapshot *s, const struct answer *answers)
+answer_counts_make(struct answer_counts *c, const struct snapshot *s, const struct answer *answers)
 {
     struct reason_nodes *item = NULL;
     struct answer_kind *kind = NULL;
 
-    t->totals.counts.count = t->n_kinds = 0;
+    c->totals.counts.count = c->n_kinds = 0;
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         struct answer a = answers[s->nodes[i]->slot];
 
         if (kind == NULL || kind->verdict != a.verdict || kind->plugin != a.plugin)
-            kind = find_kind(t, a);
+            kind = find_kind(c, a);
         kind->nodes++;
         if (a.reason == STRING_ID_NONE)
             continue;
         if (item == NULL || item->reason != a.reason)
-            item = find_reason(t, a.reason);
+            item = find_reason(c, a.reason);
         if (item->nodes++ == 0)
             item->first = s->nodes[i];
     }
-    settle_kinds(t);
+    settle_kinds(c);
 }
 
 void
-answer_counts_change(struct answer_counts *t, const struct snapshot *s,
+answer_counts_change(struct answer_counts *c, const struct snapshot *s,
                      const struct answer *answers, const struct node_view *node,
                      struct answer before)
 {
@@ -166,16 +166,16 @@ answer_counts_change(struct answer_counts *t, const struct snapshot *s,
     struct reason_nodes *item;
 
     if (before.verdict != now.verdict || before.plugin != now.plugin) {
-        find_kind(t, before)->nodes--;
-        find_kind(t, now)->nodes++;
-        settle_kinds(t);
+        find_kind(c, before)->nodes--;
+        find_kind(c, now)->nodes++;
+        settle_kinds(c);
     }
     if (before.reason == now.reason)
         return;
     if (before.reason != STRING_ID_NONE)
-        forget_reason(t, s, answers, node, before.reason);
+        forget_reason(c, s, answers, node, before.reason);
     if (now.reason == STRING_ID_NONE)
         return;
-    item = find_reason(t, now.reason);
+    item = find_reason(c, now.reason);
     item->first = item->nodes++ == 0 ? node : find_first(s, answers, now.reason);
 }

@@ -25,15 +25,15 @@ struct answer_counts {
     unsigned n_kinds, kinds_capacity;
 };
 
-void answer_counts_fini(struct answer_counts *t);
+void answer_counts_fini(struct answer_counts *c);
 void answer_counts_copy(struct answer_counts *to, const struct answer_counts *from);
 
 /* Make: counts the answers of all nodes in the snapshot. Answers are by slot.
  */
-void answer_counts_make(struct answer_counts *t, const struct snapshot *s,
+void answer_counts_make(struct answer_counts *c, const struct snapshot *s,
                         const struct answer *answers);
 
 /* Change: the node's answer was `before` and is now the one in `answers`. */
-void answer_counts_change(struct answer_counts *t, const struct snapshot *s,
+void answer_counts_change(struct answer_counts *c, const struct snapshot *s,
                           const struct answer *answers, const struct node_view *node,
                           struct answer before);

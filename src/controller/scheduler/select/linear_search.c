@@ -22,10 +22,10 @@
 static struct answer
 apply_extender_result(const struct linear_search *s, const struct node_view *node)
 {
-    const struct extender_result *o =
+    const struct extender_result *result =
         s->extender_results != NULL ? extender_results_find(s->extender_results, node->name) : NULL;
 
-    return o != NULL ? o->answer : ANSWER_OK;
+    return result != NULL ? result->answer : ANSWER_OK;
 }
 
 /* Records the answers in order. False: one more than the wanted number of nodes
@@ -131,9 +131,9 @@ linear_search_by_extenders(struct linear_search *s)
         unsigned count = 0;
 
         for (; at < n && count < BATCH; at++) {
-            const struct extender_result *o = extender_results_at(s->extender_results, at);
-            struct node_view *node = o->answer.verdict == VERDICT_OK
-                                         ? snapshot_find(s->c->snapshot, o->node_name)
+            const struct extender_result *result = extender_results_at(s->extender_results, at);
+            struct node_view *node = result->answer.verdict == VERDICT_OK
+                                         ? snapshot_find(s->c->snapshot, result->node_name)
                                          : NULL;
 
             if (node != NULL)

@@ -36,40 +36,40 @@
 struct node_finder *
 node_finder_new(const struct node_finder_settings *settings)
 {
-    struct node_finder *ch = xnew(struct node_finder);
+    struct node_finder *f = xnew(struct node_finder);
 
-    ch->settings = *settings;
-    if (ch->settings.bounded_search_nodes == 0)
-        ch->settings.bounded_search_nodes = BOUNDED_SEARCH_NODES;
-    ch->result_cache = result_cache_new(settings->result_bytes);
-    ch->bounded_search = bounded_search_new();
-    ch->refusals = kept_refusals_new(0);
-    return ch;
+    f->settings = *settings;
+    if (f->settings.bounded_search_nodes == 0)
+        f->settings.bounded_search_nodes = BOUNDED_SEARCH_NODES;
+    f->result_cache = result_cache_new(settings->result_bytes);
+    f->bounded_search = bounded_search_new();
+    f->refusals = kept_refusals_new(0);
+    return f;
 }
 
 void
-node_finder_free(struct node_finder *ch)
+node_finder_free(struct node_finder *f)
 {
-    if (ch == NULL)
+    if (f == NULL)
         return;
-    result_cache_free(ch->result_cache);
-    bounded_search_free(ch->bounded_search);
-    kept_refusals_free(ch->refusals);
-    answer_counts_fini(&ch->counts);
-    free(ch->answers);
-    free(ch->feasible);
-    free(ch->totals);
-    free(ch->scores);
-    free(ch);
+    result_cache_free(f->result_cache);
+    bounded_search_free(f->bounded_search);
+    kept_refusals_free(f->refusals);
+    answer_counts_fini(&f->counts);
+    free(f->answers);
+    free(f->feasible);
+    free(f->totals);
+    free(f->scores);
+    free(f);
 }
 
 void
-node_finder_forget(struct node_finder *ch)
+node_finder_forget(struct node_finder *f)
 {
-    result_cache_free(ch->result_cache);
-    ch->result_cache = result_cache_new(ch->settings.result_bytes);
-    kept_refusals_free(ch->refusals);
-    ch->refusals = kept_refusals_new(0);
+    result_cache_free(f->result_cache);
+    f->result_cache = result_cache_new(f->settings.result_bytes);
+    kept_refusals_free(f->refusals);
+    f->refusals = kept_refusals_new(0);
 }
 
 uint32_t
@@ -90,39 +90,39 @@ feasible_wanted(unsigned percentage, uint32_t n_nodes)
 
 /* Makes room for one answer for each slot. */
 void
-node_finder_make_room(struct node_finder *ch, const struct snapshot *s)
+node_finder_make_room(struct node_finder *f, const struct snapshot *s)
 {
-    if (ch->n_answers < s->n_slots) {
-        ch->n_answers = s->n_slots;
-        ch->answers = xrealloc_array(ch->answers, s->n_slots, sizeof(*ch->answers));
+    if (f->n_answers < s->n_slots) {
+        f->n_answers = s->n_slots;
+        f->answers = xrealloc_array(f->answers, s->n_slots, sizeof(*f->answers));
     }
-    if (ch->capacity >= s->n_nodes)
+    if (f->capacity >= s->n_nodes)
         return;
-    ch->capacity = s->n_nodes;
-    ch->feasible = xrealloc_array(ch->feasible, ch->capacity, sizeof(struct node_view *));
-    ch->totals = xrealloc_array(ch->totals, ch->capacity, sizeof(*ch->totals));
-    ch->scores = xrealloc_array(ch->scores, ch->capacity, sizeof(*ch->scores));
+    f->capacity = s->n_nodes;
+    f->feasible = xrealloc_array(f->feasible, f->capacity, sizeof(struct node_view *));
+    f->totals = xrealloc_array(f->totals, f->capacity, sizeof(*f->totals));
+    f->scores = xrealloc_array(f->scores, f->capacity, sizeof(*f->scores));
 }
 
 /* Marks every node as not evaluated. */
 void
-node_finder_clear_answers(struct node_finder *ch, const struct snapshot *s)
+node_finder_clear_answers(struct node_finder *f, const struct snapshot *s)
 {
-    node_finder_make_room(ch, s);
+    node_finder_make_room(f, s);
     for (uint32_t i = 0; i < s->n_slots; i++)
-        ch->answers[i] = ANSWER_OK;
+        f->answers[i] = ANSWER_OK;
 }
 
 static void
-start_diagnosis(struct node_finder *ch, const struct cycle *c)
+start_diagnosis(struct node_finder *f, const struct cycle *c)
 {
-    ch->diagnosis = (struct diagnosis){
+    f->diagnosis = (struct diagnosis){
         .snapshot = c->snapshot,
-        .answers = ch->answers,
+        .answers = f->answers,
         .absent = ANSWER_OK,
         .prefilter_reason = STRING_ID_NONE,
     };
-    ch->facts = (struct node_finder_facts){0};
+    f->facts = (struct node_finder_facts){0};
 }
 
 /* Without kept results */
@@ -131,7 +131,7 @@ start_diagnosis(struct node_finder *ch, const struct cycle *c)
  * outside the prefilter result.
  */
 static void
-set_absent(struct node_finder *ch, const struct profile *profile, plugin_set narrowers)
+set_absent(struct node_finder *f, const struct profile *profile, plugin_set narrowers)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     unsigned first = PLUGIN_NONE;
@@ -147,97 +147,97 @@ set_absent(struct node_finder *ch, const struct profile *profile, plugin_set nar
         strbuf_add_text(&text, profile->entries[i].plugin->name);
     }
     strbuf_add_char(&text, ']');
-    ch->diagnosis.absent = (struct answer){
+    f->diagnosis.absent = (struct answer){
         .verdict = VERDICT_NEVER,
         .plugin = PLUGIN_NONE,
         .reason = handle_reason(profile->handle, text.text),
     };
-    ch->diagnosis.unschedulable |= narrowers;
+    f->diagnosis.unschedulable |= narrowers;
 }
 
 void
-node_finder_note_rejectors(struct node_finder *ch, const struct snapshot *s)
+node_finder_note_rejectors(struct node_finder *f, const struct snapshot *s)
 {
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        struct answer a = ch->diagnosis.answers[s->nodes[i]->slot];
+        struct answer a = f->diagnosis.answers[s->nodes[i]->slot];
 
         if (a.verdict == VERDICT_PENDING)
-            ch->diagnosis.pending |= PLUGIN_BIT(a.plugin);
+            f->diagnosis.pending |= PLUGIN_BIT(a.plugin);
         else if (a.verdict != VERDICT_OK && a.plugin != PLUGIN_NONE)
-            ch->diagnosis.unschedulable |= PLUGIN_BIT(a.plugin);
+            f->diagnosis.unschedulable |= PLUGIN_BIT(a.plugin);
     }
 }
 
 void
-node_finder_add_scores(struct node_finder *ch, const struct profile *profile, plugin_set plugins,
+node_finder_add_scores(struct node_finder *f, const struct profile *profile, plugin_set plugins,
                        struct cycle *c, unsigned count)
 {
-    const struct node_view *const *nodes = (const struct node_view *const *)ch->feasible;
+    const struct node_view *const *nodes = (const struct node_view *const *)f->feasible;
 
     plugins &= profile->scores & ~c->skipped_scores;
     for (unsigned p = 0; p < profile->n_entries; p++) {
         if ((plugins & PLUGIN_BIT(p)) == 0)
             continue;
-        profile_score(profile, p, c, nodes, count, ch->scores);
-        profile_normalize(profile, p, c, nodes, count, ch->scores);
+        profile_score(profile, p, c, nodes, count, f->scores);
+        profile_normalize(profile, p, c, nodes, count, f->scores);
         for (unsigned i = 0; i < count; i++)
-            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
+            f->totals[i] += f->scores[i] * profile->entries[p].weight;
     }
 }
 
 static void
-make_totals(struct node_finder *ch, const struct profile *profile, struct cycle *c, unsigned count)
+make_totals(struct node_finder *f, const struct profile *profile, struct cycle *c, unsigned count)
 {
-    const struct node_view *const *nodes = (const struct node_view *const *)ch->feasible;
+    const struct node_view *const *nodes = (const struct node_view *const *)f->feasible;
 
     profile_prescore(profile, ALL_PLUGINS, c, nodes, count);
-    node_finder_mark(ch, STEP_PRESCORE);
-    memset(ch->totals, 0, count * sizeof(*ch->totals));
-    node_finder_add_scores(ch, profile, ALL_PLUGINS, c, count);
-    node_finder_mark(ch, STEP_SCORE);
+    node_finder_mark(f, STEP_PRESCORE);
+    memset(f->totals, 0, count * sizeof(*f->totals));
+    node_finder_add_scores(f, profile, ALL_PLUGINS, c, count);
+    node_finder_mark(f, STEP_SCORE);
 }
 
 struct node_view *
-node_finder_pick_best(struct node_finder *ch, unsigned count)
+node_finder_pick_best(struct node_finder *f, unsigned count)
 {
     unsigned ties = 0, at = 0;
     int64_t best = INT64_MIN;
     uint64_t which;
 
     for (unsigned i = 0; i < count; i++)
-        best = ch->totals[i] > best ? ch->totals[i] : best;
+        best = f->totals[i] > best ? f->totals[i] : best;
     for (unsigned i = 0; i < count; i++)
-        ties += ch->totals[i] == best;
-    which = random_below(ch->settings.handle->random, ties);
-    while (ch->totals[at] != best || which-- > 0)
+        ties += f->totals[i] == best;
+    which = random_below(f->settings.handle->random, ties);
+    while (f->totals[at] != best || which-- > 0)
         at++;
-    ch->facts.total = best;
-    return ch->feasible[at];
+    f->facts.total = best;
+    return f->feasible[at];
 }
 
 static void
-add_extender_scores(struct node_finder *ch, const struct extender_results *extender_results,
+add_extender_scores(struct node_finder *f, const struct extender_results *extender_results,
                     unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        ch->totals[i] += extender_results_find(extender_results, ch->feasible[i]->name)->score;
+        f->totals[i] += extender_results_find(extender_results, f->feasible[i]->name)->score;
 }
 
 static void
-set_outside(struct node_finder *ch, const struct profile *profile)
+set_outside(struct node_finder *f, const struct profile *profile)
 {
-    ch->diagnosis.absent = (struct answer){
+    f->diagnosis.absent = (struct answer){
         .verdict = VERDICT_NEVER,
         .plugin = PLUGIN_NONE,
         .reason = handle_reason(profile->handle,
                                 "node(s) are outside of the topology domain of the group"),
     };
-    ch->diagnosis.unschedulable |= profile->rooms;
+    f->diagnosis.unschedulable |= profile->rooms;
 }
 
 /* False: the extenders were not asked about the nodes that were found. */
 static bool
-search_nodes(struct node_finder *ch, struct linear_search *s,
+search_nodes(struct node_finder *f, struct linear_search *s,
              const struct prefilter_result *prefilter_result)
 {
     if (s->c->among != NULL) {
@@ -256,12 +256,12 @@ search_nodes(struct node_finder *ch, struct linear_search *s,
     if (prefilter_result->has_names)
         linear_search_named(s, prefilter_result);
     else
-        ch->next_start = linear_search_all(s, ch->next_start);
+        f->next_start = linear_search_all(s, f->next_start);
     return s->extender_results == NULL;
 }
 
 static struct node_view *
-choose_by_linear_search(struct node_finder *ch, const struct profile *profile, struct cycle *c,
+choose_by_linear_search(struct node_finder *f, const struct profile *profile, struct cycle *c,
                         const struct extender_results *extender_results,
                         const struct prefilter_result *prefilter_result, plugin_set narrowers)
 {
@@ -274,61 +274,61 @@ choose_by_linear_search(struct node_finder *ch, const struct profile *profile, s
     bool is_known;
 
     if (c->among == NULL)
-        node_finder_clear_answers(ch, c->snapshot);
+        node_finder_clear_answers(f, c->snapshot);
     else
-        node_finder_make_room(ch, c->snapshot);
-    s.answers = ch->answers;
-    s.feasible = ch->feasible;
-    ch->diagnosis.answers = ch->answers;
+        node_finder_make_room(f, c->snapshot);
+    s.answers = f->answers;
+    s.feasible = f->feasible;
+    f->diagnosis.answers = f->answers;
     if (prefilter_result->has_names)
-        set_absent(ch, profile, narrowers);
-    is_known = search_nodes(ch, &s, prefilter_result);
+        set_absent(f, profile, narrowers);
+    is_known = search_nodes(f, &s, prefilter_result);
     if (s.found == 0 && c->among != NULL) {
         /* The answers of the others matter now, and were not cleared: it is rare. */
-        node_finder_clear_answers(ch, c->snapshot);
+        node_finder_clear_answers(f, c->snapshot);
         s.rejected = 0;
-        is_known = search_nodes(ch, &s, prefilter_result);
-        set_outside(ch, profile);
+        is_known = search_nodes(f, &s, prefilter_result);
+        set_outside(f, profile);
     }
-    node_finder_mark(ch, STEP_FILTER);
-    ch->facts.evaluated = s.found + s.rejected;
-    ch->facts.feasible = s.found;
-    ch->facts.nodes = ch->feasible;
+    node_finder_mark(f, STEP_FILTER);
+    f->facts.evaluated = s.found + s.rejected;
+    f->facts.feasible = s.found;
+    f->facts.nodes = f->feasible;
     if (s.found == 0) {
-        node_finder_note_rejectors(ch, c->snapshot);
+        node_finder_note_rejectors(f, c->snapshot);
         return NULL;
     }
-    ch->diagnosis.unschedulable = 0;
-    ch->facts.must_ask = !is_known;
+    f->diagnosis.unschedulable = 0;
+    f->facts.must_ask = !is_known;
     if (!is_known)
         return NULL;
     if (s.found == 1)
-        return ch->feasible[0];
-    make_totals(ch, profile, c, s.found);
+        return f->feasible[0];
+    make_totals(f, profile, c, s.found);
     if (extender_results != NULL)
-        add_extender_scores(ch, extender_results, s.found);
-    ch->facts.totals = ch->totals;
-    ch->facts.n_totals = s.found;
-    return node_finder_pick_best(ch, s.found);
+        add_extender_scores(f, extender_results, s.found);
+    f->facts.totals = f->totals;
+    f->facts.n_totals = s.found;
+    return node_finder_pick_best(f, s.found);
 }
 
 /* With kept results */
 
 static struct node_view *
-pick_from_results(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+pick_from_results(struct node_finder *f, const struct profile *profile, const struct cycle *c,
                   const struct timed_nodes *timed, struct node_results *node_results)
 {
     struct node_view *node;
 
-    ch->facts.by_cache = true;
-    ch->facts.evaluated = node_results_evaluated(node_results);
+    f->facts.by_cache = true;
+    f->facts.evaluated = node_results_evaluated(node_results);
     if (node_finder_goes_by_time(profile, c))
-        return node_finder_pick_timed(ch, profile, c, timed, node_results);
-    ch->facts.feasible = node_results_feasible(node_results);
-    node = node_results_pick(node_results, profile->handle->random, &ch->facts.total);
+        return node_finder_pick_timed(f, profile, c, timed, node_results);
+    f->facts.feasible = node_results_feasible(node_results);
+    node = node_results_pick(node_results, profile->handle->random, &f->facts.total);
     if (node == NULL) {
-        ch->diagnosis.answers = node_results_answers(node_results);
-        node_finder_note_rejectors(ch, c->snapshot);
+        f->diagnosis.answers = node_results_answers(node_results);
+        node_finder_note_rejectors(f, c->snapshot);
     }
     return node;
 }
@@ -337,23 +337,23 @@ pick_from_results(struct node_finder *ch, const struct profile *profile, const s
  * False: it was not used or found no node.
  */
 static bool
-choose_by_bounded_search(struct node_finder *ch, const struct profile *profile,
+choose_by_bounded_search(struct node_finder *f, const struct profile *profile,
                          const struct cycle *c, uint32_t signature, struct node_view **ret_node)
 {
     bool has_found;
 
-    if (c->snapshot->n_nodes < ch->settings.bounded_search_nodes
-        || result_cache_is_worth(ch->result_cache, signature, c->snapshot,
-                                 bounded_search_cost(ch->bounded_search)))
+    if (c->snapshot->n_nodes < f->settings.bounded_search_nodes
+        || result_cache_is_worth(f->result_cache, signature, c->snapshot,
+                                 bounded_search_cost(f->bounded_search)))
         return false;
-    has_found = bounded_search_run(ch->bounded_search, profile, c);
-    node_finder_mark(ch, STEP_FILTER);
+    has_found = bounded_search_run(f->bounded_search, profile, c);
+    node_finder_mark(f, STEP_FILTER);
     if (!has_found)
         return false;
-    ch->facts.by_bounds = true;
-    ch->facts.evaluated = bounded_search_evaluated(ch->bounded_search);
-    ch->facts.feasible = bounded_search_feasible(ch->bounded_search);
-    *ret_node = bounded_search_pick(ch->bounded_search, profile->handle->random, &ch->facts.total);
+    f->facts.by_bounds = true;
+    f->facts.evaluated = bounded_search_evaluated(f->bounded_search);
+    f->facts.feasible = bounded_search_feasible(f->bounded_search);
+    *ret_node = bounded_search_pick(f->bounded_search, profile->handle->random, &f->facts.total);
     return node_finder_is_in_time(profile, c, *ret_node);
 }
 
@@ -361,44 +361,44 @@ choose_by_bounded_search(struct node_finder *ch, const struct profile *profile,
  * feasible.
  */
 static bool
-refuse_again(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+refuse_again(struct node_finder *f, const struct profile *profile, const struct cycle *c,
              const struct timed_nodes *timed, uint32_t signature)
 {
     const struct answer_counts *counts;
     struct refusal_answers r;
 
-    if (!kept_refusals_find(ch->refusals, profile, c, signature, &timed->rejected, &r)
-        || (r.n_feasible > 0 && !node_finder_are_reserved(ch, profile, c, &r)))
+    if (!kept_refusals_find(f->refusals, profile, c, signature, &timed->rejected, &r)
+        || (r.n_feasible > 0 && !node_finder_are_reserved(f, profile, c, &r)))
         return false;
-    counts = r.n_feasible > 0 ? &ch->counts : r.counts;
-    ch->diagnosis.answers = r.n_feasible > 0 ? ch->answers : r.answers;
-    ch->diagnosis.totals = &counts->totals;
-    ch->diagnosis.unschedulable = counts->totals.unschedulable;
-    ch->diagnosis.pending = counts->totals.pending;
-    node_finder_mark(ch, STEP_FILTER);
-    ch->facts.by_cache = true;
-    ch->facts.evaluated = r.evaluated;
+    counts = r.n_feasible > 0 ? &f->counts : r.counts;
+    f->diagnosis.answers = r.n_feasible > 0 ? f->answers : r.answers;
+    f->diagnosis.totals = &counts->totals;
+    f->diagnosis.unschedulable = counts->totals.unschedulable;
+    f->diagnosis.pending = counts->totals.pending;
+    node_finder_mark(f, STEP_FILTER);
+    f->facts.by_cache = true;
+    f->facts.evaluated = r.evaluated;
     return true;
 }
 
 /* Keeps the answers for later pods with the same signature. */
 static void
-keep_refusal(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+keep_refusal(struct node_finder *f, const struct profile *profile, const struct cycle *c,
              const struct timed_nodes *timed, uint32_t signature,
              const struct node_results *node_results)
 {
-    unsigned evaluated = ch->facts.evaluated;
+    unsigned evaluated = f->facts.evaluated;
 
     if (node_results_feasible(node_results) > REFUSAL_FEASIBLE_MOST)
         return;
-    kept_refusals_keep(ch->refusals, c, signature, &timed->rejected,
+    kept_refusals_keep(f->refusals, c, signature, &timed->rejected,
                        node_results_answers(node_results));
-    if (refuse_again(ch, profile, c, timed, signature))
-        ch->facts.evaluated = evaluated;
+    if (refuse_again(f, profile, c, timed, signature))
+        f->facts.evaluated = evaluated;
 }
 
 static bool
-choose_by_cache(struct node_finder *ch, const struct profile *profile, struct cycle *c,
+choose_by_cache(struct node_finder *f, const struct profile *profile, struct cycle *c,
                 struct node_view **ret_node)
 {
     struct timed_nodes timed = {.rejected.answer = ANSWER_OK};
@@ -408,38 +408,38 @@ choose_by_cache(struct node_finder *ch, const struct profile *profile, struct cy
     bool is_alone;
 
     /* For a nominated pod, its nominated node is tried first, alone. */
-    if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
+    if (!f->settings.is_sharing || profile->percentage_of_nodes != 100
         || nominator_node(profile->handle->nominator, c->pod) != NULL || c->snapshot->n_nodes == 0)
         return false;
     others = node_finder_find_others(profile, c);
     if (others != 0 && !profile->others_filter_last)
         return false;
-    signature = profile_sign(profile, c->pod, ch->settings.signatures);
+    signature = profile_sign(profile, c->pod, f->settings.signatures);
     if (signature == SIGNATURE_NONE)
         return false;
     is_alone = others == 0 && nominator_count(profile->handle->nominator) == 0;
     if (is_alone)
-        signature = node_finder_find_rejected(ch, profile, c, signature, &timed);
-    if (is_alone && refuse_again(ch, profile, c, &timed, signature))
+        signature = node_finder_find_rejected(f, profile, c, signature, &timed);
+    if (is_alone && refuse_again(f, profile, c, &timed, signature))
         return true;
-    if (is_alone && choose_by_bounded_search(ch, profile, c, signature, ret_node))
+    if (is_alone && choose_by_bounded_search(f, profile, c, signature, ret_node))
         return true;
-    node_results = result_cache_get(ch->result_cache, profile, signature);
+    node_results = result_cache_get(f->result_cache, profile, signature);
     if (!node_results_update(node_results, c, &timed.rejected))
         return false;
-    node_finder_mark(ch, STEP_FILTER);
-    result_cache_trim(ch->result_cache, node_results);
+    node_finder_mark(f, STEP_FILTER);
+    result_cache_trim(f->result_cache, node_results);
     if (is_alone) {
-        *ret_node = pick_from_results(ch, profile, c, &timed, node_results);
+        *ret_node = pick_from_results(f, profile, c, &timed, node_results);
         if (*ret_node == NULL)
-            keep_refusal(ch, profile, c, &timed, signature, node_results);
+            keep_refusal(f, profile, c, &timed, signature, node_results);
     } else
-        *ret_node = node_finder_choose_with_others(ch, profile, c, node_results);
+        *ret_node = node_finder_choose_with_others(f, profile, c, node_results);
     return true;
 }
 
 struct node_view *
-node_finder_find(struct node_finder *ch, const struct profile *profile, struct cycle *c,
+node_finder_find(struct node_finder *f, const struct profile *profile, struct cycle *c,
                  const struct extender_results *extender_results)
 {
     struct prefilter_result prefilter_result;
@@ -447,25 +447,25 @@ node_finder_find(struct node_finder *ch, const struct profile *profile, struct c
     struct answer answer;
     struct node_view *node = NULL;
 
-    start_diagnosis(ch, c);
+    start_diagnosis(f, c);
     answer = profile_prefilter(profile, c, &prefilter_result, &narrowers);
-    node_finder_mark(ch, STEP_PREFILTER);
-    if (ch->settings.trace != NULL)
-        cycle_trace_set_verdict(ch->settings.trace, STEP_PREFILTER, answer.verdict);
+    node_finder_mark(f, STEP_PREFILTER);
+    if (f->settings.trace != NULL)
+        cycle_trace_set_verdict(f->settings.trace, STEP_PREFILTER, answer.verdict);
     if (answer.verdict != VERDICT_OK) {
-        node_finder_clear_answers(ch, c->snapshot);
-        ch->diagnosis.answers = ch->answers;
-        ch->diagnosis.absent = answer;
-        ch->diagnosis.prefilter_reason = answer.reason;
-        ch->diagnosis.prefilter_words = c->words;
+        node_finder_clear_answers(f, c->snapshot);
+        f->diagnosis.answers = f->answers;
+        f->diagnosis.absent = answer;
+        f->diagnosis.prefilter_reason = answer.reason;
+        f->diagnosis.prefilter_words = c->words;
         if (answer.verdict == VERDICT_PENDING)
-            ch->diagnosis.pending = PLUGIN_BIT(answer.plugin);
+            f->diagnosis.pending = PLUGIN_BIT(answer.plugin);
         else if (answer.verdict != VERDICT_ERROR)
-            ch->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
+            f->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
     } else if (extender_results != NULL || prefilter_result.has_names || c->among != NULL
-               || !choose_by_cache(ch, profile, c, &node)) {
+               || !choose_by_cache(f, profile, c, &node)) {
         node =
-            choose_by_linear_search(ch, profile, c, extender_results, &prefilter_result, narrowers);
+            choose_by_linear_search(f, profile, c, extender_results, &prefilter_result, narrowers);
     }
     free((void *)prefilter_result.names);
     return node;
@@ -504,49 +504,49 @@ node_finder_prepare(const struct profile *profile, struct cycle *c)
 }
 
 void
-node_finder_diagnose(struct node_finder *ch, const struct profile *profile, struct cycle *c)
+node_finder_diagnose(struct node_finder *f, const struct profile *profile, struct cycle *c)
 {
     const struct snapshot *s = c->snapshot;
 
-    start_diagnosis(ch, c);
-    node_finder_clear_answers(ch, s);
-    ch->diagnosis.answers = ch->answers;
+    start_diagnosis(f, c);
+    node_finder_clear_answers(f, s);
+    f->diagnosis.answers = f->answers;
     if (!node_finder_prepare(profile, c)) {
-        ch->diagnosis.absent = (struct answer){.verdict = VERDICT_NEVER, .plugin = PLUGIN_NONE};
+        f->diagnosis.absent = (struct answer){.verdict = VERDICT_NEVER, .plugin = PLUGIN_NONE};
         return;
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct node_view *node = s->nodes[i];
 
-        profile_filter(profile, profile->filters, c, &node, 1, &ch->answers[node->slot]);
+        profile_filter(profile, profile->filters, c, &node, 1, &f->answers[node->slot]);
     }
-    node_finder_note_rejectors(ch, s);
+    node_finder_note_rejectors(f, s);
 }
 
 const struct diagnosis *
-node_finder_diagnosis(const struct node_finder *ch)
+node_finder_diagnosis(const struct node_finder *f)
 {
-    return &ch->diagnosis;
+    return &f->diagnosis;
 }
 
 struct node_finder_facts
-node_finder_facts(const struct node_finder *ch)
+node_finder_facts(const struct node_finder *f)
 {
-    return ch->facts;
+    return f->facts;
 }
 
 struct node_finder_place
-node_finder_place(const struct node_finder *ch)
+node_finder_place(const struct node_finder *f)
 {
     return (struct node_finder_place){
-        ch->next_start,
-        *ch->settings.handle->random,
+        f->next_start,
+        *f->settings.handle->random,
     };
 }
 
 void
-node_finder_set_place(struct node_finder *ch, struct node_finder_place place)
+node_finder_set_place(struct node_finder *f, struct node_finder_place place)
 {
-    ch->next_start = place.next_start;
-    *ch->settings.handle->random = place.random;
+    f->next_start = place.next_start;
+    *f->settings.handle->random = place.random;
 }

@@ -42,7 +42,7 @@ struct node_finder_settings {
     uint32_t bounded_search_nodes;
 };
 
-void node_finder_free(struct node_finder *ch);
+void node_finder_free(struct node_finder *f);
 struct node_finder *node_finder_new(const struct node_finder_settings *settings)
     OWNED_BY(node_finder_free);
 DEFINE_CLEANUP(struct node_finder, node_finder_free)
@@ -52,7 +52,7 @@ DEFINE_CLEANUP(struct node_finder, node_finder_free)
  * extender handles. For other pods the function also returns NULL when the
  * extenders must first be asked about the nodes in the facts (must_ask).
  */
-struct node_view *node_finder_find(struct node_finder *ch, const struct profile *profile,
+struct node_view *node_finder_find(struct node_finder *f, const struct profile *profile,
                                    struct cycle *c,
                                    const struct extender_results *extender_results);
 
@@ -67,9 +67,9 @@ bool node_finder_prepare(const struct profile *profile, struct cycle *c);
 /* Finds the answers of all nodes as if a search had evaluated each of them; feasible nodes
  * have VERDICT_OK.
  */
-void node_finder_diagnose(struct node_finder *ch, const struct profile *profile, struct cycle *c);
+void node_finder_diagnose(struct node_finder *f, const struct profile *profile, struct cycle *c);
 
-const struct diagnosis *node_finder_diagnosis(const struct node_finder *ch);
+const struct diagnosis *node_finder_diagnosis(const struct node_finder *f);
 
 /* About the last search: how many nodes were filtered and how many passed (a
  * bounded search filters only a few), and whether kept results were used.
@@ -87,12 +87,12 @@ struct node_finder_facts {
     const int64_t *totals;
     unsigned n_totals;
 };
-struct node_finder_facts node_finder_facts(const struct node_finder *ch);
+struct node_finder_facts node_finder_facts(const struct node_finder *f);
 
 /* Drops the kept results. It is needed when the answers of plugins have changed although the
  * nodes have not.
  */
-void node_finder_forget(struct node_finder *ch);
+void node_finder_forget(struct node_finder *f);
 
 /* State that one search leaves for the next: where a sample of the nodes
  * begins, and the random source for ties. A search that only answers a question
@@ -103,8 +103,8 @@ struct node_finder_place {
     struct random_source random;
 };
 
-struct node_finder_place node_finder_place(const struct node_finder *ch);
-void node_finder_set_place(struct node_finder *ch, struct node_finder_place place);
+struct node_finder_place node_finder_place(const struct node_finder *f);
+void node_finder_set_place(struct node_finder *f, struct node_finder_place place);
 
 /* How many feasible nodes end a search; percentage 0: adaptive. */
 uint32_t feasible_wanted(unsigned percentage, uint32_t n_nodes);

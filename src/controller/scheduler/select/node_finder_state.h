@@ -55,29 +55,29 @@ struct node_finder {
 };
 
 static inline void
-node_finder_mark(const struct node_finder *ch, enum cycle_step step)
+node_finder_mark(const struct node_finder *f, enum cycle_step step)
 {
-    if (ch->settings.trace != NULL)
-        cycle_trace_mark(ch->settings.trace, step);
+    if (f->settings.trace != NULL)
+        cycle_trace_mark(f->settings.trace, step);
 }
 
 /* Makes room for one answer for each slot. Clear: also marks all nodes as not
  * evaluated.
  */
-void node_finder_make_room(struct node_finder *ch, const struct snapshot *s);
-void node_finder_clear_answers(struct node_finder *ch, const struct snapshot *s);
+void node_finder_make_room(struct node_finder *f, const struct snapshot *s);
+void node_finder_clear_answers(struct node_finder *f, const struct snapshot *s);
 
 /* Collects the plugins that rejected nodes, from the diagnosis's answers. */
-void node_finder_note_rejectors(struct node_finder *ch, const struct snapshot *s);
+void node_finder_note_rejectors(struct node_finder *f, const struct snapshot *s);
 
 /* For the first `count` feasible nodes. */
 
 /* Adds the scores of those plugins to the totals. */
-void node_finder_add_scores(struct node_finder *ch, const struct profile *profile,
+void node_finder_add_scores(struct node_finder *f, const struct profile *profile,
                             plugin_set plugins, struct cycle *c, unsigned count);
 
 /* Returns a random one of the best. */
-struct node_view *node_finder_pick_best(struct node_finder *ch, unsigned count);
+struct node_view *node_finder_pick_best(struct node_finder *f, unsigned count);
 
 /* Plugins that look at other pods (others_choice.c). */
 
@@ -85,7 +85,7 @@ struct node_view *node_finder_pick_best(struct node_finder *ch, unsigned count);
 plugin_set node_finder_find_others(const struct profile *profile, struct cycle *c);
 
 /* Returns the node, or NULL and the diagnosis. */
-struct node_view *node_finder_choose_with_others(struct node_finder *ch,
+struct node_view *node_finder_choose_with_others(struct node_finder *f,
                                                  const struct profile *profile, struct cycle *c,
                                                  const struct node_results *node_results);
 
@@ -102,7 +102,7 @@ struct timed_nodes {
 /* Finds the nodes that such plugins reject as a set, and the signature under which results
  * without these nodes are kept.
  */
-uint32_t node_finder_find_rejected(struct node_finder *ch, const struct profile *profile,
+uint32_t node_finder_find_rejected(struct node_finder *f, const struct profile *profile,
                                    const struct cycle *c, uint32_t signature,
                                    struct timed_nodes *ret_timed);
 
@@ -113,12 +113,12 @@ bool node_finder_is_in_time(const struct profile *profile, const struct cycle *c
 /* Returns one of the nodes with room now that such plugins accept; NULL: none, see the
  * diagnosis.
  */
-struct node_view *node_finder_pick_timed(struct node_finder *ch, const struct profile *profile,
+struct node_view *node_finder_pick_timed(struct node_finder *f, const struct profile *profile,
                                          const struct cycle *c, const struct timed_nodes *timed,
                                          struct node_results *node_results);
 
 /* Whether such plugins reject all nodes with room; if so, the answers and counts are
  * updated.
  */
-bool node_finder_are_reserved(struct node_finder *ch, const struct profile *profile,
+bool node_finder_are_reserved(struct node_finder *f, const struct profile *profile,
                               const struct cycle *c, const struct refusal_answers *r);

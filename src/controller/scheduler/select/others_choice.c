@@ -55,7 +55,7 @@ find_crowded(const struct profile *profile, const struct cycle *c)
  * plugins. A node with nominated pods is filtered again, with and without them.
  */
 static unsigned
-filter_others(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+filter_others(struct node_finder *f, const struct profile *profile, const struct cycle *c,
               const struct answer *answers)
 {
     const struct snapshot *s = c->snapshot;
@@ -74,60 +74,60 @@ filter_others(struct node_finder *ch, const struct profile *profile, const struc
             if (is_crowded != NULL && is_crowded[slot]) {
                 answer = profile_filter_nominated(profile, c, s->nodes[at]);
                 if (answer.verdict == VERDICT_OK)
-                    ch->feasible[passed++] = s->nodes[at];
+                    f->feasible[passed++] = s->nodes[at];
                 else
-                    ch->answers[slot] = answer;
+                    f->answers[slot] = answer;
             } else if (answer.verdict == VERDICT_OK) {
                 nodes[count++] = s->nodes[at];
             } else {
-                ch->answers[slot] = answer;
+                f->answers[slot] = answer;
             }
         }
         profile_filter(profile, profile->others | profile->timed, c,
                        (const struct node_view *const *)nodes, count, given);
         for (unsigned i = 0; i < count; i++)
             if (given[i].verdict == VERDICT_OK)
-                ch->feasible[passed++] = nodes[i];
+                f->feasible[passed++] = nodes[i];
             else
-                ch->answers[nodes[i]->slot] = given[i];
+                f->answers[nodes[i]->slot] = given[i];
     }
     return passed;
 }
 
 static void
-add_others(struct node_finder *ch, const struct profile *profile, struct cycle *c, unsigned count)
+add_others(struct node_finder *f, const struct profile *profile, struct cycle *c, unsigned count)
 {
-    const struct node_view *const *nodes = (const struct node_view *const *)ch->feasible;
+    const struct node_view *const *nodes = (const struct node_view *const *)f->feasible;
 
     profile_prescore(profile, profile->others, c, nodes, count);
-    node_finder_mark(ch, STEP_PRESCORE);
-    node_finder_add_scores(ch, profile, profile->others, c, count);
+    node_finder_mark(f, STEP_PRESCORE);
+    node_finder_add_scores(f, profile, profile->others, c, count);
 }
 
 struct node_view *
-node_finder_choose_with_others(struct node_finder *ch, const struct profile *profile,
+node_finder_choose_with_others(struct node_finder *f, const struct profile *profile,
                                struct cycle *c, const struct node_results *node_results)
 {
     unsigned count;
 
-    node_finder_clear_answers(ch, c->snapshot);
-    ch->diagnosis.answers = ch->answers;
-    count = filter_others(ch, profile, c, node_results_answers(node_results));
-    node_finder_mark(ch, STEP_FILTER);
-    ch->facts.evaluated = c->snapshot->n_nodes;
-    ch->facts.feasible = count;
-    ch->facts.nodes = ch->feasible;
+    node_finder_clear_answers(f, c->snapshot);
+    f->diagnosis.answers = f->answers;
+    count = filter_others(f, profile, c, node_results_answers(node_results));
+    node_finder_mark(f, STEP_FILTER);
+    f->facts.evaluated = c->snapshot->n_nodes;
+    f->facts.feasible = count;
+    f->facts.nodes = f->feasible;
     if (count == 0) {
-        node_finder_note_rejectors(ch, c->snapshot);
+        node_finder_note_rejectors(f, c->snapshot);
         return NULL;
     }
     if (count == 1)
-        return ch->feasible[0];
-    node_results_totals(node_results, (const struct node_view *const *)ch->feasible, count,
-                        ch->totals);
-    add_others(ch, profile, c, count);
-    node_finder_mark(ch, STEP_SCORE);
-    ch->facts.totals = ch->totals;
-    ch->facts.n_totals = count;
-    return node_finder_pick_best(ch, count);
+        return f->feasible[0];
+    node_results_totals(node_results, (const struct node_view *const *)f->feasible, count,
+                        f->totals);
+    add_others(f, profile, c, count);
+    node_finder_mark(f, STEP_SCORE);
+    f->facts.totals = f->totals;
+    f->facts.n_totals = count;
+    return node_finder_pick_best(f, count);
 }

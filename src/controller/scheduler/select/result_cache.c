@@ -37,56 +37,55 @@ struct result_cache {
 struct result_cache *
 result_cache_new(size_t bytes)
 {
-    struct result_cache *bs = xnew(struct result_cache);
+    struct result_cache *c = xnew(struct result_cache);
 
-    bs->bytes = bytes > 0 ? bytes : (size_t)64 << 20;
-    list_init(&bs->kept);
-    return bs;
+    c->bytes = bytes > 0 ? bytes : (size_t)64 << 20;
+    list_init(&c->kept);
+    return c;
 }
 
 static void
-drop(struct result_cache *bs, struct cached_results *kept)
+drop(struct result_cache *c, struct cached_results *kept)
 {
-    bs->by_signature[kept->signature] = (struct asked_signature){0};
+    c->by_signature[kept->signature] = (struct asked_signature){0};
     list_remove(&kept->link);
     node_results_free(kept->node_results);
     free(kept);
-    bs->count--;
+    c->count--;
 }
 
 void
-result_cache_free(struct result_cache *bs)
+result_cache_free(struct result_cache *c)
 {
-    if (bs == NULL)
+    if (c == NULL)
         return;
-    list_foreach_safe(link, &bs->kept) drop(bs, container_of(link, struct cached_results, link));
-    free(bs->by_signature);
-    free(bs);
+    list_foreach_safe(link, &c->kept) drop(c, container_of(link, struct cached_results, link));
+    free(c->by_signature);
+    free(c);
 }
 
 static void
-reach(struct result_cache *bs, uint32_t signature)
+reach(struct result_cache *c, uint32_t signature)
 {
-    size_t n = bs->n_signatures;
+    size_t n = c->n_signatures;
 
     if (signature < n)
         return;
-    bs->n_signatures = (size_t)signature * 2 + 64;
-    bs->by_signature =
-        xrealloc_array(bs->by_signature, bs->n_signatures, sizeof(*bs->by_signature));
-    for (; n < bs->n_signatures; n++)
-        bs->by_signature[n] = (struct asked_signature){0};
+    c->n_signatures = (size_t)signature * 2 + 64;
+    c->by_signature = xrealloc_array(c->by_signature, c->n_signatures, sizeof(*c->by_signature));
+    for (; n < c->n_signatures; n++)
+        c->by_signature[n] = (struct asked_signature){0};
 }
 
 bool
-result_cache_is_worth(struct result_cache *bs, uint32_t signature, const struct snapshot *s,
+result_cache_is_worth(struct result_cache *c, uint32_t signature, const struct snapshot *s,
                       unsigned cost)
 {
     struct asked_signature *asked;
     unsigned changed;
 
-    reach(bs, signature);
-    asked = &bs->by_signature[signature];
+    reach(c, signature);
+    asked = &c->by_signature[signature];
     if (asked->kept != NULL && node_results_count_stale(asked->kept->node_results, s, cost) < cost)
         return true;
     changed = asked->generation > 0 ? snapshot_changed(s, asked->generation, cost) : cost;
@@ -99,29 +98,29 @@ result_cache_is_worth(struct result_cache *bs, uint32_t signature, const struct 
 }
 
 struct node_results *
-result_cache_get(struct result_cache *bs, const struct profile *profile, uint32_t signature)
+result_cache_get(struct result_cache *c, const struct profile *profile, uint32_t signature)
 {
     struct cached_results *kept;
 
-    reach(bs, signature);
-    kept = bs->by_signature[signature].kept;
+    reach(c, signature);
+    kept = c->by_signature[signature].kept;
     if (kept == NULL) {
         kept = xnew(struct cached_results);
         list_init(&kept->link);
         kept->signature = signature;
         kept->node_results = node_results_new(profile);
-        bs->by_signature[signature].kept = kept;
-        bs->count++;
+        c->by_signature[signature].kept = kept;
+        c->count++;
     }
     list_remove(&kept->link);
-    list_add_first(&bs->kept, &kept->link);
+    list_add_first(&c->kept, &kept->link);
     return kept->node_results;
 }
 
 /* All results have about the size of the one in use. */
 void
-result_cache_trim(struct result_cache *bs, const struct node_results *used)
+result_cache_trim(struct result_cache *c, const struct node_results *used)
 {
-    while (bs->count > 4 && bs->count * node_results_bytes(used) > bs->bytes)
-        drop(bs, container_of(bs->kept.prev, struct cached_results, link));
+    while (c->count > 4 && c->count * node_results_bytes(used) > c->bytes)
+        drop(c, container_of(c->kept.prev, struct cached_results, link));
 }

@@ -18,12 +18,12 @@ struct profile;
 struct snapshot;
 
 /* Life. `bytes`: memory limit for all results together; 0: 64 MiB. */
-void result_cache_free(struct result_cache *bs);
+void result_cache_free(struct result_cache *c);
 struct result_cache *result_cache_new(size_t bytes) OWNED_BY(result_cache_free);
 DEFINE_CLEANUP(struct result_cache, result_cache_free)
 
 /* The results of that signature; new and empty ones when there are none. */
-struct node_results *result_cache_get(struct result_cache *bs, const struct profile *profile,
+struct node_results *result_cache_get(struct result_cache *c, const struct profile *profile,
                                       uint32_t signature);
 
 /* Whether a search for that signature should use kept results, when a search
@@ -32,10 +32,10 @@ struct node_results *result_cache_get(struct result_cache *bs, const struct prof
  * be made again because nodes were added or removed, true once all requests
  * since then would have saved as much as making them costs.
  */
-bool result_cache_is_worth(struct result_cache *bs, uint32_t signature, const struct snapshot *s,
+bool result_cache_is_worth(struct result_cache *c, uint32_t signature, const struct snapshot *s,
                            unsigned cost);
 
 /* Drops the results used longest ago while all together, each taken to be as
  * large as `used`, exceed the limit.
  */
-void result_cache_trim(struct result_cache *bs, const struct node_results *used);
+void result_cache_trim(struct result_cache *c, const struct node_results *used);

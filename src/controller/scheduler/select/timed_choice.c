@@ -63,24 +63,24 @@ find_rejected(const struct profile *p, const struct cycle *c, struct rejected_no
  * updated by the difference of the sets.
  */
 static unsigned
-find_place(struct node_finder *ch, const struct node_set *set)
+find_place(struct node_finder *f, const struct node_set *set)
 {
     unsigned oldest = 0;
 
     for (unsigned i = 0; i < REJECTED_SETS; i++)
-        if (ch->sets[i].id == set->id)
+        if (f->sets[i].id == set->id)
             return i;
     for (unsigned i = 0; i < REJECTED_SETS; i++) {
-        if (ch->sets[i].id < set->since)
+        if (f->sets[i].id < set->since)
             return i;
-        if (ch->sets[i].used < ch->sets[oldest].used)
+        if (f->sets[i].used < f->sets[oldest].used)
             oldest = i;
     }
     return oldest;
 }
 
 uint32_t
-node_finder_find_rejected(struct node_finder *ch, const struct profile *profile,
+node_finder_find_rejected(struct node_finder *f, const struct profile *profile,
                           const struct cycle *c, uint32_t signature, struct timed_nodes *ret_timed)
 {
     const struct node_set *set;
@@ -97,10 +97,10 @@ node_finder_find_rejected(struct node_finder *ch, const struct profile *profile,
     set = ret_timed->rejected.nodes;
     if (set == NULL)
         return signature;
-    place = find_place(ch, set);
-    ch->sets[place] = (struct rejected_set_use){set->id, ++ch->n_set_uses};
+    place = find_place(f, set);
+    f->sets[place] = (struct rejected_set_use){set->id, ++f->n_set_uses};
     snprintf(text, sizeof(text), "%u without %u", signature, place);
-    return string_ids_add(ch->settings.signatures, text);
+    return string_ids_add(f->settings.signatures, text);
 }
 
 /* Runs the time-dependent filters for a node that has room now. */
@@ -160,7 +160,7 @@ mask_withheld(struct timed_mask *m)
  * entry, and masks those that are rejected while one of the others is picked.
  */
 struct node_view *
-node_finder_pick_timed(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+node_finder_pick_timed(struct node_finder *f, const struct profile *profile, const struct cycle *c,
                        const struct timed_nodes *timed, struct node_results *node_results)
 {
     const struct timeline *t = profile->handle->timeline;
@@ -179,14 +179,14 @@ node_finder_pick_timed(struct node_finder *ch, const struct profile *profile, co
     }
     if (timed->must_ask)
         mask_withheld(&mask);
-    ch->facts.feasible = node_results_feasible(node_results);
-    node = node_results_pick(node_results, profile->handle->random, &ch->facts.total);
+    f->facts.feasible = node_results_feasible(node_results);
+    node = node_results_pick(node_results, profile->handle->random, &f->facts.total);
     if (node == NULL) {
-        node_finder_make_room(ch, c->snapshot);
-        memcpy(ch->answers, node_results_answers(node_results),
-               c->snapshot->n_slots * sizeof(*ch->answers));
-        ch->diagnosis.answers = ch->answers;
-        node_finder_note_rejectors(ch, c->snapshot);
+        node_finder_make_room(f, c->snapshot);
+        memcpy(f->answers, node_results_answers(node_results),
+               c->snapshot->n_slots * sizeof(*f->answers));
+        f->diagnosis.answers = f->answers;
+        node_finder_note_rejectors(f, c->snapshot);
     }
     node_results_unmask(node_results, &mask.mask);
     return node;
@@ -196,20 +196,20 @@ node_finder_pick_timed(struct node_finder *ch, const struct profile *profile, co
  * time-dependent filters.
  */
 static void
-overlay_timed(struct node_finder *ch, const struct cycle *c, const struct refusal_answers *r,
+overlay_timed(struct node_finder *f, const struct cycle *c, const struct refusal_answers *r,
               const struct answer *timed)
 {
-    node_finder_make_room(ch, c->snapshot);
-    memcpy(ch->answers, r->answers, c->snapshot->n_slots * sizeof(*ch->answers));
-    answer_counts_copy(&ch->counts, r->counts);
+    node_finder_make_room(f, c->snapshot);
+    memcpy(f->answers, r->answers, c->snapshot->n_slots * sizeof(*f->answers));
+    answer_counts_copy(&f->counts, r->counts);
     for (unsigned i = 0; i < r->n_feasible; i++) {
-        ch->answers[r->feasible[i]->slot] = timed[i];
-        answer_counts_change(&ch->counts, c->snapshot, ch->answers, r->feasible[i], ANSWER_OK);
+        f->answers[r->feasible[i]->slot] = timed[i];
+        answer_counts_change(&f->counts, c->snapshot, f->answers, r->feasible[i], ANSWER_OK);
     }
 }
 
 bool
-node_finder_are_reserved(struct node_finder *ch, const struct profile *profile,
+node_finder_are_reserved(struct node_finder *f, const struct profile *profile,
                          const struct cycle *c, const struct refusal_answers *r)
 {
     struct answer timed[REFUSAL_FEASIBLE_MOST];
@@ -221,6 +221,6 @@ node_finder_are_reserved(struct node_finder *ch, const struct profile *profile,
         if (timed[i].verdict == VERDICT_OK)
             return false;
     }
-    overlay_timed(ch, c, r, timed);
+    overlay_timed(f, c, r, timed);
     return true;
 }

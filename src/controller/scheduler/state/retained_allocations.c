@@ -18,11 +18,11 @@ is_whole(const struct remnant *remnant)
 }
 
 static void
-keep(const struct retained_allocations *p, const struct object *node, const char *uid,
+keep(const struct retained_allocations *r, const struct object *node, const char *uid,
      const struct remnant *remnant)
 {
     if (is_whole(remnant))
-        cache_retain(p->cache, node->meta->name, uid, remnant);
+        cache_retain(r->cache, node->meta->name, uid, remnant);
     else
         log_error("node '%s': status.remnants: entry '%s' cannot be read: it "
                   "has no name or no namespace; ignoring it, so what it holds "
@@ -34,22 +34,22 @@ keep(const struct retained_allocations *p, const struct object *node, const char
  * hints to check.
  */
 static void
-release(const struct retained_allocations *p, const struct object *node, const char *uid,
+release(const struct retained_allocations *r, const struct object *node, const char *uid,
         const struct remnant *remnant)
 {
     (void)node;
     (void)remnant;
-    if (cache_release(p->cache, uid))
-        queue_event(p->queue, &event_assigned_pod_delete, NULL, NULL);
+    if (cache_release(r->cache, uid))
+        queue_event(r->queue, &event_assigned_pod_delete, NULL, NULL);
 }
 
-typedef void each_fn(const struct retained_allocations *p, const struct object *node,
+typedef void each_fn(const struct retained_allocations *r, const struct object *node,
                      const char *uid, const struct remnant *remnant);
 
 /* Calls `each` for the remnants of `node` that `other` (or NULL) does not have.
  */
 static void
-visit_difference(const struct retained_allocations *p, const struct object *node,
+visit_difference(const struct retained_allocations *r, const struct object *node,
                  const struct object *other, each_fn *each)
 {
     const struct node *n = node != NULL ? node_of(node) : NULL;
@@ -58,25 +58,25 @@ visit_difference(const struct retained_allocations *p, const struct object *node
         const char *uid = n->status.remnants.items[i].key;
 
         if (other == NULL || node_find_remnant(node_of(other), uid) == NULL)
-            each(p, node, uid, &n->status.remnants.items[i].value);
+            each(r, node, uid, &n->status.remnants.items[i].value);
     }
 }
 
 void
-retained_allocations_sync(const struct retained_allocations *p, const struct object *old_node,
+retained_allocations_sync(const struct retained_allocations *r, const struct object *old_node,
                           const struct object *new_node)
 {
-    visit_difference(p, old_node, new_node, release);
-    visit_difference(p, new_node, old_node, keep);
+    visit_difference(r, old_node, new_node, release);
+    visit_difference(r, new_node, old_node, keep);
 }
 
 void
-retained_allocations_keep(const struct retained_allocations *p, const struct object *pod)
+retained_allocations_keep(const struct retained_allocations *r, const struct object *pod)
 {
-    const struct node_view *v = cache_find_node(p->cache, pod_of(pod)->spec.node_name);
+    const struct node_view *v = cache_find_node(r->cache, pod_of(pod)->spec.node_name);
     const struct remnant *remnant =
         v != NULL && v->node != NULL ? node_find_remnant(v->node, pod->meta->uid) : NULL;
 
     if (remnant != NULL)
-        keep(p, v->object, pod->meta->uid, remnant);
+        keep(r, v->object, pod->meta->uid, remnant);
 }

@@ -21,8 +21,8 @@ struct retained_allocations {
 };
 
 /* The node reports more or fewer remnants. Either node may be NULL. */
-void retained_allocations_sync(const struct retained_allocations *p, const struct object *old_node,
+void retained_allocations_sync(const struct retained_allocations *r, const struct object *old_node,
                                const struct object *new_node);
 
 /* The pod is no longer in the API; it may have been deleted by force. */
-void retained_allocations_keep(const struct retained_allocations *p, const struct object *pod);
+void retained_allocations_keep(const struct retained_allocations *r, const struct object *pod);

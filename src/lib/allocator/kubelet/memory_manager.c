@@ -8,25 +8,25 @@
 #include "lib/base/macro.h"
 
 void
-memory_manager_add_node(struct memory_manager *l, uint16_t id)
+memory_manager_add_node(struct memory_manager *m, uint16_t id)
 {
-    unsigned at = l->count++;
+    unsigned at = m->count++;
 
-    while (at > 0 && l->ids[at - 1] > id) {
-        l->ids[at] = l->ids[at - 1];
-        l->nodes[at] = l->nodes[at - 1];
+    while (at > 0 && m->ids[at - 1] > id) {
+        m->ids[at] = m->ids[at - 1];
+        m->nodes[at] = m->nodes[at - 1];
         at--;
     }
-    l->ids[at] = id;
-    l->nodes[at] = (struct memory_node){.id = id, .group = UINT64_C(1) << id};
+    m->ids[at] = id;
+    m->nodes[at] = (struct memory_node){.id = id, .group = UINT64_C(1) << id};
 }
 
 struct memory_node *
-memory_manager_find(struct memory_manager *l, uint16_t id)
+memory_manager_find(struct memory_manager *m, uint16_t id)
 {
-    for (unsigned i = 0; i < l->count; i++)
-        if (l->ids[i] == id)
-            return &l->nodes[i];
+    for (unsigned i = 0; i < m->count; i++)
+        if (m->ids[i] == id)
+            return &m->nodes[i];
     return NULL;
 }
 
@@ -77,15 +77,15 @@ struct memory_sums {
 };
 
 static void
-add_up(const struct memory_manager *l, uint64_t nodes, struct memory_sums *ret_sums)
+add_up(const struct memory_manager *m, uint64_t nodes, struct memory_sums *ret_sums)
 {
     *ret_sums = (struct memory_sums){0};
-    for (unsigned i = 0; i < l->count; i++) {
-        if ((nodes >> l->ids[i] & 1) == 0)
+    for (unsigned i = 0; i < m->count; i++) {
+        if ((nodes >> m->ids[i] & 1) == 0)
             continue;
         for (unsigned t = 0; t < MEMORY_TYPES; t++) {
-            ret_sums->allocatable[t] += l->nodes[i].cells[t].allocatable;
-            ret_sums->free[t] += l->nodes[i].cells[t].free;
+            ret_sums->allocatable[t] += m->nodes[i].cells[t].allocatable;
+            ret_sums->free[t] += m->nodes[i].cells[t].free;
         }
     }
 }
@@ -111,10 +111,10 @@ could_hold(const struct memory_request *q, const struct memory_sums *sums)
 
 /* Whether the group rule allows these nodes to be used together. */
 static bool
-obeys_groups(const struct memory_manager *l, uint64_t nodes)
+obeys_groups(const struct memory_manager *m, uint64_t nodes)
 {
-    for (unsigned i = 0; i < l->count; i++) {
-        const struct memory_node *n = &l->nodes[i];
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct memory_node *n = &m->nodes[i];
 
         if ((nodes >> n->id & 1) != 0 && n->assignments > 0 && n->group != nodes)
             return false;
@@ -123,21 +123,21 @@ obeys_groups(const struct memory_manager *l, uint64_t nodes)
 }
 
 void
-memory_manager_hints(const struct memory_manager *l, const struct memory_request *request,
+memory_manager_hints(const struct memory_manager *m, const struct memory_request *request,
                      const struct memory_reuse *reuse, struct numa_hints *ret_hints)
 {
-    unsigned least = l->count;
+    unsigned least = m->count;
     struct node_sets_walk walk;
 
-    for (bool more = node_sets_first(&walk, l->ids, l->count); more; more = node_sets_next(&walk)) {
+    for (bool more = node_sets_first(&walk, m->ids, m->count); more; more = node_sets_next(&walk)) {
         struct memory_sums sums;
 
-        add_up(l, walk.nodes, &sums);
+        add_up(m, walk.nodes, &sums);
         if (!could_hold(request, &sums))
             continue;
         if (walk.set.size < least)
             least = walk.set.size;
-        if (obeys_groups(l, walk.nodes) && has_free(request, &sums, reuse, walk.nodes))
+        if (obeys_groups(m, walk.nodes) && has_free(request, &sums, reuse, walk.nodes))
             numa_hints_add(ret_hints, walk.nodes, false);
     }
     for (unsigned i = 0; i < ret_hints->count; i++)
@@ -171,7 +171,7 @@ find_best(const struct numa_hints *hints, uint64_t nodes, struct numa_hint *ret_
 }
 
 static enum memory_answer
-settle_nodes(const struct memory_manager *l, const struct memory_request *request,
+settle_nodes(const struct memory_manager *m, const struct memory_request *request,
              const struct memory_reuse *reuse, const struct numa_hint *affinity,
              uint64_t *ret_nodes)
 {
@@ -179,14 +179,14 @@ settle_nodes(const struct memory_manager *l, const struct memory_request *reques
     struct numa_hint best = *affinity;
     struct memory_sums sums;
 
-    memory_manager_hints(l, request, reuse, &hints);
+    memory_manager_hints(m, request, reuse, &hints);
     if (affinity->is_any) {
         if (!find_best(&hints, 0, &best))
             return MEMORY_NO_DEFAULT;
         if (!best.is_preferred && affinity->is_preferred)
             return MEMORY_DEFAULT_NOT_PREFERRED;
     }
-    add_up(l, best.nodes, &sums);
+    add_up(m, best.nodes, &sums);
     if (!has_free(request, &sums, NULL, 0)) {
         bool was_preferred = best.is_preferred;
 
@@ -198,17 +198,17 @@ settle_nodes(const struct memory_manager *l, const struct memory_request *reques
     /* The kubelet allows a single node of a group here, so only wider sets are
      * checked.
      */
-    if (__builtin_popcountll(best.nodes) > 1 && !obeys_groups(l, best.nodes))
+    if (__builtin_popcountll(best.nodes) > 1 && !obeys_groups(m, best.nodes))
         return MEMORY_GROUP_RULE;
     *ret_nodes = best.nodes;
     return MEMORY_OK;
 }
 
 static void
-fill(struct memory_manager *l, uint64_t nodes, unsigned type, uint64_t bytes)
+fill(struct memory_manager *m, uint64_t nodes, unsigned type, uint64_t bytes)
 {
-    for (unsigned i = 0; i < l->count; i++) {
-        struct memory_node *n = &l->nodes[i];
+    for (unsigned i = 0; i < m->count; i++) {
+        struct memory_node *n = &m->nodes[i];
         struct memory_cell *cell = &n->cells[type];
         uint64_t some = bytes < cell->free ? bytes : cell->free;
 
@@ -223,11 +223,11 @@ fill(struct memory_manager *l, uint64_t nodes, unsigned type, uint64_t bytes)
 }
 
 enum memory_answer
-memory_manager_allocate(struct memory_manager *l, const struct memory_request *request,
+memory_manager_allocate(struct memory_manager *m, const struct memory_request *request,
                         const struct memory_reuse *reuse, const struct numa_hint *affinity,
                         uint64_t *ret_nodes)
 {
-    enum memory_answer answer = settle_nodes(l, request, reuse, affinity, ret_nodes);
+    enum memory_answer answer = settle_nodes(m, request, reuse, affinity, ret_nodes);
 
     if (answer != MEMORY_OK)
         return answer;
@@ -237,18 +237,18 @@ memory_manager_allocate(struct memory_manager *l, const struct memory_request *r
         if (!request->is_asked[t])
             continue;
         again = reusable(reuse, *ret_nodes, t);
-        fill(l, *ret_nodes, t, bytes > again ? bytes - again : 0);
+        fill(m, *ret_nodes, t, bytes > again ? bytes - again : 0);
     }
     return MEMORY_OK;
 }
 
 void
-memory_manager_release(struct memory_manager *l, const struct memory_block *block)
+memory_manager_release(struct memory_manager *m, const struct memory_block *block)
 {
     uint64_t bytes = block->bytes;
 
-    for (unsigned i = 0; i < l->count; i++) {
-        struct memory_node *n = &l->nodes[i];
+    for (unsigned i = 0; i < m->count; i++) {
+        struct memory_node *n = &m->nodes[i];
         struct memory_cell *cell = &n->cells[block->type];
         uint64_t some = bytes < cell->reserved ? bytes : cell->reserved;
 

@@ -65,21 +65,21 @@ enum memory_answer {
     MEMORY_GROUP_RULE,
 };
 
-void memory_manager_add_node(struct memory_manager *l, uint16_t id);
-struct memory_node *memory_manager_find(struct memory_manager *l, uint16_t id);
+void memory_manager_add_node(struct memory_manager *m, uint16_t id);
+struct memory_node *memory_manager_find(struct memory_manager *m, uint16_t id);
 
 /* The same hints serve every type. No hints when nothing fits; the kubelet
  * passes that on as "no preference".
  */
-void memory_manager_hints(const struct memory_manager *l, const struct memory_request *request,
+void memory_manager_hints(const struct memory_manager *m, const struct memory_request *request,
                           const struct memory_reuse *reuse, struct numa_hints *ret_hints);
 
 /* Finds the NUMA nodes for the request; the caller makes the blocks. */
-enum memory_answer memory_manager_allocate(struct memory_manager *l,
+enum memory_answer memory_manager_allocate(struct memory_manager *m,
                                            const struct memory_request *request,
                                            const struct memory_reuse *reuse,
                                            const struct numa_hint *affinity, uint64_t *ret_nodes);
-void memory_manager_release(struct memory_manager *l, const struct memory_block *block);
+void memory_manager_release(struct memory_manager *m, const struct memory_block *block);
 
 /* An init container leaves its block for reuse; a container that reuses one
  * takes it.

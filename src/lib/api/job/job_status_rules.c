@@ -81,67 +81,67 @@ struct status_update {
 };
 
 static bool
-changes(const struct status_update *ch, const char *name)
+changes(const struct status_update *u, const char *name)
 {
-    const struct json *is = json_get(ch->is, name);
-    const struct json *was = json_get(ch->was, name);
+    const struct json *is = json_get(u->is, name);
+    const struct json *was = json_get(u->was, name);
 
-    if (!check_is_set(ch->is, name) || !check_is_set(ch->was, name))
-        return check_is_set(ch->is, name) != check_is_set(ch->was, name);
+    if (!check_is_set(u->is, name) || !check_is_set(u->was, name))
+        return check_is_set(u->is, name) != check_is_set(u->was, name);
     return !json_equals(is, was);
 }
 
 static bool
-turns(const struct status_update *ch, const char *condition)
+turns(const struct status_update *u, const char *condition)
 {
-    return says(ch->is, condition) != says(ch->was, condition);
+    return says(u->is, condition) != says(u->was, condition);
 }
 
 /* --- counts ---------------------------------------------------------------- */
 
 static void
-check_none_at_end(struct causes *c, const struct status_update *ch, const char *name,
+check_none_at_end(struct causes *c, const struct status_update *u, const char *name,
                   const char *words)
 {
-    if (ch->has_ended && (ch->ends || changes(ch, name)) && json_get_int(ch->is, name, 0) > 0)
-        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name), "%s", words);
+    if (u->has_ended && (u->ends || changes(u, name)) && json_get_int(u->is, name, 0) > 0)
+        causes_add(c, CAUSE_INVALID, name, json_get(u->is, name), "%s", words);
 }
 
 static void
-check_no_less(struct causes *c, const struct status_update *ch, const char *name)
+check_no_less(struct causes *c, const struct status_update *u, const char *name)
 {
-    if (json_get_int(ch->is, name, 0) < json_get_int(ch->was, name, 0))
-        causes_add(c, CAUSE_INVALID, name, json_int(c->arena, json_get_int(ch->is, name, 0)),
+    if (json_get_int(u->is, name, 0) < json_get_int(u->was, name, 0))
+        causes_add(c, CAUSE_INVALID, name, json_int(c->arena, json_get_int(u->is, name, 0)),
                    "cannot decrease the %s counter", name);
 }
 
 static void
-check_counts(struct causes *c, const struct status_update *ch)
+check_counts(struct causes *c, const struct status_update *u)
 {
     static const char *const counts[] = {
         "active", "succeeded", "failed", "ready", "terminating", "attempts", "excused", "requeued",
     };
     bool is_scaled =
-        strcmp(check_text(ch->spec, "completionMode"), "Indexed") == 0
-        && json_equals(json_get(ch->spec, "completions"), json_get(ch->spec, "parallelism"));
+        strcmp(check_text(u->spec, "completionMode"), "Indexed") == 0
+        && json_equals(json_get(u->spec, "completions"), json_get(u->spec, "parallelism"));
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-        check_not_negative(c, ch->is, counts[i]);
-    check_none_at_end(c, ch, "active", "active>0 is invalid for finished job");
-    check_none_at_end(c, ch, "terminating", "terminating>0 is invalid for finished job");
-    if (check_is_set(ch->is, "ready")
-        && json_get_int(ch->is, "ready", 0) > json_get_int(ch->is, "active", 0)
-        && (changes(ch, "ready") || changes(ch, "active")))
-        causes_add(c, CAUSE_INVALID, "ready", json_get(ch->is, "ready"),
+        check_not_negative(c, u->is, counts[i]);
+    check_none_at_end(c, u, "active", "active>0 is invalid for finished job");
+    check_none_at_end(c, u, "terminating", "terminating>0 is invalid for finished job");
+    if (check_is_set(u->is, "ready")
+        && json_get_int(u->is, "ready", 0) > json_get_int(u->is, "active", 0)
+        && (changes(u, "ready") || changes(u, "active")))
+        causes_add(c, CAUSE_INVALID, "ready", json_get(u->is, "ready"),
                    "cannot set more ready pods than active");
     /* A requeue starts the counts anew; so may elements of an array that had
      * ended.
      */
-    if (changes(ch, "requeued") || json_get(ch->spec, "array") != NULL)
+    if (changes(u, "requeued") || json_get(u->spec, "array") != NULL)
         return;
-    check_no_less(c, ch, "failed");
+    check_no_less(c, u, "failed");
     if (!is_scaled)
-        check_no_less(c, ch, "succeeded");
+        check_no_less(c, u, "succeeded");
 }
 
 static void
@@ -163,14 +163,14 @@ check_uncounted_list(struct causes *c, const struct json *uncounted, const char 
 }
 
 static void
-check_uncounted(struct causes *c, const struct status_update *ch)
+check_uncounted(struct causes *c, const struct status_update *u)
 {
-    const struct json *uncounted = json_get(ch->is, "uncountedTerminatedPods");
+    const struct json *uncounted = json_get(u->is, "uncountedTerminatedPods");
     unsigned at = causes_enter(c, "uncountedTerminatedPods");
 
     check_uncounted_list(c, uncounted, "succeeded");
     check_uncounted_list(c, uncounted, "failed");
-    if (ch->has_ended && (ch->ends || changes(ch, "uncountedTerminatedPods"))
+    if (u->has_ended && (u->ends || changes(u, "uncountedTerminatedPods"))
         && json_count(json_get(uncounted, "succeeded")) + json_count(json_get(uncounted, "failed"))
                > 0)
         causes_add(c, CAUSE_INVALID, "", uncounted,
@@ -182,86 +182,86 @@ check_uncounted(struct causes *c, const struct status_update *ch)
 /* --- indexes --------------------------------------------------------------- */
 
 static void
-check_index_list(struct causes *c, const struct status_update *ch, const char *name)
+check_index_list(struct causes *c, const struct status_update *u, const char *name)
 {
     int64_t total;
     const char *why = NULL;
-    const char *text = check_text(ch->is, name);
+    const char *text = check_text(u->is, name);
 
-    if (check_is_set(ch->spec, "completions")
-        && job_indexes_count(c->arena, text, json_get_int(ch->spec, "completions", 0), &total, &why)
+    if (check_is_set(u->spec, "completions")
+        && job_indexes_count(c->arena, text, json_get_int(u->spec, "completions", 0), &total, &why)
                < 0)
-        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name), "error parsing %s: %s", name,
+        causes_add(c, CAUSE_INVALID, name, json_get(u->is, name), "error parsing %s: %s", name,
                    why);
 }
 
 static void
-check_indexes(struct causes *c, const struct status_update *ch)
+check_indexes(struct causes *c, const struct status_update *u)
 {
-    bool is_indexed = strcmp(check_text(ch->spec, "completionMode"), "Indexed") == 0;
-    bool per_index = check_is_set(ch->spec, "backoffLimitPerIndex");
-    bool has_failed = check_is_set(ch->is, "failedIndexes");
+    bool is_indexed = strcmp(check_text(u->spec, "completionMode"), "Indexed") == 0;
+    bool per_index = check_is_set(u->spec, "backoffLimitPerIndex");
+    bool has_failed = check_is_set(u->is, "failedIndexes");
     int64_t at;
 
-    if (changes(ch, "completedIndexes")) {
-        check_index_list(c, ch, "completedIndexes");
-        if (!is_indexed && *check_text(ch->is, "completedIndexes") != '\0')
-            causes_add(c, CAUSE_INVALID, "completedIndexes", json_get(ch->is, "completedIndexes"),
+    if (changes(u, "completedIndexes")) {
+        check_index_list(c, u, "completedIndexes");
+        if (!is_indexed && *check_text(u->is, "completedIndexes") != '\0')
+            causes_add(c, CAUSE_INVALID, "completedIndexes", json_get(u->is, "completedIndexes"),
                        "cannot set non-empty completedIndexes when "
                        "non-indexed completion mode");
     }
-    if (changes(ch, "failedIndexes")) {
+    if (changes(u, "failedIndexes")) {
         if (per_index && has_failed)
-            check_index_list(c, ch, "failedIndexes");
+            check_index_list(c, u, "failedIndexes");
         if (!per_index && has_failed)
-            causes_add(c, CAUSE_INVALID, "failedIndexes", json_get(ch->is, "failedIndexes"),
+            causes_add(c, CAUSE_INVALID, "failedIndexes", json_get(u->is, "failedIndexes"),
                        "cannot set non-null failedIndexes when "
                        "backoffLimitPerIndex is null");
     }
-    if ((changes(ch, "completedIndexes") || changes(ch, "failedIndexes")) && has_failed
-        && check_is_set(ch->spec, "completions")
-        && job_indexes_overlap(c->arena, check_text(ch->is, "completedIndexes"),
-                               check_text(ch->is, "failedIndexes"),
-                               json_get_int(ch->spec, "completions", 0), &at))
-        causes_add(c, CAUSE_INVALID, "failedIndexes", json_get(ch->is, "failedIndexes"),
+    if ((changes(u, "completedIndexes") || changes(u, "failedIndexes")) && has_failed
+        && check_is_set(u->spec, "completions")
+        && job_indexes_overlap(c->arena, check_text(u->is, "completedIndexes"),
+                               check_text(u->is, "failedIndexes"),
+                               json_get_int(u->spec, "completions", 0), &at))
+        causes_add(c, CAUSE_INVALID, "failedIndexes", json_get(u->is, "failedIndexes"),
                    "failedIndexes and completedIndexes overlap at index: %d", (int)at);
 }
 
 /* --- times ----------------------------------------------------------------- */
 
 static void
-check_completion(struct causes *c, const struct status_update *ch)
+check_completion(struct causes *c, const struct status_update *u)
 {
     const char *name = "completionTime";
-    const char *end = check_text(ch->is, name);
-    const char *start = check_text(ch->is, "startTime");
-    bool is_complete = says(ch->is, "Complete");
-    bool is_touched = changes(ch, name) || turns(ch, "Complete");
+    const char *end = check_text(u->is, name);
+    const char *start = check_text(u->is, "startTime");
+    bool is_complete = says(u->is, "Complete");
+    bool is_touched = changes(u, name) || turns(u, "Complete");
 
     if (is_touched && *end != '\0' && !is_complete)
-        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(u->is, name),
                    "cannot set completionTime when there is no Complete=True "
                    "condition");
     if (is_touched && *end == '\0' && is_complete)
         causes_add(c, CAUSE_REQUIRED, name, NULL, "completionTime is required for Complete jobs");
-    if (*end != '\0' && check_is_set(ch->was, name) && changes(ch, name))
-        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name), "field is immutable");
+    if (*end != '\0' && check_is_set(u->was, name) && changes(u, name))
+        causes_add(c, CAUSE_INVALID, name, json_get(u->is, name), "field is immutable");
     /* Both texts have the same form, so comparing them compares the times. */
-    if ((changes(ch, name) || changes(ch, "startTime")) && *end != '\0' && *start != '\0'
+    if ((changes(u, name) || changes(u, "startTime")) && *end != '\0' && *start != '\0'
         && strcmp(end, start) < 0)
-        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(u->is, name),
                    "completionTime cannot be set before startTime");
 }
 
 static void
-check_start(struct causes *c, const struct status_update *ch)
+check_start(struct causes *c, const struct status_update *u)
 {
-    bool changed = changes(ch, "startTime");
+    bool changed = changes(u, "startTime");
 
-    if (!check_is_set(ch->is, "startTime") && ch->has_ended && (ch->ends || changed))
+    if (!check_is_set(u->is, "startTime") && u->has_ended && (u->ends || changed))
         causes_add(c, CAUSE_REQUIRED, "startTime", NULL, "startTime is required for finished job");
-    if (changed && check_is_set(ch->was, "startTime") && !changes(ch, "requeued")
-        && !json_is_true(json_get(ch->spec, "suspend")))
+    if (changed && check_is_set(u->was, "startTime") && !changes(u, "requeued")
+        && !json_is_true(json_get(u->spec, "suspend")))
         causes_add(c, CAUSE_REQUIRED, "startTime", NULL,
                    "startTime cannot be removed for unsuspended job");
 }
@@ -275,23 +275,23 @@ has_ended(const struct json *status)
 void
 job_status_check(struct causes *c, const struct json *job, const struct json *old)
 {
-    struct status_update ch = {
+    struct status_update u = {
         .spec = json_get(job, "spec"),
         .is = json_get(job, "status"),
         .was = json_get(old, "status"),
     };
     unsigned at = causes_enter(c, "status");
 
-    ch.has_ended = has_ended(ch.is);
-    ch.ends = ch.has_ended != has_ended(ch.was);
-    check_counts(c, &ch);
-    check_uncounted(c, &ch);
-    if (!json_equals(json_get(ch.is, "conditions"), json_get(ch.was, "conditions")))
-        check_verdict(c, ch.is, ch.was);
-    check_completion(c, &ch);
-    check_start(c, &ch);
-    check_indexes(c, &ch);
-    if (json_get_int(ch.was, "id", 0) != 0)
-        check_immutable(c, ch.is, ch.was, "id");
+    u.has_ended = has_ended(u.is);
+    u.ends = u.has_ended != has_ended(u.was);
+    check_counts(c, &u);
+    check_uncounted(c, &u);
+    if (!json_equals(json_get(u.is, "conditions"), json_get(u.was, "conditions")))
+        check_verdict(c, u.is, u.was);
+    check_completion(c, &u);
+    check_start(c, &u);
+    check_indexes(c, &u);
+    if (json_get_int(u.was, "id", 0) != 0)
+        check_immutable(c, u.is, u.was, "id");
     causes_leave(c, at);
 }

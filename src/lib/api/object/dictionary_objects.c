@@ -63,10 +63,10 @@ struct dictionary_objects {
 struct dictionary_objects *
 dictionary_objects_new(void)
 {
-    struct dictionary_objects *p = xnew(struct dictionary_objects);
+    struct dictionary_objects *d = xnew(struct dictionary_objects);
 
-    p->packer = dictionary_packer_new();
-    return p;
+    d->packer = dictionary_packer_new();
+    return d;
 }
 
 static void
@@ -77,17 +77,17 @@ drop_index(struct indexed *at)
 }
 
 void
-dictionary_objects_free(struct dictionary_objects *p)
+dictionary_objects_free(struct dictionary_objects *d)
 {
-    if (p == NULL)
+    if (d == NULL)
         return;
     for (unsigned i = 0; i < SETS; i++)
         for (unsigned k = 0; k < PLACES; k++)
-            object_unref(p->sets[i].places[k]);
+            object_unref(d->sets[i].places[k]);
     for (unsigned i = 0; i < INDEXED; i++)
-        drop_index(&p->indexed[i]);
-    dictionary_packer_free(p->packer);
-    free(p);
+        drop_index(&d->indexed[i]);
+    dictionary_packer_free(d->packer);
+    free(d);
 }
 
 static uint64_t
@@ -97,20 +97,20 @@ hash_of(const char *text)
 }
 
 static struct set *
-set_for(struct dictionary_objects *p, const struct kind *kind, const char *namespace,
+set_for(struct dictionary_objects *d, const struct kind *kind, const char *namespace,
         const char *user)
 {
     uint64_t hash = hash_of(kind->name) + 3 * hash_of(namespace) + 5 * hash_of(user);
 
-    return &p->sets[(hash ^ hash >> 32) % SETS];
+    return &d->sets[(hash ^ hash >> 32) % SETS];
 }
 
 static struct set *
-set_of(struct dictionary_objects *p, const struct kind *kind, const struct json *tree)
+set_of(struct dictionary_objects *d, const struct kind *kind, const struct json *tree)
 {
     const struct json *meta = json_get(tree, "metadata");
 
-    return set_for(p, kind, json_get_text(meta, "namespace"),
+    return set_for(d, kind, json_get_text(meta, "namespace"),
                    json_get_text(json_get(meta, "annotations"), ANNOTATION_USER));
 }
 
@@ -134,15 +134,15 @@ fits(const struct object *pattern, const struct kind *kind, size_t length)
  * used one.
  */
 static const struct dictionary_text *
-index_of(struct dictionary_objects *p, const struct object *object)
+index_of(struct dictionary_objects *d, const struct object *object)
 {
-    struct indexed *oldest = &p->indexed[0];
+    struct indexed *oldest = &d->indexed[0];
 
     for (unsigned i = 0; i < INDEXED; i++) {
-        struct indexed *at = &p->indexed[i];
+        struct indexed *at = &d->indexed[i];
 
         if (at->object == object) {
-            at->used_at = ++p->uses;
+            at->used_at = ++d->uses;
             return at->dictionary;
         }
         if (at->used_at < oldest->used_at)
@@ -151,7 +151,7 @@ index_of(struct dictionary_objects *p, const struct object *object)
     drop_index(oldest);
     oldest->object = object_ref(object);
     oldest->dictionary = dictionary_text_new(object_own_text(object));
-    oldest->used_at = ++p->uses;
+    oldest->used_at = ++d->uses;
     return oldest->dictionary;
 }
 
@@ -183,7 +183,7 @@ end_trial(struct set *set)
 }
 
 static bool
-pack(struct dictionary_objects *p, struct set *set, const struct kind *kind, const char *text,
+pack(struct dictionary_objects *d, struct set *set, const struct kind *kind, const char *text,
      size_t length, struct packed_text *ret)
 {
     const bool compares = set->n_poor % COMPARE == COMPARE - 1;
@@ -195,12 +195,12 @@ pack(struct dictionary_objects *p, struct set *set, const struct kind *kind, con
     for (unsigned i = 0; i < PLACES; i++) {
         size_t n = !fits(set->places[i], kind, length)
                        ? 0
-                       : dictionary_text_pack(p->packer, index_of(p, set->places[i]),
-                                              (struct text_span){text, length}, p->next, best - 1);
+                       : dictionary_text_pack(d->packer, index_of(d, set->places[i]),
+                                              (struct text_span){text, length}, d->next, best - 1);
 
         if (n == 0)
             continue;
-        memcpy(p->best, p->next, n);
+        memcpy(d->best, d->next, n);
         best = n;
         chosen = i;
         if (best <= length / (compares ? LITTLE : GOOD))
@@ -211,21 +211,21 @@ pack(struct dictionary_objects *p, struct set *set, const struct kind *kind, con
     if (best > length / LITTLE && is_trial(set, best))
         return false;
     move_first(set, chosen);
-    *ret = (struct packed_text){set->places[0], p->best, best};
+    *ret = (struct packed_text){set->places[0], d->best, best};
     return true;
 }
 
 bool
-dictionary_objects_pack(struct dictionary_objects *p, const struct kind *kind,
+dictionary_objects_pack(struct dictionary_objects *d, const struct kind *kind,
                         const struct json *tree, const char *text, size_t length,
                         struct packed_text *ret)
 {
-    return pack(p, set_of(p, kind, tree), kind, text, length, ret);
+    return pack(d, set_of(d, kind, tree), kind, text, length, ret);
 }
 
 /* Packs the text well against that dictionary, if it is one of the set. */
 static bool
-pack_beside(struct dictionary_objects *p, struct set *set, const struct object *beside,
+pack_beside(struct dictionary_objects *d, struct set *set, const struct object *beside,
             const char *text, size_t length, struct packed_text *ret)
 {
     unsigned i = 0;
@@ -235,34 +235,34 @@ pack_beside(struct dictionary_objects *p, struct set *set, const struct object *
         i++;
     if (i == PLACES || !fits(beside, beside->kind, length) || length > DICTIONARY_TEXT_MAX)
         return false;
-    n = dictionary_text_pack(p->packer, index_of(p, beside), (struct text_span){text, length},
-                             p->best, length / GOOD);
-    *ret = (struct packed_text){beside, p->best, n};
+    n = dictionary_text_pack(d->packer, index_of(d, beside), (struct text_span){text, length},
+                             d->best, length / GOOD);
+    *ret = (struct packed_text){beside, d->best, n};
     return n != 0;
 }
 
 bool
-dictionary_objects_pack_next(struct dictionary_objects *p, const struct object *before,
+dictionary_objects_pack_next(struct dictionary_objects *d, const struct object *before,
                              const struct object *beside, const char *text, size_t length,
                              struct packed_text *ret)
 {
     const struct meta *meta = before->meta;
-    struct set *set = set_for(p, before->kind, meta->namespace,
+    struct set *set = set_for(d, before->kind, meta->namespace,
                               string_map_find(&meta->annotations, ANNOTATION_USER));
 
-    return (beside != NULL && pack_beside(p, set, beside, text, length, ret))
-           || pack(p, set, before->kind, text, length, ret);
+    return (beside != NULL && pack_beside(d, set, beside, text, length, ret))
+           || pack(d, set, before->kind, text, length, ret);
 }
 
 void
-dictionary_objects_add(struct dictionary_objects *p, const struct json *tree,
+dictionary_objects_add(struct dictionary_objects *d, const struct json *tree,
                        const struct object *object)
 {
     struct set *set;
 
     if (object->length < SHORTEST || object->length > DICTIONARY_TEXT_MAX)
         return;
-    set = set_of(p, object->kind, tree);
+    set = set_of(d, object->kind, tree);
     object_unref(set->places[PLACES - 1]);
     set->places[PLACES - 1] = object_ref(object);
     move_first(set, PLACES - 1);

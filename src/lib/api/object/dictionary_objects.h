@@ -23,7 +23,7 @@ struct object;
 struct dictionary_objects;
 
 /* Life */
-void dictionary_objects_free(struct dictionary_objects *p);
+void dictionary_objects_free(struct dictionary_objects *d);
 struct dictionary_objects *dictionary_objects_new(void) OWNED_BY(dictionary_objects_free);
 DEFINE_CLEANUP(struct dictionary_objects, dictionary_objects_free)
 
@@ -39,7 +39,7 @@ struct packed_text {
 /* Packs the text against the best dictionary. False: no dictionary fits, and
  * the object with that text should be added.
  */
-bool dictionary_objects_pack(struct dictionary_objects *p, const struct kind *kind,
+bool dictionary_objects_pack(struct dictionary_objects *d, const struct kind *kind,
                              const struct json *tree, const char *text, size_t length,
                              struct packed_text *ret);
 
@@ -47,8 +47,8 @@ bool dictionary_objects_pack(struct dictionary_objects *p, const struct kind *ki
  * before, `beside` (or NULL), is preferred: the view of the next version can
  * share arrays with it.
  */
-bool dictionary_objects_pack_next(struct dictionary_objects *p, const struct object *before,
+bool dictionary_objects_pack_next(struct dictionary_objects *d, const struct object *before,
                                   const struct object *beside, const char *text, size_t length,
                                   struct packed_text *ret);
-void dictionary_objects_add(struct dictionary_objects *p, const struct json *tree,
+void dictionary_objects_add(struct dictionary_objects *d, const struct json *tree,
                             const struct object *object);

@@ -49,9 +49,9 @@ hash_of(const char *key)
 }
 
 static bool
-is_live(const struct item_slot *p)
+is_live(const struct item_slot *s)
 {
-    return p->item != NULL && p->item != tombstone;
+    return s->item != NULL && s->item != tombstone;
 }
 
 static struct item_slot *
@@ -62,10 +62,10 @@ find_place(const struct item_map *m, const char *key, uint32_t hash)
     if (m->capacity == 0)
         return NULL;
     for (size_t i = hash & mask; m->places[i].item != NULL; i = (i + 1) & mask) {
-        struct item_slot *p = &m->places[i];
+        struct item_slot *s = &m->places[i];
 
-        if (is_live(p) && p->hash == hash && strcmp(m->key_of(p->item), key) == 0)
-            return p;
+        if (is_live(s) && s->hash == hash && strcmp(m->key_of(s->item), key) == 0)
+            return s;
     }
     return NULL;
 }
@@ -106,12 +106,12 @@ item_map_put(struct item_map *m, void *item)
 {
     const char *key = m->key_of(item);
     const uint32_t hash = hash_of(key);
-    struct item_slot *p = find_place(m, key, hash);
+    struct item_slot *s = find_place(m, key, hash);
     void *before;
 
-    if (p != NULL) {
-        before = p->item;
-        p->item = item;
+    if (s != NULL) {
+        before = s->item;
+        s->item = item;
         return before;
     }
     make_room(m);
@@ -124,13 +124,13 @@ item_map_put(struct item_map *m, void *item)
 void *
 item_map_remove(struct item_map *m, const char *key)
 {
-    struct item_slot *p = find_place(m, key, hash_of(key));
+    struct item_slot *s = find_place(m, key, hash_of(key));
     void *item;
 
-    if (p == NULL)
+    if (s == NULL)
         return NULL;
-    item = p->item;
-    p->item = tombstone;
+    item = s->item;
+    s->item = tombstone;
     m->count--;
     return item;
 }
@@ -138,9 +138,9 @@ item_map_remove(struct item_map *m, const char *key)
 void *
 item_map_find(const struct item_map *m, const char *key)
 {
-    const struct item_slot *p = find_place(m, key, hash_of(key));
+    const struct item_slot *s = find_place(m, key, hash_of(key));
 
-    return p != NULL ? p->item : NULL;
+    return s != NULL ? s->item : NULL;
 }
 
 size_t
@@ -153,11 +153,11 @@ bool
 item_map_next(const struct item_map *m, size_t *at, void **ret_item)
 {
     while (*at < m->capacity) {
-        const struct item_slot *p = &m->places[(*at)++];
+        const struct item_slot *s = &m->places[(*at)++];
 
-        if (!is_live(p))
+        if (!is_live(s))
             continue;
-        *ret_item = p->item;
+        *ret_item = s->item;
         return true;
     }
     return false;

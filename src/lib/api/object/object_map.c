@@ -31,12 +31,12 @@ object_map_new(void)
 }
 
 void
-object_map_free(struct object_map *r)
+object_map_free(struct object_map *m)
 {
-    if (r == NULL)
+    if (m == NULL)
         return;
-    free(r->places);
-    free(r);
+    free(m->places);
+    free(m);
 }
 
 static uint32_t
@@ -50,32 +50,32 @@ hash_of(const char *namespace, const char *name)
 }
 
 static bool
-is_live(const struct object_slot *p)
+is_live(const struct object_slot *s)
 {
-    return p->object != NULL && p->object != &tombstone;
+    return s->object != NULL && s->object != &tombstone;
 }
 
 static bool
-is_at(const struct object_slot *p, const char *namespace, const char *name)
+is_at(const struct object_slot *s, const char *namespace, const char *name)
 {
-    const struct meta *meta = p->object->meta;
+    const struct meta *meta = s->object->meta;
 
     return strcmp(text_or_empty(meta->name), name) == 0
            && strcmp(text_or_empty(meta->namespace), namespace) == 0;
 }
 
 static struct object_slot *
-find_place(const struct object_map *r, const char *namespace, const char *name, uint32_t hash)
+find_place(const struct object_map *m, const char *namespace, const char *name, uint32_t hash)
 {
-    size_t mask = r->capacity - 1;
+    size_t mask = m->capacity - 1;
 
-    if (r->capacity == 0)
+    if (m->capacity == 0)
         return NULL;
-    for (size_t i = hash & mask; r->places[i].object != NULL; i = (i + 1) & mask) {
-        struct object_slot *p = &r->places[i];
+    for (size_t i = hash & mask; m->places[i].object != NULL; i = (i + 1) & mask) {
+        struct object_slot *s = &m->places[i];
 
-        if (is_live(p) && p->hash == hash && is_at(p, namespace, name))
-            return p;
+        if (is_live(s) && s->hash == hash && is_at(s, namespace, name))
+            return s;
     }
     return NULL;
 }
@@ -92,85 +92,85 @@ set(struct object_slot *places, size_t capacity, struct object_slot what)
 
 /* The new table is at most half full and has no tombstones. */
 static void
-make_room(struct object_map *r)
+make_room(struct object_map *m)
 {
     struct object_slot *places;
     size_t capacity = 2;
 
-    if ((r->filled + 1) * 4 <= r->capacity * 3)
+    if ((m->filled + 1) * 4 <= m->capacity * 3)
         return;
-    while (capacity < (r->count + 1) * 2)
+    while (capacity < (m->count + 1) * 2)
         capacity *= 2;
     places = xnew_array(struct object_slot, capacity);
-    for (size_t i = 0; i < r->capacity; i++)
-        if (is_live(&r->places[i]))
-            set(places, capacity, r->places[i]);
-    free(r->places);
-    r->places = places;
-    r->capacity = capacity;
-    r->filled = r->count;
+    for (size_t i = 0; i < m->capacity; i++)
+        if (is_live(&m->places[i]))
+            set(places, capacity, m->places[i]);
+    free(m->places);
+    m->places = places;
+    m->capacity = capacity;
+    m->filled = m->count;
 }
 
 const struct object *
-object_map_put(struct object_map *r, const struct object *object)
+object_map_put(struct object_map *m, const struct object *object)
 {
     const char *namespace = text_or_empty(object->meta->namespace);
     const char *name = text_or_empty(object->meta->name);
     uint32_t hash = hash_of(namespace, name);
-    struct object_slot *p = find_place(r, namespace, name, hash);
+    struct object_slot *s = find_place(m, namespace, name, hash);
     const struct object *old_object;
 
-    if (p != NULL) {
-        old_object = p->object;
-        p->object = object;
+    if (s != NULL) {
+        old_object = s->object;
+        s->object = object;
         return old_object;
     }
-    make_room(r);
-    set(r->places, r->capacity, (struct object_slot){object, hash});
-    r->count++;
-    r->filled++;
+    make_room(m);
+    set(m->places, m->capacity, (struct object_slot){object, hash});
+    m->count++;
+    m->filled++;
     return NULL;
 }
 
 const struct object *
-object_map_remove(struct object_map *r, const char *namespace, const char *name)
+object_map_remove(struct object_map *m, const char *namespace, const char *name)
 {
     const char *in = text_or_empty(namespace);
-    struct object_slot *p = find_place(r, in, name, hash_of(in, name));
+    struct object_slot *s = find_place(m, in, name, hash_of(in, name));
     const struct object *object;
 
-    if (p == NULL)
+    if (s == NULL)
         return NULL;
-    object = p->object;
-    p->object = &tombstone;
-    r->count--;
+    object = s->object;
+    s->object = &tombstone;
+    m->count--;
     return object;
 }
 
 const struct object *
-object_map_find(const struct object_map *r, const char *namespace, const char *name)
+object_map_find(const struct object_map *m, const char *namespace, const char *name)
 {
     const char *in = text_or_empty(namespace);
-    const struct object_slot *p = find_place(r, in, name, hash_of(in, name));
+    const struct object_slot *s = find_place(m, in, name, hash_of(in, name));
 
-    return p != NULL ? p->object : NULL;
+    return s != NULL ? s->object : NULL;
 }
 
 size_t
-object_map_count(const struct object_map *r)
+object_map_count(const struct object_map *m)
 {
-    return r->count;
+    return m->count;
 }
 
 bool
-object_map_next(const struct object_map *r, size_t *at, const struct object **ret_object)
+object_map_next(const struct object_map *m, size_t *at, const struct object **ret_object)
 {
-    while (*at < r->capacity) {
-        const struct object_slot *p = &r->places[(*at)++];
+    while (*at < m->capacity) {
+        const struct object_slot *s = &m->places[(*at)++];
 
-        if (!is_live(p))
+        if (!is_live(s))
             continue;
-        *ret_object = p->object;
+        *ret_object = s->object;
         return true;
     }
     return false;

@@ -51,12 +51,12 @@ column_free(struct domain_column *c)
 }
 
 static void
-counts_free(struct domain_counts *h)
+counts_free(struct domain_counts *d)
 {
-    for (unsigned i = 0; i < h->n_columns; i++)
-        column_free(h->columns[i]);
-    free(h->columns);
-    free(h);
+    for (unsigned i = 0; i < d->n_columns; i++)
+        column_free(d->columns[i]);
+    free(d->columns);
+    free(d);
 }
 
 /* Domains */
@@ -134,9 +134,9 @@ domain_counts_least(struct domain_column *c)
 
 /* Resets the column: all nodes have 0. */
 static void
-column_begin(const struct domain_counts *h, struct domain_column *c)
+column_begin(const struct domain_counts *d, struct domain_column *c)
 {
-    const struct snapshot *s = h->snapshot;
+    const struct snapshot *s = d->snapshot;
 
     column_clear(c);
     c->by_value = map_new();
@@ -145,9 +145,9 @@ column_begin(const struct domain_counts *h, struct domain_column *c)
     c->members = NULL;
     c->values = NULL;
     make_room(c, 8);
-    c->ids = xnew_array(uint32_t, h->n_slots + 1);
-    c->counts = xnew_array(int64_t, h->n_slots + 1);
-    c->is_in = xnew_array(bool, h->n_slots + 1);
+    c->ids = xnew_array(uint32_t, d->n_slots + 1);
+    c->counts = xnew_array(int64_t, d->n_slots + 1);
+    c->is_in = xnew_array(bool, d->n_slots + 1);
     c->least = INT32_MAX;
     c->is_least_stale = true;
     for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -155,39 +155,39 @@ column_begin(const struct domain_counts *h, struct domain_column *c)
 }
 
 unsigned
-domain_counts_column(struct domain_counts *h, int purpose, const char *label)
+domain_counts_column(struct domain_counts *d, int purpose, const char *label)
 {
     struct domain_column *c;
 
-    for (unsigned i = 0; i < h->n_columns; i++)
-        if (h->columns[i]->purpose == purpose && strcmp(h->columns[i]->label, label) == 0)
+    for (unsigned i = 0; i < d->n_columns; i++)
+        if (d->columns[i]->purpose == purpose && strcmp(d->columns[i]->label, label) == 0)
             return i;
     c = xnew(struct domain_column);
     c->label = xstrdup(label);
     c->purpose = purpose;
-    column_begin(h, c);
-    xgrow(h->columns, h->n_columns, h->capacity);
-    h->columns[h->n_columns] = c;
-    return h->n_columns++;
+    column_begin(d, c);
+    xgrow(d->columns, d->n_columns, d->capacity);
+    d->columns[d->n_columns] = c;
+    return d->n_columns++;
 }
 
 unsigned
-domain_counts_columns(const struct domain_counts *h)
+domain_counts_columns(const struct domain_counts *d)
 {
-    return h->n_columns;
+    return d->n_columns;
 }
 
 struct domain_column *
-domain_counts_at(const struct domain_counts *h, unsigned at)
+domain_counts_at(const struct domain_counts *d, unsigned at)
 {
-    return h->columns[at];
+    return d->columns[at];
 }
 
 void
-domain_counts_add(struct domain_counts *h, unsigned column, const struct node_view *node,
+domain_counts_add(struct domain_counts *d, unsigned column, const struct node_view *node,
                   int64_t by)
 {
-    struct domain_column *c = h->columns[column];
+    struct domain_column *c = d->columns[column];
     uint32_t id = c->ids[node->slot];
 
     if (id == 0 || by == 0)
@@ -197,9 +197,9 @@ domain_counts_add(struct domain_counts *h, unsigned column, const struct node_vi
 }
 
 void
-domain_counts_include(struct domain_counts *h, unsigned column, const struct node_view *node)
+domain_counts_include(struct domain_counts *d, unsigned column, const struct node_view *node)
 {
-    struct domain_column *c = h->columns[column];
+    struct domain_column *c = d->columns[column];
     uint32_t id = c->ids[node->slot];
 
     if (id == 0 || c->is_in[node->slot])
@@ -211,10 +211,10 @@ domain_counts_include(struct domain_counts *h, unsigned column, const struct nod
 /* Updating */
 
 static void
-forget_node(struct domain_counts *h, const struct node_view *node)
+forget_node(struct domain_counts *d, const struct node_view *node)
 {
-    for (unsigned i = 0; i < h->n_columns; i++) {
-        struct domain_column *c = h->columns[i];
+    for (unsigned i = 0; i < d->n_columns; i++) {
+        struct domain_column *c = d->columns[i];
         uint32_t id = c->ids[node->slot];
 
         if (id != 0 && c->counts[node->slot] != 0)
@@ -228,48 +228,48 @@ forget_node(struct domain_counts *h, const struct node_view *node)
 }
 
 static void
-count_all(struct domain_counts *h, domain_counts_fn *count, void *context)
+count_all(struct domain_counts *d, domain_counts_fn *count, void *context)
 {
-    const struct snapshot *s = h->snapshot;
+    const struct snapshot *s = d->snapshot;
 
-    h->n_slots = s->n_slots;
-    h->is_counted = true;
-    for (unsigned i = 0; i < h->n_columns; i++)
-        column_begin(h, h->columns[i]);
+    d->n_slots = s->n_slots;
+    d->is_counted = true;
+    for (unsigned i = 0; i < d->n_columns; i++)
+        column_begin(d, d->columns[i]);
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        count(h, s->nodes[i], context);
+        count(d, s->nodes[i], context);
 }
 
 static void
-count_changed(struct domain_counts *h, domain_counts_fn *count, void *context)
+count_changed(struct domain_counts *d, domain_counts_fn *count, void *context)
 {
-    list_foreach(link, h->snapshot->recent)
+    list_foreach(link, d->snapshot->recent)
     {
         const struct node_view *v = container_of(link, struct node_view, recent);
 
-        if (v->generation <= h->generation)
+        if (v->generation <= d->generation)
             return;
         if (v->node == NULL)
             continue;
-        forget_node(h, v);
-        count(h, v, context);
+        forget_node(d, v);
+        count(d, v, context);
     }
 }
 
 void
-domain_counts_update(struct domain_counts *h, const struct snapshot *s, uint64_t version,
+domain_counts_update(struct domain_counts *d, const struct snapshot *s, uint64_t version,
                      domain_counts_fn *count, void *context)
 {
-    h->snapshot = s;
-    if (!h->is_counted || h->n_slots != s->n_slots || h->removal_generation != s->removal_generation
-        || h->version != version)
-        count_all(h, count, context);
-    else if (h->generation != s->generation)
-        count_changed(h, count, context);
-    h->generation = s->generation;
-    h->removal_generation = s->removal_generation;
-    h->version = version;
-    h->snapshot = NULL;
+    d->snapshot = s;
+    if (!d->is_counted || d->n_slots != s->n_slots || d->removal_generation != s->removal_generation
+        || d->version != version)
+        count_all(d, count, context);
+    else if (d->generation != s->generation)
+        count_changed(d, count, context);
+    d->generation = s->generation;
+    d->removal_generation = s->removal_generation;
+    d->version = version;
+    d->snapshot = NULL;
 }
 
 /* The cache */

@@ -45,24 +45,24 @@ struct domain_column {
 /* Counts one node, whose numbers are all 0 before, by calling domain_counts_add
  * and domain_counts_include.
  */
-typedef void domain_counts_fn(struct domain_counts *h, const struct node_view *node, void *context);
+typedef void domain_counts_fn(struct domain_counts *d, const struct node_view *node, void *context);
 
 /* Counts the nodes that have changed; all nodes if `version` differs from the
  * last call, which means that the counting itself depends on something that has
  * changed.
  */
-void domain_counts_update(struct domain_counts *h, const struct snapshot *s, uint64_t version,
+void domain_counts_update(struct domain_counts *d, const struct snapshot *s, uint64_t version,
                           domain_counts_fn *count, void *context);
 
 /* The column for that label and purpose; made when there is none. */
-unsigned domain_counts_column(struct domain_counts *h, int purpose, const char *label);
-unsigned domain_counts_columns(const struct domain_counts *h);
-struct domain_column *domain_counts_at(const struct domain_counts *h, unsigned at);
+unsigned domain_counts_column(struct domain_counts *d, int purpose, const char *label);
+unsigned domain_counts_columns(const struct domain_counts *d);
+struct domain_column *domain_counts_at(const struct domain_counts *d, unsigned at);
 
 /* Called while counting. Both ignore a node that lacks the column's label. */
-void domain_counts_add(struct domain_counts *h, unsigned column, const struct node_view *node,
+void domain_counts_add(struct domain_counts *d, unsigned column, const struct node_view *node,
                        int64_t by);
-void domain_counts_include(struct domain_counts *h, unsigned column, const struct node_view *node);
+void domain_counts_include(struct domain_counts *d, unsigned column, const struct node_view *node);
 
 /* The least sum of the domains that have members. */
 int64_t domain_counts_least(struct domain_column *c);

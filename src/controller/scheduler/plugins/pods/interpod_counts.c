@@ -16,37 +16,37 @@ struct interpod_counts {
 struct interpod_counts *
 interpod_counts_new(void)
 {
-    struct interpod_counts *t = xnew(struct interpod_counts);
+    struct interpod_counts *c = xnew(struct interpod_counts);
 
-    t->counts = map_new();
-    return t;
+    c->counts = map_new();
+    return c;
 }
 
 void
-interpod_counts_free(struct interpod_counts *t)
+interpod_counts_free(struct interpod_counts *c)
 {
     size_t at = 0;
     void *value;
 
-    if (t == NULL)
+    if (c == NULL)
         return;
-    while (map_next(t->counts, &at, NULL, &value))
+    while (map_next(c->counts, &at, NULL, &value))
         free(value);
-    map_free(t->counts);
-    free(t);
+    map_free(c->counts);
+    free(c);
 }
 
 struct interpod_counts *
-interpod_counts_dup(const struct interpod_counts *t)
+interpod_counts_dup(const struct interpod_counts *c)
 {
     struct interpod_counts *copy = interpod_counts_new();
     size_t at = 0;
     const char *key;
     void *value;
 
-    while (map_next(t->counts, &at, &key, &value))
+    while (map_next(c->counts, &at, &key, &value))
         map_put(copy->counts, key, xmemdup(value, sizeof(int64_t)));
-    copy->n_not_zero = t->n_not_zero;
+    copy->n_not_zero = c->n_not_zero;
     return copy;
 }
 
@@ -61,44 +61,44 @@ pair_of(const char *label, const char *value, char out[PAIR_SIZE])
 }
 
 void
-interpod_counts_add_pair(struct interpod_counts *t, const char *label, const char *value,
+interpod_counts_add_pair(struct interpod_counts *c, const char *label, const char *value,
                          int64_t by)
 {
     char pair[PAIR_SIZE];
     int64_t *count, before;
 
     pair_of(label, value, pair);
-    count = map_find(t->counts, pair);
+    count = map_find(c->counts, pair);
     if (count == NULL) {
         count = xnew(int64_t);
-        map_put(t->counts, pair, count);
+        map_put(c->counts, pair, count);
     }
     before = *count;
     *count += by;
-    t->n_not_zero += (*count != 0) - (before != 0);
+    c->n_not_zero += (*count != 0) - (before != 0);
 }
 
 void
-interpod_counts_add(struct interpod_counts *t, const struct string_map *labels, const char *label,
+interpod_counts_add(struct interpod_counts *c, const struct string_map *labels, const char *label,
                     int64_t by)
 {
     const char *value = string_map_find(labels, label);
 
     if (value != NULL)
-        interpod_counts_add_pair(t, label, value, by);
+        interpod_counts_add_pair(c, label, value, by);
 }
 
 int64_t
-interpod_counts_get(const struct interpod_counts *t, const char *label, const char *value)
+interpod_counts_get(const struct interpod_counts *c, const char *label, const char *value)
 {
     char pair[PAIR_SIZE];
-    const int64_t *count = map_find(t->counts, pair_of(label, value, pair));
+    const int64_t *count = map_find(c->counts, pair_of(label, value, pair));
 
     return count != NULL ? *count : 0;
 }
 
 bool
-interpod_counts_is_empty(const struct interpod_counts *t)
+interpod_counts_is_empty(const struct interpod_counts *c)
 {
-    return t->n_not_zero == 0;
+    return c->n_not_zero == 0;
 }

@@ -45,12 +45,12 @@ filter_note_free(void *value)
 }
 
 static void
-copy_domain_counts(struct interpod_note *note, const struct domain_counts *h)
+copy_domain_counts(struct interpod_note *note, const struct domain_counts *d)
 {
     for (unsigned i = 0; i < SCORE; i++)
         note->counts[i] = interpod_counts_new();
-    for (unsigned i = 0; h != NULL && i < domain_counts_columns(h); i++) {
-        const struct domain_column *c = domain_counts_at(h, i);
+    for (unsigned i = 0; d != NULL && i < domain_counts_columns(d); i++) {
+        const struct domain_column *c = domain_counts_at(d, i);
 
         for (uint32_t id = 1; id <= c->n_ids; id++)
             if (c->sums[id] != 0)
@@ -131,18 +131,18 @@ may_matter(const struct filter_query *query, uint64_t bits)
 }
 
 static void
-count_into(struct domain_counts *h, const struct node_view *node, void *context)
+count_into(struct domain_counts *d, const struct node_view *node, void *context)
 {
     const struct filter_query *query = context;
     const struct interpod_note *note = query->note;
     const struct pod_list *unwelcoming = &node->with_required_anti_affinity;
-    struct counted_node counted = {h, node};
+    struct counted_node counted = {d, node};
 
     /* Creates the columns of all affinity terms, because a node must have their
      * labels even where nothing is counted.
      */
     for (unsigned i = 0; i < note->n_affinity; i++)
-        (void)domain_counts_column(h, MATCHING, note->affinity[i].term->topology_key);
+        (void)domain_counts_column(d, MATCHING, note->affinity[i].term->topology_key);
     for (uint32_t i = 0; i < unwelcoming->count; i++)
         count_unwelcoming(query->me, query->pod, unwelcoming->items[i], 1, add_to_domain_counts,
                           &counted);
@@ -169,11 +169,11 @@ make_query(const struct interpod *me, const struct pod_view *pod, const struct i
 }
 
 static bool
-has_any(const struct domain_counts *h, enum interpod_purpose purpose)
+has_any(const struct domain_counts *d, enum interpod_purpose purpose)
 {
-    for (unsigned i = 0; i < domain_counts_columns(h); i++)
-        if (domain_counts_at(h, i)->purpose == (int)purpose
-            && domain_counts_at(h, i)->n_not_zero > 0)
+    for (unsigned i = 0; i < domain_counts_columns(d); i++)
+        if (domain_counts_at(d, i)->purpose == (int)purpose
+            && domain_counts_at(d, i)->n_not_zero > 0)
             return true;
     return false;
 }

@@ -55,12 +55,12 @@ score_pod(const struct interpod *me, const struct counted_node *counted, const s
 }
 
 static void
-score_into(struct domain_counts *h, const struct node_view *node, void *context)
+score_into(struct domain_counts *d, const struct node_view *node, void *context)
 {
     const struct score_query *query = context;
     const struct pod_list *pods = query->looks_at_all ? &node->pods : &node->with_affinity;
     const struct string_map *ns = namespace_labels_or_none(query->me->handle, query->pod);
-    struct counted_node counted = {h, node};
+    struct counted_node counted = {d, node};
 
     for (uint32_t i = 0; i < pods->count; i++)
         score_pod(query->me, &counted, query->pod, ns, pods->items[i]);
@@ -77,10 +77,10 @@ has_preferences(const struct pod_view *pod)
 
 /* Whether some node is in a domain of some column. */
 static bool
-has_sums(const struct domain_counts *h)
+has_sums(const struct domain_counts *d)
 {
-    for (unsigned i = 0; i < domain_counts_columns(h); i++)
-        if (domain_counts_at(h, i)->n_inhabited > 0)
+    for (unsigned i = 0; i < domain_counts_columns(d); i++)
+        if (domain_counts_at(d, i)->n_inhabited > 0)
             return true;
     return false;
 }
@@ -99,16 +99,16 @@ interpod_prescore(void *self, struct cycle *c, const struct node_view *const *no
         .pod = c->pod,
         .looks_at_all = prefers,
     };
-    struct domain_counts *h;
+    struct domain_counts *d;
 
     (void)nodes, (void)count;
     if ((prefers ? s->n_nodes : s->n_with_affinity) == 0 || (me->ignores_existing && !prefers))
         return VERDICT_SKIP;
-    h = interpod_domain_counts(me, c->pod, 'S');
-    domain_counts_update(h, s, me->handle->namespaces_version, score_into, &query);
-    if (!has_sums(h))
+    d = interpod_domain_counts(me, c->pod, 'S');
+    domain_counts_update(d, s, me->handle->namespaces_version, score_into, &query);
+    if (!has_sums(d))
         return VERDICT_SKIP;
-    cycle_put(c, &score_key, h, NULL, NULL);
+    cycle_put(c, &score_key, d, NULL, NULL);
     return VERDICT_OK;
 }
 
@@ -116,12 +116,12 @@ void
 interpod_score(void *self, const struct cycle *c, const struct node_view *const *nodes,
                unsigned count, int64_t *scores)
 {
-    const struct domain_counts *h = cycle_get(c, &score_key);
+    const struct domain_counts *d = cycle_get(c, &score_key);
 
     (void)self;
     memset(scores, 0, count * sizeof(*scores));
-    for (unsigned i = 0; i < domain_counts_columns(h); i++) {
-        const struct domain_column *column = domain_counts_at(h, i);
+    for (unsigned i = 0; i < domain_counts_columns(d); i++) {
+        const struct domain_column *column = domain_counts_at(d, i);
 
         for (unsigned n = 0; n < count; n++) {
             uint32_t id = column->ids[nodes[n]->slot];

@@ -15,7 +15,7 @@ struct spread_query {
 };
 
 static void
-count_into(struct domain_counts *h, const struct node_view *node, void *context)
+count_into(struct domain_counts *d, const struct node_view *node, void *context)
 {
     const struct spread_query *query = context;
     const struct spread_rules *rules = query->rules;
@@ -23,8 +23,8 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
     bool is_covered = true;
 
     for (unsigned i = 0; i < rules->count; i++) {
-        columns[i] = domain_counts_column(h, (int)i, rules->items[i].topology_key);
-        is_covered &= domain_counts_at(h, columns[i])->ids[node->slot] != 0;
+        columns[i] = domain_counts_column(d, (int)i, rules->items[i].topology_key);
+        is_covered &= domain_counts_at(d, columns[i])->ids[node->slot] != 0;
     }
     for (unsigned i = 0; i < rules->count; i++) {
         const struct spread_rule *rule = &rules->items[i];
@@ -37,8 +37,8 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
             || (!(query->is_for_score && rule->is_hostname)
                 && !spread_rule_includes(rule, query->pod, node)))
             continue;
-        domain_counts_include(h, column, node);
-        domain_counts_add(h, column, node, spread_rule_count(rule, node, query->pod->namespace));
+        domain_counts_include(d, column, node);
+        domain_counts_add(d, column, node, spread_rule_count(rule, node, query->pod->namespace));
     }
 }
 
@@ -48,13 +48,13 @@ spread_domain_counts(const struct spread *me, const struct cycle *c,
 {
     CLEANUP_STRBUF struct strbuf key = STRBUF_INIT;
     struct spread_query query = {rules, c->pod, is_for_score};
-    struct domain_counts *h;
+    struct domain_counts *d;
 
     if (c->pod->pod->spec.topology_spread.count == 0 || c->snapshot->n_nodes == 0)
         return NULL;
     strbuf_add_text(&key, is_for_score ? "score " : "filter ");
     spread_rules_sign(rules, c->pod, &key);
-    h = domain_counts_cache_get(me->domain_counts, key.text);
-    domain_counts_update(h, c->snapshot, 0, count_into, &query);
-    return h;
+    d = domain_counts_cache_get(me->domain_counts, key.text);
+    domain_counts_update(d, c->snapshot, 0, count_into, &query);
+    return d;
 }

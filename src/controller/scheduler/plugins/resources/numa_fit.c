@@ -402,9 +402,9 @@ uses_all_threads(const struct demand *d)
 
 /* For one NUMA node; SCORE_NOWHERE: none has enough free PUs. */
 static int64_t
-best_on_one(const struct demand *d, const struct bounds *l)
+best_on_one(const struct demand *d, const struct bounds *b)
 {
-    uint32_t step = bounds_find_step(l->numa_free, d->pus), least;
+    uint32_t step = bounds_find_step(b->numa_free, d->pus), least;
 
     if (step == BOUNDS_NO_STEP)
         return SCORE_NOWHERE;
@@ -415,56 +415,56 @@ best_on_one(const struct demand *d, const struct bounds *l)
 
 /* For several NUMA nodes, whose least number follows from the bounds. */
 static int64_t
-best_on_several(const struct demand *d, const struct bounds *l)
+best_on_several(const struct demand *d, const struct bounds *b)
 {
-    int64_t most = bounds_most_in_numa(l->numa_free);
+    int64_t most = bounds_most_in_numa(b->numa_free);
     int64_t width = most > 0 ? (d->pus + most - 1) / most : 1;
 
     return span_part(width > 2 ? width : 2, 10) + WHOLE_PART + full_part(d->pus, 0);
 }
 
 static bool
-may_fit(const struct demand *d, const struct bounds *l)
+may_fit(const struct demand *d, const struct bounds *b)
 {
-    if (d->pus > l->most_free_pus || l->most_free_pus == 0 || d->memory_bytes > l->most_free_memory)
+    if (d->pus > b->most_free_pus || b->most_free_pus == 0 || d->memory_bytes > b->most_free_memory)
         return false;
     for (unsigned i = 0; i < d->n_devices; i++)
-        if (d->devices[i].count > l->most_free_devices)
+        if (d->devices[i].count > b->most_free_devices)
             return false;
     return d->numa_policy != NUMA_SINGLE || d->rules != NULL
-           || d->memory_bytes <= l->most_numa_memory;
+           || d->memory_bytes <= b->most_numa_memory;
 }
 
 static int64_t
-best_score(const struct demand *d, const struct bounds *l)
+best_score(const struct demand *d, const struct bounds *b)
 {
-    int64_t one, several, free_pus = l->least_free_pus;
+    int64_t one, several, free_pus = b->least_free_pus;
 
-    if (!may_fit(d, l))
-        return l->has_bare ? 0 : SCORE_NOWHERE;
+    if (!may_fit(d, b))
+        return b->has_bare ? 0 : SCORE_NOWHERE;
     if (!d->is_exclusive)
         return SCORE_MAX / 2;
-    one = best_on_one(d, l);
+    one = best_on_one(d, b);
     several =
-        d->numa_policy == NUMA_SINGLE && d->rules == NULL ? SCORE_NOWHERE : best_on_several(d, l);
+        d->numa_policy == NUMA_SINGLE && d->rules == NULL ? SCORE_NOWHERE : best_on_several(d, b);
     if (several > one)
         one = several;
     if (one == SCORE_NOWHERE)
-        return l->has_bare ? 0 : SCORE_NOWHERE;
-    return one + fuller_part(d->pus, free_pus > d->pus ? free_pus : d->pus, l->most_pus)
-           + place_part(l->most_place);
+        return b->has_bare ? 0 : SCORE_NOWHERE;
+    return one + fuller_part(d->pus, free_pus > d->pus ? free_pus : d->pus, b->most_pus)
+           + place_part(b->most_place);
 }
 
 /* No node is known here on which the pod would need all of it. */
 static int64_t
-numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
+numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *b)
 {
     const struct demand d = with_rules(self, c->pod->demand);
-    int64_t best = best_score(&d, l);
+    int64_t best = best_score(&d, b);
 
     if (c->pod->whole_demand != NULL) {
         const struct demand whole = with_rules(self, c->pod->whole_demand);
-        int64_t other = best_score(&whole, l);
+        int64_t other = best_score(&whole, b);
 
         best = other > best ? other : best;
     }

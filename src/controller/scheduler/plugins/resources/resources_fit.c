@@ -394,11 +394,11 @@ resources_fit_score_one(void *self, const struct cycle *c, const struct node_vie
  * do not cover other resources.
  */
 static bool
-may_fit(const struct amounts *wanted, const struct bounds *l)
+may_fit(const struct amounts *wanted, const struct bounds *b)
 {
-    return (wanted->cpu_milli == 0 || wanted->cpu_milli <= l->cpu_milli.most - l->cpu_used.least)
+    return (wanted->cpu_milli == 0 || wanted->cpu_milli <= b->cpu_milli.most - b->cpu_used.least)
            && (wanted->memory_bytes == 0
-               || wanted->memory_bytes <= l->memory_bytes.most - l->memory_used.least);
+               || wanted->memory_bytes <= b->memory_bytes.most - b->memory_used.least);
 }
 
 /* The best score of a resource over its range. */
