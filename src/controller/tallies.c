@@ -5,6 +5,8 @@
 #include "controller/apiserver/capacity/node_classes.h"
 #include "controller/apiserver/summary/job_counts.h"
 #include "controller/apiserver/summary/node_uses.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/clock.h"
 
 void
@@ -33,8 +35,13 @@ tallies_moved(const struct object *before, const struct object *after, void *con
 {
     struct tallies *t = context;
 
+    const struct kind *kind = (before != NULL ? before : after)->kind;
+
     user_counts_moved(t->users, before, after);
-    job_counts_moved(t->jobs, before, after);
-    node_uses_moved(t->node_uses, before, after);
-    node_classes_moved(t->node_classes, before, after);
+    if (kind == &job_kind)
+        job_counts_moved(t->jobs, before, after);
+    else if (kind == &pod_kind)
+        node_uses_moved(t->node_uses, before, after);
+    else if (kind == &node_kind)
+        node_classes_moved(t->node_classes, before, after);
 }

@@ -11,6 +11,7 @@
 #include "controller/apiserver/access/start_rights.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -283,14 +284,37 @@ place_of(const struct pod *pod, const char *name)
     return 0;
 }
 
+/* Where a pod may be admitted: the note of its uids, which has one for each name if the pod
+ * may name several.
+ */
+static const struct place {
+    const struct kind *kind;
+    const char *note;
+    bool are_several;
+    size_t members; /* in the settings */
+} places[] = {
+    {&partition_kind, ANNOTATION_PARTITION_UID, true,
+     offsetof(struct start_rights_settings, partitions)},
+    {&reservation_kind, ANNOTATION_RESERVATION_UID, false,
+     offsetof(struct start_rights_settings, reservations)},
+};
+
+static const struct place *
+find_place(const struct kind *kind)
+{
+    unsigned i = 0;
+
+    while (i < ARRAY_SIZE(places) - 1 && places[i].kind != kind)
+        i++;
+    return &places[i];
+}
+
 static enum membership_answer
 ask(struct start_rights *r, const struct pod *pod, const struct user *user, const struct kind *kind,
     const char *name, struct strbuf *why)
 {
-    bool is_partition = kind == &partition_kind;
-    const char *uids =
-        string_map_find(&pod->meta.annotations,
-                        is_partition ? ANNOTATION_PARTITION_UID : ANNOTATION_RESERVATION_UID);
+    const struct place *place = find_place(kind);
+    const char *uids = string_map_find(&pod->meta.annotations, place->note);
     char uid[UID_LENGTH];
     struct membership_question q = {
         .place = name,
@@ -299,13 +323,13 @@ ask(struct start_rights *r, const struct pod *pod, const struct user *user, cons
     };
 
     if (uids != NULL) {
-        if (find_uid(uids, is_partition ? place_of(pod, name) : 0, uid))
+        if (find_uid(uids, place->are_several ? place_of(pod, name) : 0, uid))
             q.uid = uid;
         q.skips_people = strstr(uids, ADMITTED_BY_ADMINISTRATOR) != NULL;
     }
     q.skips_people |= user != NULL && is_administrator(r, user);
-    return membership_check(is_partition ? r->settings.partitions : r->settings.reservations, &q,
-                            why);
+    return membership_check(
+        *(struct membership *const *)((const char *)&r->settings + place->members), &q, why);
 }
 
 static enum membership_answer

@@ -16,6 +16,7 @@
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "lib/api/job/job.h"
@@ -85,16 +86,9 @@ may_change(const struct json *tree, const struct object *old_object, int64_t byt
 static int64_t
 pods_at_once(const struct request *q, const struct json *tree)
 {
-    const struct json *spec = json_get(tree, "spec");
-    int64_t most, completions;
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
 
-    if (q->route.kind != &job_kind)
-        return q->route.kind == &pod_kind;
-    most = json_get_int(spec, "parallelism", 1);
-    completions = json_get_int(spec, "completions", most);
-    if (job_array_is_asked(spec) && most > JOB_ARRAY_PODS)
-        most = JOB_ARRAY_PODS;
-    return completions < most ? completions : most;
+    return hooks->pods_at_once != NULL ? hooks->pods_at_once(tree) : 0;
 }
 
 /* Limits the pods that run at once: one small Job may ask for any number. */

@@ -11,6 +11,7 @@
 #include "controller/apiserver/access/name_check.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -106,24 +107,21 @@ static bool
 is_agents_own(struct request *q, const struct kind *kind, const struct json *reference)
 {
     const char *name = json_get_text(reference, "name");
-    const struct object *pod;
+    const struct kind_hooks *hooks = kind_hooks_find(kind);
+    const struct object *object;
 
-    if (name == NULL || kind == NULL)
+    if (name == NULL || !hooks->agents_tell)
         return false;
-    if (kind == &node_kind)
+    if (hooks->is_on_node == NULL)
         return strcmp(name, q->principal->node) == 0;
-    if (kind != &pod_kind)
-        return false;
-    pod = find_told_of(q, kind, reference);
-    return pod == NULL /* it has just been deleted */
-           || (pod_of(pod)->spec.node_name != NULL
-               && strcmp(pod_of(pod)->spec.node_name, q->principal->node) == 0);
+    object = find_told_of(q, kind, reference);
+    return object == NULL /* it has just been deleted */ || hooks->is_on_node(q, object);
 }
 
 static struct json *
 reference_of(const struct request *q, const struct json *tree)
 {
-    return json_get(tree, q->route.kind == &event_kind ? "involvedObject" : "regarding");
+    return json_get(tree, kind_hooks_of_route(q)->subject);
 }
 
 static const struct kind *

@@ -14,6 +14,7 @@
 #include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -60,15 +61,9 @@ is_of_single_pods(const struct json *spec)
 static int64_t
 pods_at_once(const struct request *q, const struct json *tree)
 {
-    const struct json *spec = json_get(tree, "spec"); /* of a Job */
-    int64_t most, completions;
+    int64_t most = kind_hooks_of_route(q)->pods_at_once(tree);
 
-    if (q->route.kind != &job_kind || is_of_single_pods(spec))
-        return 1;
-    most = json_get_int(spec, "parallelism", 1);
-    completions = json_get_int(spec, "completions", most);
-    most = completions < most ? completions : most;
-    return most > 1 ? most : 1;
+    return most > 1 && !is_of_single_pods(json_get(tree, "spec")) ? most : 1;
 }
 
 /* Adds so much of each pod, at most INT64_MAX: a sum that overflowed would be

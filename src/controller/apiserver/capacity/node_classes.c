@@ -299,8 +299,6 @@ node_classes_moved(struct node_classes *all, const struct object *before,
     struct class_node *node;
     const struct object *old;
 
-    if ((before != NULL ? before : after)->kind != &node_kind)
-        return;
     if (after == NULL) {
         remove_node(all, before->meta->name);
         return;

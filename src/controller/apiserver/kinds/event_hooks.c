@@ -30,10 +30,12 @@ log_node_event(struct request *q, const struct object *object)
 
 const struct kind_hooks event_hooks = {
     .kind = &event_kind,
+    .subject = "involvedObject",
     .created = log_node_event,
 };
 
 const struct kind_hooks events_event_hooks = {
     .kind = &events_event_kind,
+    .subject = "regarding",
     .created = log_node_event,
 };

@@ -7,6 +7,7 @@
  */
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/access/principal.h"
@@ -22,6 +23,7 @@
 #include "controller/apiserver/objects/first_status.h"
 #include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/request/kind_hooks.h"
+#include "controller/apiserver/request/options.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/history/history.h"
@@ -184,6 +186,19 @@ pods_at_once(const struct job *job)
     return spec->completions != NULL && *spec->completions < most ? *spec->completions : most;
 }
 
+/* The same of a tree that is being admitted. */
+static int64_t
+pods_of_tree(const struct json *tree)
+{
+    const struct json *spec = json_get(tree, "spec");
+    int64_t most = json_get_int(spec, "parallelism", 1);
+    const int64_t completions = json_get_int(spec, "completions", most);
+
+    if (job_array_is_asked(spec) && most > JOB_ARRAY_PODS)
+        most = JOB_ARRAY_PODS;
+    return completions < most ? completions : most;
+}
+
 static bool
 measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_count)
 {
@@ -197,6 +212,67 @@ measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_coun
     else
         ret_count->pods = pods_at_once(job);
     return true;
+}
+
+/* ---- Lists: Jobs that ended lately, and Jobs of a node ---- */
+
+/* Whether the Job ended before the requested time. */
+static bool
+is_too_old(const struct options *o, const struct object *object)
+{
+    int64_t ended_at_us;
+
+    if (o->ended_since_us == 0)
+        return false;
+    ended_at_us = job_ended_at_us(job_of(object));
+    return ended_at_us != 0 && ended_at_us < o->ended_since_us;
+}
+
+static int
+compare_name(const void *name, const void *at)
+{
+    return strcmp(name, *(const char *const *)at);
+}
+
+static bool
+is_asked_for(const struct options *o, const char *node)
+{
+    return node != NULL
+           && bsearch(node, o->nodes, o->n_nodes, sizeof(*o->nodes), compare_name) != NULL;
+}
+
+struct node_question {
+    const struct options *options;
+    bool is_there;
+};
+
+static bool
+visit_pod(const struct object *object, void *context)
+{
+    struct node_question *question = context;
+
+    question->is_there = is_asked_for(question->options, pod_of(object)->spec.node_name);
+    return !question->is_there;
+}
+
+/* Whether a pod of the Job is on one of the nodes, or its last run was there. */
+static bool
+has_been_there(const struct request *q, const struct object *object)
+{
+    const struct job_run *run = job_of(object)->status.last_run;
+    struct node_question question = {.options = &q->options};
+
+    if (run != NULL && is_asked_for(&q->options, run->node_name))
+        return true;
+    store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PUBLISHED, object->meta->uid,
+                      visit_pod, &question);
+    return question.is_there;
+}
+
+static bool
+is_selected(const struct request *q, const struct object *job)
+{
+    return !is_too_old(&q->options, job) && (q->options.n_nodes == 0 || has_been_there(q, job));
 }
 
 /* ---- Conformance ---- */
@@ -217,6 +293,10 @@ drop_array(struct request *q, struct json *tree)
 const struct kind_hooks job_hooks = {
     .kind = &job_kind,
     .brings_content = true,
+    .shares_content = true,
+    .has_task_logs = true,
+    .is_selected = is_selected,
+    .pods_at_once = pods_of_tree,
     .is_numbered = true,
     .find_claim = name_claims_find_of_job,
     .look_up = look_up,
@@ -234,5 +314,6 @@ const struct kind_hooks job_hooks = {
 
 const struct kind_hooks job_conformance_hooks = {
     .kind = &job_kind,
+    .is_selected = is_selected,
     .drop_additions = drop_array,
 };

@@ -58,6 +58,7 @@ measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_coun
 
 const struct kind_hooks node_hooks = {
     .kind = &node_kind,
+    .agents_tell = true,
     .removed = removed,
     .names_node = names_node,
     .measure = measure,

@@ -216,8 +216,16 @@ measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_coun
     return true;
 }
 
+static int64_t
+count_itself(UNUSED const struct json *tree)
+{
+    return 1;
+}
+
 const struct kind_hooks pod_hooks = {
     .kind = &pod_kind,
+    .agents_tell = true,
+    .pods_at_once = count_itself,
     .find_claim = name_claims_find_of_pod,
     .look_up_binding = look_up_owner,
     .may_bind = may_bind,

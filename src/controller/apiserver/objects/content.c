@@ -11,6 +11,7 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -144,7 +145,7 @@ take_kept(const struct request *q, const struct json *tree, const struct content
     const char *digest = json_get_text(blob, "digest");
     const struct job_blob *kept;
 
-    if (q->route.kind != &job_kind || digest == NULL || json_get(blob, "text") != NULL
+    if (!kind_hooks_of_route(q)->shares_content || digest == NULL || json_get(blob, "text") != NULL
         || json_get(blob, "data") != NULL)
         return false;
     kept = find_kept(q, tree, part);

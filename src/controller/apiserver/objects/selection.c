@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -49,74 +50,19 @@ struct selection_walk {
     bool is_too_many;
 };
 
-/* Whether the object is a Job that ended before the requested time. */
-static bool
-is_too_old(const struct options *o, const struct object *object)
-{
-    int64_t ended_at_us;
-
-    if (o->ended_since_us == 0 || object->kind != &job_kind)
-        return false;
-    ended_at_us = job_ended_at_us(job_of(object));
-    return ended_at_us != 0 && ended_at_us < o->ended_since_us;
-}
-
-/* ---- Jobs of a node ---- */
-
-static int
-compare_name(const void *name, const void *at)
-{
-    return strcmp(name, *(const char *const *)at);
-}
-
-static bool
-is_asked_for(const struct options *o, const char *node)
-{
-    return node != NULL
-           && bsearch(node, o->nodes, o->n_nodes, sizeof(*o->nodes), compare_name) != NULL;
-}
-
-struct node_question {
-    const struct options *options;
-    bool is_there;
-};
-
-static bool
-visit_pod(const struct object *object, void *context)
-{
-    struct node_question *question = context;
-
-    question->is_there = is_asked_for(question->options, pod_of(object)->spec.node_name);
-    return !question->is_there;
-}
-
-/* Whether a pod of the Job is on one of the nodes, or its last run was there. */
-static bool
-has_been_there(const struct request *q, const struct object *object)
-{
-    const struct job_run *run = job_of(object)->status.last_run;
-    struct node_question question = {.options = &q->options};
-
-    if (run != NULL && is_asked_for(&q->options, run->node_name))
-        return true;
-    store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PUBLISHED, object->meta->uid,
-                      visit_pod, &question);
-    return question.is_there;
-}
-
 bool
 selection_has(const struct request *q, const struct object *object)
 {
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
     const struct options *o = &q->options;
 
     if (q->route.namespace != NULL
         && (object->meta->namespace == NULL
             || strcmp(object->meta->namespace, q->route.namespace) != 0))
         return false;
-    return !is_too_old(o, object)
-           && (o->labels == NULL || label_query_matches(o->labels, &object->meta->labels))
+    return (o->labels == NULL || label_query_matches(o->labels, &object->meta->labels))
            && (o->fields == NULL || field_query_matches(o->fields, object))
-           && (o->n_nodes == 0 || q->route.kind != &job_kind || has_been_there(q, object));
+           && (hooks->is_selected == NULL || hooks->is_selected(q, object));
 }
 
 static bool

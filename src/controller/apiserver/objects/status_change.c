@@ -75,8 +75,8 @@ is_plain(const struct request *q, const struct object *object)
            && kind == object->kind && kind->check_status != NULL && kind->flags & KIND_SPEC_DEFAULTS
            && is_trusted(q->principal) && !q->options.is_dry_run && q->notes.n_duplicates == 0
            && object->meta->deleted_at_us == 0
-           && (kind != &pod_kind || !pod_is_finished(pod_of(object)))
-           && json_is(q->body, JSON_OBJECT) && is_status_alone(q, object);
+           && (kind->is_final == NULL || !kind->is_final(object)) && json_is(q->body, JSON_OBJECT)
+           && is_status_alone(q, object);
 }
 
 /* With managedFields the new owners would have to be recorded. */

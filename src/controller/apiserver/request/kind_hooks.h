@@ -78,6 +78,21 @@ struct kind_hooks {
      * longer than others.
      */
     bool brings_content;
+    bool shares_content; /* it may name a script that its CronJob has */
+
+    /* The pods that an object with this tree runs at once; NULL: none. */
+    int64_t (*pods_at_once)(const struct json *tree);
+
+    /* Whether a list has the object, by query parameters that only this kind has. */
+    bool (*is_selected)(const struct request *q, const struct object *object);
+
+    bool has_task_logs; /* /log names a task, whose pod may be gone */
+
+    /* Events. The field that names what one is about; whether agents write events about
+     * objects of this kind, those of their node.
+     */
+    const char *subject;
+    bool agents_tell;
 
     /* A creation or a change waits until a new quota has been counted. */
     bool must_be_counted;

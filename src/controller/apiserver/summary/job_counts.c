@@ -50,8 +50,6 @@ job_counts_moved(struct job_counts *counts, const struct object *before, const s
 {
     const struct job *job;
 
-    if ((before != NULL ? before : after)->kind != &job_kind)
-        return;
     if (before != NULL)
         counts->count[job_find_state(job_of(before))]--;
     if (after == NULL)

@@ -92,8 +92,6 @@ node_uses_moved(struct node_uses *uses, const struct object *before, const struc
 {
     const struct pod *was, *is;
 
-    if ((before != NULL ? before : after)->kind != &pod_kind)
-        return;
     was = holder_of(before);
     is = holder_of(after);
     if (holds_the_same(was, is))

@@ -18,6 +18,7 @@
 #include "controller/apiserver/objects/log_options.h"
 #include "controller/apiserver/objects/task_log.h"
 #include "controller/apiserver/request/frame.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/history/history.h"
@@ -478,7 +479,7 @@ ask_for_task(struct request *q, struct http_request *http, struct auth_grant *gr
 bool
 agent_relay_start(struct request *q, struct http_request *http, struct auth_grant *grant)
 {
-    if (q->route.subresource == SUBRESOURCE_LOG && q->route.kind == &job_kind)
+    if (q->route.subresource == SUBRESOURCE_LOG && kind_hooks_of_route(q)->has_task_logs)
         return ask_for_task(q, http, grant);
     if (q->route.subresource == SUBRESOURCE_LOG)
         return ask_for_log(q, http, grant);

@@ -149,7 +149,7 @@ judge_path(struct request *q, const struct json *attributes)
     return (struct review_verdict){false, "no rule allows it"};
 }
 
-static void
+static bool
 answer_access(struct request *q, struct json *tree)
 {
     const struct json *spec = json_get(tree, "spec");
@@ -163,6 +163,7 @@ answer_access(struct request *q, struct json *tree)
     if (verdict.reason != NULL)
         json_set_string(q->arena, status, "reason", verdict.reason);
     json_set(q->arena, tree, "status", status);
+    return true;
 }
 
 static struct json *
@@ -286,7 +287,7 @@ add_groups(struct request *q, struct json *groups)
     json_append(q->arena, groups, json_string(q->arena, "system:authenticated"));
 }
 
-static void
+static bool
 answer_subject(struct request *q, struct json *tree)
 {
     const struct principal *principal = q->principal;
@@ -309,6 +310,26 @@ answer_subject(struct request *q, struct json *tree)
     json_set(q->arena, user, "groups", groups);
     json_set(q->arena, status, "userInfo", user);
     json_set(q->arena, tree, "status", status);
+    return true;
+}
+
+/* Each returns false when the reply is made. */
+static const struct {
+    const struct kind *kind;
+    bool (*answer)(struct request *q, struct json *tree);
+} answers[] = {
+    {&self_subject_access_review_kind, answer_access},
+    {&self_subject_review_kind, answer_subject},
+    {&self_subject_rules_review_kind, answer_rules},
+};
+
+static bool
+answer(struct request *q, struct json *tree)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(answers); i++)
+        if (answers[i].kind == q->route.kind)
+            return answers[i].answer(q, tree);
+    return false;
 }
 
 static bool
@@ -335,12 +356,7 @@ verb_review(struct request *q)
 
     if (is_answered) {
         json_remove(tree, "status");
-        if (q->route.kind == &self_subject_access_review_kind)
-            answer_access(q, tree);
-        else if (q->route.kind == &self_subject_review_kind)
-            answer_subject(q, tree);
-        else
-            is_answered = answer_rules(q, tree);
+        is_answered = answer(q, tree);
     }
     if (is_answered) {
         record_normalize(q->route.kind->record, q->arena, tree, NULL, NULL);

@@ -318,25 +318,33 @@ show_pod(struct usage *u, const struct object *of)
     return pod->made;
 }
 
-static const struct object *
-show(const struct request *q, const struct object *of)
-{
-    return of->kind == &node_kind ? show_node(q->server->usage, of)
-                                  : show_pod(q->server->usage, of);
-}
+/* The kinds that are measured: where the figures of one are kept, and how they are shown. */
+static const struct measure {
+    const struct kind *kind;
+    size_t figures; /* in struct usage: a map */
+    const struct object *(*show)(struct usage *u, const struct object *of);
+} measures[] = {
+    {&node_kind, offsetof(struct usage, nodes), show_node},
+    {&pod_kind, offsetof(struct usage, pods), show_pod},
+};
 
-static const struct kind *
-measured_kind(const struct request *q)
+static const struct measure *
+measure_of(const struct request *q)
 {
-    return q->route.kind == &node_metrics_kind ? &node_kind : &pod_kind;
+    unsigned i = 0;
+
+    while (i < ARRAY_SIZE(measures) - 1 && measures[i].kind != q->route.kind->measured)
+        i++;
+    return &measures[i];
 }
 
 void
 verb_get_usage(struct request *q)
 {
-    const struct object *of = store_find(q->server->store, STORE_PUBLISHED, measured_kind(q),
+    const struct measure *measure = measure_of(q);
+    const struct object *of = store_find(q->server->store, STORE_PUBLISHED, measure->kind,
                                          q->route.namespace, q->route.name);
-    const struct object *metrics = of != NULL ? show(q, of) : NULL;
+    const struct object *metrics = of != NULL ? measure->show(q->server->usage, of) : NULL;
 
     if (metrics == NULL)
         reply_not_found(&q->reply, q->route.kind, q->route.name);
@@ -364,7 +372,7 @@ find_by_key(struct request *q, const char *key)
 
     if (slash != NULL)
         memcpy(namespace, key, (size_t)(slash - key));
-    return store_find(q->server->store, STORE_PUBLISHED, measured_kind(q),
+    return store_find(q->server->store, STORE_PUBLISHED, q->route.kind->measured,
                       slash != NULL ? namespace : NULL, slash != NULL ? slash + 1 : key);
 }
 
@@ -372,7 +380,8 @@ void
 verb_list_usage(struct request *q)
 {
     struct usage *u = q->server->usage;
-    const struct map *all = q->route.kind == &node_metrics_kind ? u->nodes : u->pods;
+    const struct measure *measure = measure_of(q);
+    const struct map *all = *(struct map *const *)((const char *)u + measure->figures);
     struct reply *reply = &q->reply;
     const char *key;
     void *figures;
@@ -382,7 +391,7 @@ verb_list_usage(struct request *q)
     reply->revision = store_revision(q->server->store);
     while (map_next(all, &at, &key, &figures)) {
         const struct object *of = find_by_key(q, key);
-        const struct object *metrics = of != NULL ? show(q, of) : NULL;
+        const struct object *metrics = of != NULL ? measure->show(u, of) : NULL;
 
         if (metrics != NULL && selection_has(q, metrics))
             reply_add(reply, metrics);

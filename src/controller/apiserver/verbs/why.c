@@ -411,34 +411,6 @@ explain_job(struct request *q, const struct object *object)
     explain_job_alone(q, answer, object, &pods);
 }
 
-void
-verb_get_why(struct request *q)
-{
-    const struct object *object = find_object(q);
-
-    if (object == NULL)
-        write_not_found(q);
-    else if (authorization_covers(q, object) && user_limits_take_question(q)) {
-        if (q->route.kind == &job_kind)
-            explain_job(q, object);
-        else
-            explain_pod(q, object);
-        return;
-    }
-    request_finish(q);
-}
-
-/* ---- Objects that do not exist yet ---- */
-
-bool
-why_is_asked(const struct request *q)
-{
-    const char *value = parameter_find(q->options.parameters, q->options.n_parameters, "why");
-
-    return q->server->profile->has_additions && value != NULL && strcmp(value, "true") == 0
-           && (q->route.kind == &job_kind || q->route.kind == &pod_kind);
-}
-
 static void
 add_topology(struct request *q, const struct json *job, struct json *meta)
 {
@@ -475,6 +447,51 @@ make_pod(struct request *q, const struct json *job)
     add_topology(q, job, meta);
     json_set(q->arena, pod, "spec", json_dup(q->arena, json_get(template, "spec")));
     return pod;
+}
+
+/* The kinds that are explained. make_pod: a pod that the object would make; NULL: it is one. */
+static const struct explained {
+    const struct kind *kind;
+    void (*explain)(struct request *q, const struct object *object);
+    struct json *(*make_pod)(struct request *q, const struct json *tree);
+} explained[] = {
+    {&job_kind, explain_job, make_pod},
+    {&pod_kind, explain_pod, NULL},
+};
+
+static const struct explained *
+find_explained(const struct request *q)
+{
+    unsigned i = 0;
+
+    while (i < ARRAY_SIZE(explained) - 1 && explained[i].kind != q->route.kind)
+        i++;
+    return &explained[i];
+}
+
+void
+verb_get_why(struct request *q)
+{
+    const struct object *object = find_object(q);
+
+    if (object == NULL)
+        write_not_found(q);
+    else if (authorization_covers(q, object) && user_limits_take_question(q)) {
+        find_explained(q)->explain(q, object);
+        return;
+    }
+    request_finish(q);
+}
+
+/* ---- Objects that do not exist yet ---- */
+
+bool
+why_is_asked(const struct request *q)
+{
+    const char *value = parameter_find(q->options.parameters, q->options.n_parameters, "why");
+
+    return q->server->profile->has_additions && value != NULL && strcmp(value, "true") == 0
+           && subresource_allows(q->route.kind, SUBRESOURCE_WHY, VERB_GET);
 }
 
 struct quota_question {
@@ -521,6 +538,7 @@ finish_new(struct request *q, struct json *members)
 void
 why_explain_new(struct request *q, struct json *tree)
 {
+    struct json *(*make)(struct request * q, const struct json *tree) = find_explained(q)->make_pod;
     CLEANUP(object_unrefp) const struct object *pod = NULL;
     struct json *wanted = tree;
     struct error err = {0};
@@ -529,8 +547,8 @@ why_explain_new(struct request *q, struct json *tree)
         request_finish(q);
         return;
     }
-    if (q->route.kind == &job_kind)
-        wanted = make_pod(q, tree);
+    if (make != NULL)
+        wanted = make(q, tree);
     json_set_string(q->arena, json_make_object(q->arena, wanted, "metadata"), "resourceVersion",
                     "1");
     if (record_normalize(pod_kind.record, q->arena, wanted, NULL, &err) < 0) {
@@ -539,7 +557,7 @@ why_explain_new(struct request *q, struct json *tree)
         return;
     }
     pod = object_new(&pod_kind, wanted);
-    if (q->route.kind == &job_kind)
+    if (make != NULL)
         ask_quotas(q, wanted);
     q->route.name = pod->meta->name;
     ask_scheduler(q, pod, true, finish_new);

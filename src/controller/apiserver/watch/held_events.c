@@ -103,7 +103,9 @@ hold(struct held_events *held, enum client_event_type type, const struct object 
 static bool
 is_urgent(enum client_event_type type, const struct object *object)
 {
-    return object->kind != &pod_kind || type == CLIENT_ADDED || !pod_is_finished(pod_of(object))
+    const struct kind *kind = object->kind;
+
+    return kind->is_final == NULL || type == CLIENT_ADDED || !kind->is_final(object)
            || object->meta->deleted_at_us != 0;
 }
 

@@ -176,6 +176,7 @@ const struct kind node_metrics_kind = {
     .singular = "",
     .flags = KIND_MEASURED | KIND_KILN,
     .record = &node_metrics_record,
+    .measured = &node_kind,
     .table = &table,
 };
 
@@ -189,5 +190,6 @@ const struct kind pod_metrics_kind = {
     .singular = "",
     .flags = KIND_MEASURED | KIND_KILN | KIND_NAMESPACED,
     .record = &pod_metrics_record,
+    .measured = &pod_kind,
     .table = &table,
 };

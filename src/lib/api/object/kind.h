@@ -108,6 +108,9 @@ struct kind {
      */
     int64_t (*grace_s)(const struct object *object, const int64_t *asked);
 
+    /* Whether the object has ended for good: only its metadata changes from now on. */
+    bool (*is_final)(const struct object *object);
+
     /* Adds a warning for a valid value that is probably a mistake
      * (causes_warn).
      */
@@ -155,6 +158,8 @@ struct kind {
     const struct kind *stored_as;
     struct json *(*to_stored)(struct arena *arena, const struct json *object);
     struct json *(*from_stored)(struct arena *arena, const struct json *object);
+
+    const struct kind *measured; /* of a KIND_MEASURED: the kind whose objects it measures */
 };
 
 #define KIND_RIGHTS(array)       .rights = (array), .n_rights = ARRAY_SIZE(array)

@@ -552,6 +552,12 @@ grace_s(const struct object *object, const int64_t *asked)
     return grace_s;
 }
 
+static bool
+is_final(const struct object *object)
+{
+    return pod_is_finished(pod_of(object));
+}
+
 const struct kind pod_kind = {
     .group = "",
     .version = "v1",
@@ -575,6 +581,7 @@ const struct kind pod_kind = {
     .check_status = pod_check_status,
     .part_of_spec = pod_part_of_spec,
     .grace_s = grace_s,
+    .is_final = is_final,
     .warn = pod_warn_of,
     .redact = pod_redact,
     .selectable = selectable,

@@ -24,6 +24,7 @@
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/auth/user.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -90,7 +91,8 @@ world_moved(const struct object *before, const struct object *after, void *conte
     struct world *w = context;
 
     user_counts_moved(w->counts, before, after);
-    node_classes_moved(w->classes, before, after);
+    if ((before != NULL ? before : after)->kind == &node_kind)
+        node_classes_moved(w->classes, before, after);
 }
 
 /* The user database: uid 2001 is alice, and so on. */
