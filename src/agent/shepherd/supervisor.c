@@ -14,10 +14,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +27,6 @@
 #include "agent/shepherd/become_user.h"
 #include "agent/shepherd/child_end.h"
 #include "agent/shepherd/descendants.h"
-#include "agent/shepherd/freezing.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/launch.h"
 #include "lib/base/alloc.h"
@@ -67,13 +68,48 @@ supervisor_begin(struct supervisor *v, struct error *err)
 
 /* ---- Freezing ---- */
 
+static int
+stop_one(pid_t pid, void *context)
+{
+    unsigned *count = context;
+
+    if (pid > 1 && pid != getpid())
+        *count += process_stop(pid);
+    return 0;
+}
+
+/* Freezes by the cgroup's freezer; without one by SIGSTOP to each process,
+ * repeated until none runs. SIGCONT then also continues processes that the job
+ * itself has stopped. True once all processes stand still.
+ */
+static bool
+freeze_all(const struct cgroup *cgroup)
+{
+    unsigned count = 0;
+
+    if (cgroup == NULL)
+        return descendants_stop() == 0;
+    if (cgroup_freeze(cgroup, true) == 0)
+        return cgroup_is_frozen(cgroup) == 1;
+    return cgroup_visit_processes(cgroup, stop_one, &count) == 0 && count == 0;
+}
+
+static void
+thaw_all(const struct cgroup *cgroup)
+{
+    if (cgroup == NULL)
+        descendants_signal(SIGCONT, 0);
+    else if (cgroup_freeze(cgroup, false) < 0)
+        cgroup_signal(cgroup, SIGCONT);
+}
+
 /* The stop is repeated, because the user could continue a process that only a signal has
  * stopped, and it would run while the time limit waits.
  */
 static void
 hold_still(struct supervisor *v)
 {
-    if (!v->is_frozen || !freezing_freeze(v->cgroup) || v->stands_still)
+    if (!v->is_frozen || !freeze_all(v->cgroup) || v->stands_still)
         return;
     v->stands_still = true;
     v->note_frozen(v->context);
@@ -84,7 +120,7 @@ thaw_pod(struct supervisor *v)
 {
     if (!v->is_frozen)
         return;
-    freezing_thaw(v->cgroup);
+    thaw_all(v->cgroup);
     v->frozen_us += deadline_thaw(&v->deadline, clock_boottime_us());
     v->is_frozen = v->stands_still = false;
     v->note_frozen(v->context);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +22,23 @@
 #include "cli/connect/connection.h"
 #include "cli/kalloc/kalloc_command.h"
 #include "cli/kalloc/kalloc_guard.h"
-#include "cli/kalloc/kalloc_job.h"
 #include "cli/kalloc/kalloc_options.h"
-#include "cli/kalloc/kalloc_reason.h"
 #include "cli/kalloc/srun_words.h"
 #include "cli/kctl/client/job_steps.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/output/listing.h"
 #include "cli/krun/krun_options.h"
+#include "cli/ksub/job_submit.h"
+#include "cli/ksub/manifest.h"
+#include "cli/ksub/node_request.h"
+#include "cli/print/sanitize_text.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -42,6 +47,7 @@
 #include "lib/base/version/version.h"
 #include "lib/client/client.h"
 #include "lib/client/informer.h"
+#include "lib/json/json.h"
 #include "lib/loop/child.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/sigwatch.h"
@@ -57,6 +63,103 @@
 #define ENTER_WAIT_US 200000
 #define LOST_MS       20000 /* until the end of a job whose step was lost is known */
 #define SIGNALLED_MS  1500  /* of one whose step was ended by a signal, perhaps with it */
+
+/* ---- The job of an allocation ---- */
+
+#define PATIENCE_MS 30000
+
+/* In place of the script. An allocation is not started again: nobody would know. */
+static void
+set_program(struct json *job, bool is_detached, struct arena *arena)
+{
+    struct json *spec = json_get(job, "spec");
+    struct json *main = json_at(json_get_path(spec, "template.spec.containers"), 0);
+    struct json *command = json_array(arena), *args = json_array(arena);
+
+    json_remove(spec, "script");
+    json_set_bool(arena, spec, "requeue", false);
+    json_append(arena, command, json_string(arena, POD_PAUSE_COMMAND));
+    json_append(arena, args, json_string(arena, is_detached ? "--hold=detached" : "--hold"));
+    json_set(arena, main, "command", command);
+    json_set(arena, main, "args", args);
+}
+
+/* Creates it exactly once. The caller unrefs it. */
+static int
+submit(const char *name, struct kalloc_options *o, struct client *client, struct arena *arena,
+       const struct object **ret_job, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    struct submission *s = &o->s;
+    const struct json *manifest;
+    struct json *job;
+    int r = 0;
+
+    strbuf_add_text(&script, "#!/bin/sh\n"); /* replaced below */
+    manifest = manifest_make(s, &script, arena, err);
+    if (manifest == NULL)
+        return err->code;
+    if (node_request_may_spread(&o->asked))
+        r = node_request_spread(&(struct node_spread){.program = o->is_slurms ? NULL : name,
+                                                      .asked = &o->asked,
+                                                      .script = &script,
+                                                      .client = client,
+                                                      .patience_ms = s->no_wait ? 0 : PATIENCE_MS,
+                                                      .arena = arena},
+                                s, &manifest, err);
+    if (r < 0)
+        return r;
+    job = json_dup(arena, manifest);
+    set_program(job, o->is_detached, arena);
+    return job_submit_run(&(struct job_submit){.program = name,
+                                               .client = client,
+                                               .namespace = manifest_namespace(s),
+                                               .job = job,
+                                               .patience_ms = s->no_wait ? 0 : PATIENCE_MS},
+                          ret_job, err);
+}
+
+/* ---- Why it waits ---- */
+
+#define PATIENCE_US INT64_C(3000000)
+
+/* "" if that is not known. The text is the arena's and has no control characters. */
+static const char *
+find_reason(const char *program, const char *server, const struct object *job, struct arena *arena)
+{
+    struct kctl kctl = {.server = server, .program = program, .patience_us = PATIENCE_US};
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = &job_kind,
+        .namespace = job->meta->namespace,
+        .name = job->meta->name,
+        .accept = listing_accept(&(struct listing_style){0}),
+    };
+    const struct json *columns, *cells;
+    struct json *table = NULL;
+    struct error err = {0};
+    const char *words = "";
+
+    /* The cell of the server's table, so that kalloc and 'kctl jobs' say the same. */
+    if (kctl_call(&kctl, &request, arena, &table, &err) == 0) {
+        columns = json_get(table, "columnDefinitions");
+        cells = json_get(json_at(json_get(table, "rows"), 0), "cells");
+        for (uint32_t i = 0; i < json_count(columns); i++) {
+            const char *name = json_get_text(json_at(columns, i), "name");
+
+            if (name != NULL && strcmp(name, "Reason") == 0
+                && json_text(json_at(cells, i)) != NULL) {
+                CLEANUP_FREE char *clean = sanitize_text_dup(json_text(json_at(cells, i)));
+
+                words = arena_strdup(arena, clean);
+            }
+        }
+    }
+    kctl_fini(&kctl);
+    return words;
+}
+
+/* ---- The command ---- */
 
 struct kalloc {
     const char *name;
@@ -117,7 +220,7 @@ print_waiting(struct kalloc *k)
 
     k->has_waited = true;
     if (!k->o.is_slurms) {
-        why = k->o.s.quiet ? "" : kalloc_reason_find(k->name, k->o.s.server, k->job, k->arena);
+        why = k->o.s.quiet ? "" : find_reason(k->name, k->o.s.server, k->job, k->arena);
         inform(k, "job %" PRId64 " waits for its start%s%s; Ctrl-C cancels it", k->id,
                why[0] != '\0' ? ": " : "", why);
         return;
@@ -398,7 +501,7 @@ wait_for_reason(struct kalloc *k)
     timer_free(patience);
     if (is_revoked(k) || !k->is_lost)
         return;
-    why = kalloc_reason_find(k->name, k->o.s.server, k->job, k->arena);
+    why = find_reason(k->name, k->o.s.server, k->job, k->arena);
     fail(k, "the connection to job %" PRId64 " was lost%s%s; the job is cancelled", k->id,
          why[0] != '\0' ? ": " : ", because its node is cut off", why);
 }
@@ -504,8 +607,7 @@ allocate(struct kalloc *k, char **command)
     int status;
 
     if (r == 0)
-        r = kalloc_job_submit(k->name, &k->o, connection_client(k->connection), k->arena, &k->job,
-                              &err);
+        r = submit(k->name, &k->o, connection_client(k->connection), k->arena, &k->job, &err);
     if (r < 0) {
         (void)connection_advise(r, &err);
         kalloc_guard_leave(&k->guard);

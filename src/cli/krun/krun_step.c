@@ -20,7 +20,8 @@
 
 #include "cli/krun/krun_ends.h"
 #include "cli/krun/krun_files.h"
-#include "cli/krun/krun_lost.h"
+#include "cli/krun/krun_link.h"
+#include "cli/krun/krun_nodes.h"
 #include "cli/krun/krun_output.h"
 #include "cli/krun/krun_settings.h"
 #include "cli/krun/krun_stream.h"
@@ -37,6 +38,85 @@
 #define GATHER_MS    50    /* ends that come within this time share a line */
 #define INTERRUPT_MS 1000  /* between two Ctrl-C */
 #define GRACE_MS     30000 /* from SIGTERM to SIGKILL */
+
+/* ---- Nodes that are lost ---- */
+
+/* With cgroup v2 the kernel ends kiln-step together with the tasks when their job has no
+ * memory left; the agent is not in the job, and knows it.
+ */
+
+struct lost_nodes {
+    struct krun_nodes *nodes;
+    const char *pod_uid;
+    int64_t step;
+    const struct krun_link *links; /* to the nodes of the step, in the order of its layout */
+    unsigned n_links;
+};
+
+/* The agent ends what is left of the step first. */
+#define TRIES    30
+#define AGAIN_US 100000
+
+/* True: the words of the agent. An agent of the release before refuses the question. */
+static bool
+ask_once(const struct lost_nodes *lost, const char *node, struct strbuf *words, bool *ret_again)
+{
+    CLEANUP_STRBUF struct strbuf question = STRBUF_INIT;
+    struct krun_link l;
+    struct step_frame f;
+
+    *ret_again = false;
+    if (krun_nodes_dial_again(lost->nodes, node, &l, NULL) < 0)
+        return false;
+    strbuf_printf(&question, "%s %" PRId64, lost->pod_uid, lost->step);
+    krun_link_add(&l, STEP_FRAME_WHY, question.text, question.length);
+    if (krun_link_wait(&l, &f, NULL) == 0) {
+        *ret_again = f.type == STEP_FRAME_WAIT;
+        if (f.type == STEP_FRAME_END)
+            strbuf_add(words, f.payload, f.length);
+    }
+    krun_link_close(&l);
+    return words->length > 0;
+}
+
+static bool
+ask(const struct lost_nodes *lost, const char *node, struct strbuf *words)
+{
+    bool again = true;
+
+    for (int i = 0; again && i < TRIES; i++) {
+        if (i > 0)
+            usleep(AGAIN_US);
+        if (ask_once(lost, node, words, &again))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the ends of the tasks that the kernel has killed. False: there is no such node. */
+static bool
+explain_lost_nodes(const struct lost_nodes *lost, struct krun_ends *ends)
+{
+    bool is_explained = false;
+
+    for (unsigned i = 0; i < lost->n_links; i++) {
+        CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+        const struct krun_link *l = &lost->links[i];
+
+        if (!l->is_lost || l->has_ended || !ask(lost, l->node, &words))
+            continue;
+        krun_ends_add_node(ends, i,
+                           &(struct step_exit){
+                               .signal = SIGKILL,
+                               .message = words.text,
+                               .message_length = words.length,
+                           });
+        is_explained = true;
+    }
+    return is_explained;
+}
+
+/* ---- The step ---- */
 
 /* Things to do at a certain time. */
 enum krun_deadline {
@@ -469,7 +549,7 @@ static void
 on_lost(struct krun_nodes *nodes, const struct krun_link *links, unsigned n_links, void *context)
 {
     struct krun_step *k = context;
-    const struct krun_lost lost = {
+    const struct lost_nodes lost = {
         .nodes = nodes,
         .pod_uid = k->settings->request.pod_uid,
         .step = k->number,
@@ -477,7 +557,7 @@ on_lost(struct krun_nodes *nodes, const struct krun_link *links, unsigned n_link
         .n_links = n_links,
     };
 
-    k->is_explained = krun_lost_explain(&lost, k->ends);
+    k->is_explained = explain_lost_nodes(&lost, k->ends);
 }
 
 /* Lines that were not complete when the connection was lost. */

@@ -8,9 +8,11 @@
 #include "cli/ksub/manifest.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +21,6 @@
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/node_constraints.h"
 #include "cli/ksub/node_request.h"
-#include "cli/ksub/process_limits.h"
 #include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/submission.h"
 #include "cli/values/memory_size.h"
@@ -30,6 +31,7 @@
 #include "lib/auth/digest.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 
 #define DEFAULT_OUTPUT  "kiln-%j.out"
@@ -37,6 +39,59 @@
 #define NODES_OUTPUT    "kiln-%j-%N.out" /* of a job of several nodes */
 #define SLURMS_NODES    "slurm-%j-%N.out"
 #define MAX_ENVIRONMENT (1u << 20)
+
+/* ---- Limits of the process ---- */
+
+static struct json *
+limit_text(struct arena *arena, rlim_t value)
+{
+    if (value == RLIM_INFINITY)
+        return json_string(arena, "unlimited");
+    return json_stringf(arena, "%" PRIu64, (uint64_t)value);
+}
+
+/* [{"name":"nofile","soft":"1024","hard":"524288"}, ...] */
+static struct json *
+limits_of_process(struct arena *arena)
+{
+    /* Slurm passes the same limits. */
+    static const struct {
+        const char *name;
+        int resource;
+    } known[] = {
+        {"as", RLIMIT_AS},         {"core", RLIMIT_CORE},   {"cpu", RLIMIT_CPU},
+        {"data", RLIMIT_DATA},     {"fsize", RLIMIT_FSIZE}, {"memlock", RLIMIT_MEMLOCK},
+        {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"rss", RLIMIT_RSS},
+        {"stack", RLIMIT_STACK},
+    };
+    struct json *list = json_array(arena);
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+        struct rlimit limit;
+        struct json *entry;
+
+        if (getrlimit((__rlimit_resource_t)known[i].resource, &limit) < 0)
+            continue;
+        entry = json_object(arena);
+        json_set_string(arena, entry, "name", known[i].name);
+        json_set(arena, entry, "soft", limit_text(arena, limit.rlim_cur));
+        json_set(arena, entry, "hard", limit_text(arena, limit.rlim_max));
+        json_append(arena, list, entry);
+    }
+    return list;
+}
+
+/* The umask as "0022". */
+static const char *
+umask_of_process(struct arena *arena)
+{
+    mode_t mask = umask(0);
+
+    umask(mask);
+    return arena_printf(arena, "%04o", (unsigned)mask);
+}
+
+/* ---- The Job ---- */
 
 const char *
 manifest_namespace(const struct submission *s)
@@ -285,8 +340,8 @@ execution(struct arena *arena, const struct submission *s)
              s->output != NULL ? file_pattern(arena, s, s->output) : default_output(s));
     set_text(arena, e, "stderrPath", file_pattern(arena, s, s->error));
     set_text(arena, e, "openMode", s->open_mode);
-    json_set_string(arena, e, "umask", process_umask(arena));
-    json_set(arena, e, "limits", process_limits(arena));
+    json_set_string(arena, e, "umask", umask_of_process(arena));
+    json_set(arena, e, "limits", limits_of_process(arena));
     if (s->has_signal)
         json_set(arena, e, "signal", warning(arena, &s->signal));
     set_text(arena, e, "checkpointCommand", s->checkpoint_command);

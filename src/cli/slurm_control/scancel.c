@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +17,12 @@
 #include "cli/connect/inquiry.h"
 #include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/job_selection.h"
+#include "cli/kctl/input/step_operand.h"
 #include "cli/slurm/job_words.h"
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/slurm_control/cancel_choice.h"
 #include "cli/slurm_control/cancel_options.h"
-#include "cli/slurm_control/cancel_step.h"
 #include "cli/slurm_tables/slurm_cluster.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/pod/pod_signal.h"
@@ -35,6 +36,52 @@
 #define STATUS_UNREACHABLE 8 /* of SLURM_COMMUNICATIONS_CONNECTION_ERROR */
 
 #define MOST_ROUNDS 100
+
+/* ---- Steps ---- */
+
+#define CANCEL_STATUS_DENIED 210 /* the last eight bits of ESLURM_ACCESS_DENIED */
+
+#define STATUS_UNKNOWN 225 /* the last eight bits of ESLURM_INVALID_JOB_ID */
+
+/* A step as in "17.0" or "17_4.0". Signal 0 ends it. Plain: without options
+ * that steps do not have. Tells what fails, and returns scancel's exit status.
+ */
+static int
+cancel_step(struct slurm_client *client, const char *word, int signal_number, bool is_verbose,
+            bool is_plain)
+{
+    struct error err = {0};
+    const char *reason;
+    bool is_unknown;
+    int r;
+
+    if (!is_plain) {
+        slurm_client_error(client,
+                           "Kill job error on job step id %s: a step is ended by its name alone, "
+                           "without filters, --interactive and --batch",
+                           word);
+        return 1;
+    }
+    if (is_verbose && signal_number == 0)
+        fprintf(stderr, "scancel: Terminating job step %s\n", word);
+    else if (is_verbose)
+        fprintf(stderr, "scancel: Signal %d to job step %s\n", signal_number, word);
+    r = step_operand_signal(&client->kctl, word, signal_number, client->arena, &err);
+    if (r > 0)
+        slurm_client_error(
+            client, "step %s is not known yet; if it runs, it gets the signal nevertheless", word);
+    if (r >= 0)
+        return 0;
+    is_unknown = r == -ENOENT || r == -ESRCH || r == -EAGAIN;
+    if (r == -EPERM)
+        reason = "Access/permission denied";
+    else if (is_unknown)
+        reason = "Invalid job id specified"; /* nothing of that name runs */
+    else
+        reason = slurm_client_reason(r, &err);
+    slurm_client_error(client, "Kill job error on job step id %s: %s", word, reason);
+    return r == -EPERM ? CANCEL_STATUS_DENIED : is_unknown ? STATUS_UNKNOWN : 1;
+}
 
 /* ---- Requests ---- */
 

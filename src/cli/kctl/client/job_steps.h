@@ -19,7 +19,7 @@ struct target_object;
  * task of an array.
  *
  * `takes_grants`: where this user is not the job's, or MUNGE does not answer, the controller is
- * asked to allow one program (job_grants.h), which krun has to start next. Variables of another
+ * asked to allow one program (krun_grants.h), which krun has to start next. Variables of another
  * user's job could tell krun what to do as this user, so this process does not get them: they are
  * in ret_entry->exported.
  *

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/describe_output.h"
-#include "cli/kctl/output/nearest_nodes.h"
+#include "cli/print/human.h"
 #include "cli/print/local_time.h"
 #include "lib/api/object/condition_reasons.h"
 #include "lib/api/object/kind.h"
@@ -16,6 +19,96 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
+
+/* ---- The nearest nodes ---- */
+
+/*   Needs:      24 CPUs on whole cores in one NUMA node, 48Gi of memory
+ *   Nearest:    n17 has 32 CPUs free, at most 14 in one NUMA node
+ *
+ * and for a pod that only requests amounts of CPUs and memory
+ *
+ *   Nearest:    n17 has 9 of 64 CPUs and 181Gi of 512Gi of memory free
+ *   Would fit:  on 12 nodes with --mem 180G or less
+ */
+
+#define GIB (INT64_C(1) << 30)
+#define MIB (INT64_C(1) << 20)
+
+static void
+format_cpus(int64_t mcpu, char out[HUMAN_TEXT_SIZE])
+{
+    if (mcpu % 1000 == 0)
+        snprintf(out, HUMAN_TEXT_SIZE, "%lld", (long long)mcpu / 1000);
+    else
+        snprintf(out, HUMAN_TEXT_SIZE, "%.1f", (double)mcpu / 1000);
+}
+
+static void
+print_room(const struct json *node, bool is_first, struct strbuf *out)
+{
+    char cpus[HUMAN_TEXT_SIZE], all_cpus[HUMAN_TEXT_SIZE];
+    char memory[HUMAN_TEXT_SIZE], all_memory[HUMAN_TEXT_SIZE];
+
+    format_cpus(json_get_int(node, "freeMilliCPU", 0), cpus);
+    format_cpus(json_get_int(node, "milliCPU", 0), all_cpus);
+    human_bytes(json_get_int(node, "freeMemory", 0), memory);
+    human_bytes(json_get_int(node, "memory", 0), all_memory);
+    describe_output_add(out, 2, is_first ? "Nearest" : "",
+                        "%s has %s of %s CPUs and %s of %s of memory free",
+                        json_get_text(node, "node"), cpus, all_cpus, memory, all_memory);
+}
+
+static void
+print_nearest(const struct json *why, bool is_plain, struct strbuf *out)
+{
+    const struct json *nearest = json_get(why, "nearest");
+
+    for (uint32_t i = 0; i < json_count(nearest); i++) {
+        const struct json *node = json_at(nearest, i);
+
+        if (is_plain)
+            print_room(node, i == 0, out);
+        else
+            describe_output_add(out, 2, i == 0 ? "Nearest" : "", "%s %s",
+                                json_get_text(node, "node"), json_get_text(node, "message"));
+    }
+}
+
+/* Uses the options of ksub. */
+static void
+print_fits(const struct json *why, struct strbuf *out)
+{
+    const struct json *fits = json_get(why, "wouldFit");
+
+    for (uint32_t i = 0; i < json_count(fits); i++) {
+        const struct json *fit = json_at(fits, i);
+        long long nodes = (long long)json_get_int(fit, "nodes", 0);
+        int64_t bytes = json_get_int(fit, "memory", 0);
+        char option[64];
+
+        if (bytes > 0)
+            snprintf(option, sizeof(option), bytes % GIB == 0 ? "--mem %lldG" : "--mem %lldM",
+                     (long long)(bytes % GIB == 0 ? bytes / GIB : bytes / MIB));
+        else
+            snprintf(option, sizeof(option), "-c %lld",
+                     (long long)json_get_int(fit, "milliCPU", 0) / 1000);
+        describe_output_add(out, 2, i == 0 ? "Would fit" : "", "on %lld node%s with %s or less",
+                            nodes, nodes == 1 ? "" : "s", option);
+    }
+}
+
+static void
+describe_nearest_nodes(const struct json *why, struct strbuf *out)
+{
+    const char *needs = json_get_text(why, "needs");
+
+    if (needs != NULL)
+        describe_output_add(out, 2, "Needs", "%s", needs);
+    print_nearest(why, json_is_true(json_get(why, "isPlain")), out);
+    print_fits(why, out);
+}
+
+/* ---- The answer ---- */
 
 static const struct json *
 find_condition(const struct json *object, const char *type)
@@ -180,7 +273,7 @@ why_answer_add_wait(const struct why_answer *a, const struct json *pod, struct s
         add_refusals(out, scheduled);
     add_nomination(out, pod);
     if (json_count(json_get(a->why, "reasons")) > 0)
-        nearest_nodes_describe(a->why, out);
+        describe_nearest_nodes(a->why, out);
 }
 
 void

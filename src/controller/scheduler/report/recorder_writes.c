@@ -1,21 +1,119 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a recorder writes to the API. */
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "controller/scheduler/bind/dispatcher.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/report/recorder_state.h"
-#include "controller/scheduler/report/status_call.h"
 #include "lib/api/cluster/event.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/object/item_map.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/client/client.h"
 #include "lib/client/event_call.h"
+#include "lib/json/json.h"
 
 #define MAX_IN_FLIGHT 128
+
+/* ---- The call ---- */
+
+/* The client that makes the call, and the function that gets its answer. */
+struct status_call_target {
+    struct client *client;
+    client_done_fn *done;
+    void *context;
+    int64_t now_us; /* on the real clock */
+};
+
+/* PodScheduled=False if there is a message, the cause for people if it is not
+ * NULL, and likewise the nomination ("" clears it).
+ */
+struct status_call_words {
+    const char *reason;
+    const char *message;
+    const char *nominated;
+    const struct pod_cause *cause;
+};
+
+static void
+set_time(struct arena *arena, struct json *object, const char *name, int64_t real_us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    time_format(real_us, false, text);
+    json_set_string(arena, object, name, text);
+}
+
+static void
+set_condition(struct arena *arena, struct json *status, const char *reason, const char *message,
+              int64_t now_us)
+{
+    struct json *list = json_array(arena), *c = json_object(arena);
+
+    json_set_string(arena, c, "type", "PodScheduled");
+    json_set_string(arena, c, "status", "False");
+    json_set_string(arena, c, "reason", reason);
+    json_set_string(arena, c, "message", message);
+    json_set(arena, c, "lastProbeTime", json_null(arena));
+    set_time(arena, c, "lastTransitionTime", now_us);
+    json_append(arena, list, c);
+    json_set(arena, status, "conditions", list);
+}
+
+/* A time that is no longer known is removed. */
+static void
+set_cause(struct arena *arena, struct json *status, const struct pod_cause *c)
+{
+    struct json *cause = json_make_object(arena, status, "cause");
+
+    json_set_string(arena, cause, "code", c->code);
+    json_set_string(arena, cause, "message", c->message);
+    if (c->from_us > 0)
+        set_time(arena, cause, "from", c->from_us);
+    else
+        json_set(arena, cause, "from", json_null(arena));
+    json_set(arena, cause, "assumed", c->is_assumed ? json_bool(arena, true) : json_null(arena));
+    json_set(arena, cause, "node",
+             c->node != NULL ? json_string(arena, c->node) : json_null(arena));
+}
+
+static struct client_call *
+patch_status(const struct status_call_target *to, const struct pod_view *pod,
+             const struct status_call_words *words)
+{
+    struct arena *arena = arena_new(1024);
+    struct json *body = json_object(arena);
+    struct json *status = json_make_object(arena, body, "status");
+
+    if (pod->uid != NULL)
+        json_set_string(arena, json_make_object(arena, body, "metadata"), "uid", pod->uid);
+    if (words->message != NULL)
+        set_condition(arena, status, words->reason, words->message, to->now_us);
+    if (words->cause != NULL)
+        set_cause(arena, status, words->cause);
+    if (words->nominated != NULL)
+        json_set(arena, status, "nominatedNodeName",
+                 words->nominated[0] != '\0' ? json_string(arena, words->nominated)
+                                             : json_null(arena));
+    return client_call(to->client, arena,
+                       &(struct client_request){
+                           .verb = CLIENT_STRATEGIC_PATCH,
+                           .kind = &pod_kind,
+                           .namespace = pod->namespace,
+                           .name = pod->name,
+                           .subresource = "status",
+                           .body = body,
+                       },
+                       to->done, to->context);
+}
+
+/* ---- Writes ---- */
 
 /* A write that waits or is under way. It refers to a story by its key, because
  * the story may be freed; or it owns a remark.
@@ -113,13 +211,13 @@ start_status(struct client *client, client_done_fn *done, void *done_context, vo
 
     if (s == NULL || !has_new_status(s))
         return NULL;
-    call = status_call_patch(&to, s->pod,
-                             &(struct status_call_words){
-                                 .reason = s->reason,
-                                 .message = s->has_new_condition ? s->message : NULL,
-                                 .nominated = s->nominated,
-                                 .cause = s->has_new_cause ? &s->cause : NULL,
-                             });
+    call = patch_status(&to, s->pod,
+                        &(struct status_call_words){
+                            .reason = s->reason,
+                            .message = s->has_new_condition ? s->message : NULL,
+                            .nominated = s->nominated,
+                            .cause = s->has_new_cause ? &s->cause : NULL,
+                        });
     s->has_new_condition = s->has_new_cause = false;
     free(s->nominated);
     s->nominated = NULL;

@@ -2,7 +2,7 @@
 /* kctl exec - runs a program in a running job
  *
  * The program is a step that overlaps others (krun --overlap): the controller has no part in
- * it, except that it may have to allow it (job_grants.h), and its input and output go between this
+ * it, except that it may have to allow it (krun_grants.h), and its input and output go between this
  * machine and the job's node.
  */
 #include <errno.h>

@@ -2,11 +2,13 @@
 /* kctl why - explains why a job or a pod does not run, or how it ended */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/kctl/client/command.h"
+#include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
@@ -14,11 +16,11 @@
 #include "cli/kctl/input/step_operand.h"
 #include "cli/kctl/output/array_report.h"
 #include "cli/kctl/output/describe_output.h"
+#include "cli/kctl/output/history_columns.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/object_events.h"
 #include "cli/kctl/output/step_report.h"
 #include "cli/kctl/output/why_answer.h"
-#include "cli/kctl/output/why_history.h"
 #include "cli/print/sanitize_text.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/job/job_state.h"
@@ -33,6 +35,95 @@
 #include "lib/json/json.h"
 
 #define EVENTS 5
+
+/* ---- Jobs that are deleted ---- */
+
+enum attempts_of {
+    ATTEMPTS_OF_GONE,    /* the job does not exist any more */
+    ATTEMPTS_OF_TASK,    /* a task whose array exists */
+    ATTEMPTS_OF_EARLIER, /* attempts of a task that will run again */
+};
+
+struct gone {
+    const char *id;
+    enum attempts_of how;
+    struct arena *arena;
+    size_t count;
+};
+
+static const char *
+gone_text(const struct json *row, const char *column, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    history_columns_text(column, row, &text);
+    return arena_strdup(arena, text.length > 0 ? text.text : "");
+}
+
+static void
+print_heading(const struct gone *g, const char *name)
+{
+    switch (g->how) {
+    case ATTEMPTS_OF_GONE:
+        printf("Job %s (%s) is no longer in the API; its record in history:\n", g->id, name);
+        break;
+    case ATTEMPTS_OF_TASK:
+        printf("Task %s (%s) has ended:\n", g->id, name);
+        break;
+    case ATTEMPTS_OF_EARLIER:
+        printf("Its earlier attempts:\n");
+        break;
+    }
+}
+
+/* The text that explains the end: not again what the state says. */
+static const char *
+words_of_end(const struct json *row, struct arena *arena)
+{
+    const char *message = json_get_text(row, "message");
+    const char *reason = json_get_text(row, "reason");
+    const char *state = gone_text(row, "state", arena);
+    const char *by = json_get_text(row, "endedBy");
+    const bool says_reason = reason != NULL && reason[0] != '\0' && strcmp(reason, state) != 0;
+    const char *end = by != NULL ? arena_printf(arena, "cancelled by %s", by) : NULL;
+
+    if (message != NULL && (message[0] == '\0' || (end != NULL && strcmp(message, end) == 0)))
+        message = NULL;
+    return arena_printf(arena, "%s%s%s%s%s%s", by != NULL ? " by " : "", by != NULL ? by : "",
+                        says_reason ? ": " : "", says_reason ? reason : "",
+                        message != NULL ? (says_reason ? ", " : ": ") : "",
+                        message != NULL ? message : "");
+}
+
+static bool
+explain_row(const struct json *row, void *context)
+{
+    struct gone *g = context;
+    const bool has_started = json_get(row, "startTime") != NULL;
+    CLEANUP_FREE char *words = sanitize_text_dup(words_of_end(row, g->arena));
+    CLEANUP_FREE char *name = sanitize_text_dup(gone_text(row, "name", g->arena));
+
+    if (g->count++ == 0)
+        print_heading(g, name);
+    printf("%s  %s%s  %s%s\n", gone_text(row, "ended", g->arena),
+           has_started ? "attempt " : "never started",
+           has_started ? gone_text(row, "attempt", g->arena) : "",
+           gone_text(row, "state", g->arena), words);
+    return true;
+}
+
+/* Prints the attempts. False: history has none. */
+static bool
+print_attempts(struct kctl *kctl, const char *id, enum attempts_of how, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    struct gone g = {.id = id, .how = how, .arena = arena};
+
+    return history_query_add_job(&query, id, NULL) >= 0
+           && history_pages_visit(kctl, query.text, explain_row, &g, NULL) >= 0 && g.count > 0;
+}
+
+/* ---- The command ---- */
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};
 
@@ -468,13 +559,13 @@ explain_task(struct kctl *kctl, const struct target_object *target, struct error
         && (phase == NULL || (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)))
         return explain(kctl, target, err);
     is_waiting = is_to_run(kctl, target->task, arena);
-    if (!is_waiting && why_history_print(kctl, target->task, WHY_HISTORY_TASK, arena))
+    if (!is_waiting && print_attempts(kctl, target->task, ATTEMPTS_OF_TASK, arena))
         return 0;
     if (pod != NULL && !is_waiting)
         return explain(kctl, target, err);
     r = explain_waiting_task(kctl, target, err);
     if (r == 0 && is_waiting)
-        (void)why_history_print(kctl, target->task, WHY_HISTORY_EARLIER, arena);
+        (void)print_attempts(kctl, target->task, ATTEMPTS_OF_EARLIER, arena);
     return r;
 }
 
@@ -558,7 +649,7 @@ why_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
         r = explain_any(kctl, &jobs.items[i], err);
     }
     if (r == -ENOENT && n_operands == 1
-        && why_history_print(kctl, operands[0], WHY_HISTORY_GONE, arena))
+        && print_attempts(kctl, operands[0], ATTEMPTS_OF_GONE, arena))
         return 0;
     return r;
 }
