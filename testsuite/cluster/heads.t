@@ -221,11 +221,32 @@ storm_end
 check_storm "handover by kctl"
 head_start c "$address_controller"
 wait_for 20 waits "$address_controller"
+printf '{"apiVersion":"v1","kind":"Event","reason":"Kept","metadata":{"name":"n1.kept"},
+"involvedObject":{"kind":"Node","name":"n1"}}' | on b create -f - >/dev/null
+ask_database() { psql -qAtX "$cluster_store" -c "$1" 2>>"$cluster/log/psql"; }
+is_kept() { [ "$(ask_database "SELECT count(*) FROM kiln.events WHERE name = 'n1.kept'")" = 1 ]; }
+wait_for 20 is_kept
+# An administrator holds the table of events, from before the end of the one until the other leads.
+ask_database "BEGIN; LOCK TABLE kiln.events; SELECT pg_sleep(300)" >/dev/null &
+is_locked() {
+    [ "$(ask_database "SELECT count(*) > 0 FROM pg_locks WHERE granted
+        AND relation = 'kiln.events'::regclass AND mode = 'AccessExclusiveLock'")" = t ]
+}
+wait_for 20 is_locked
+events_of_c() { # [OPTION]...: the status, or with options what curl prints
+    curl -s --max-time 10 "$@" --unix-socket "$cluster/c/socket" \
+        http://kiln/api/v1/namespaces/default/events
+}
 storm_begin
 stop b
-is "the leader ends in good order" "$stopped_with" 0
+is "the leader ends in good order although its events cannot be written" "$stopped_with" 0
 ok "the next one leads soon" wait_for 8 leads c
-ok "submissions go on after a handover" goes_on 20
+ok "submissions go on after a handover, while the events of before cannot be read" goes_on 20
+like "who asks for events is told to ask again" "$(events_of_c -D - | tr -d '\r' | tr '\n' ' ')" \
+    '^HTTP/1.1 429 .*Retry-After: 1 .*still reads the events of before'
+ask_database "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()" >/dev/null
+like "kctl does so, and shows them when they are there" "$(on c get events)" 'Kept'
 storm_end
 check_storm "handover"
 ok "a record that cannot be written is left out" \

@@ -10,6 +10,7 @@
 #include "controller/store/memory/change_log.h"
 #include "controller/store/memory/object_index.h"
 #include "controller/store/memory/watchers.h"
+#include "controller/store/past_events.h"
 #include "controller/store/store_metrics.h"
 #include "controller/store/store_state.h"
 #include "controller/store/write/batch.h"
@@ -380,6 +381,7 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
 static void
 stop_engines(struct store *s)
 {
+    past_events_stop(s->past_events);
     s->engine->ops->stop(s->engine);
     if (s->events_engine->ops->stop != NULL)
         s->events_engine->ops->stop(s->events_engine);

@@ -25,6 +25,11 @@
 #define LOOK_EVERY_MS 10000
 #define MORE_AFTER_MS 10
 
+/* Oldest first, in both; what is in `old` is older than what was touched. */
+struct ages {
+    struct list old, touched;
+};
+
 struct half {
     struct heap *owners; /* the one with the most on top */
     size_t count;        /* of their objects */
@@ -35,7 +40,7 @@ struct owner {
     char *name;
     size_t count;
     size_t place; /* in the heap */
-    struct list oldest_first;
+    struct ages ages;
 };
 
 struct aging {
@@ -49,11 +54,24 @@ struct aging {
 struct expiry {
     struct expiry_settings settings;
     struct timer *timer;
-    struct list oldest_first;
+    struct ages ages;
     struct map *owners; /* by name */
     struct half users, system;
     bool is_soon; /* the timer runs because there are too many */
 };
+
+static void
+ages_init(struct ages *ages)
+{
+    list_init(&ages->old);
+    list_init(&ages->touched);
+}
+
+static struct list *
+oldest(const struct ages *ages)
+{
+    return list_is_empty(&ages->old) ? ages->touched.next : ages->old.next;
+}
 
 /* --- owners -------------------------------------------------------------------------- */
 
@@ -79,7 +97,7 @@ owner_of(struct expiry *x, const struct object *object)
     owner = xnew(struct owner);
     owner->half = is.is_user ? &x->users : &x->system;
     owner->name = xstrdup(is.name);
-    list_init(&owner->oldest_first);
+    ages_init(&owner->ages);
     map_put(x->owners, owner->name, owner);
     heap_push(owner->half->owners, owner);
     return owner;
@@ -115,7 +133,7 @@ one_too_many(const struct expiry *x)
     if (!has_too_many(x))
         return NULL;
     most = heap_top(half->owners);
-    return container_of(most->oldest_first.next, struct aging, owner_link);
+    return container_of(oldest(&most->ages), struct aging, owner_link);
 }
 
 static struct aging *
@@ -126,7 +144,7 @@ one_too_old(const struct expiry *x)
 
     if (x->users.count + x->system.count == 0)
         return NULL;
-    a = container_of(x->oldest_first.next, struct aging, link);
+    a = container_of(oldest(&x->ages), struct aging, link);
     return a->written_at_us < now - x->settings.age_s * 1000000 ? a : NULL;
 }
 
@@ -176,7 +194,7 @@ expiry_new(const struct expiry_settings *settings)
     struct expiry *x = xnew(struct expiry);
 
     x->settings = *settings;
-    list_init(&x->oldest_first);
+    ages_init(&x->ages);
     x->owners = map_new();
     x->users.owners = heap_new(has_more, NULL, offsetof(struct owner, place));
     x->system.owners = heap_new(has_more, NULL, offsetof(struct owner, place));
@@ -191,7 +209,7 @@ expiry_free(struct expiry *x)
     if (x == NULL)
         return;
     while (x->users.count + x->system.count > 0)
-        take_out(x, container_of(x->oldest_first.next, struct aging, link));
+        take_out(x, container_of(oldest(&x->ages), struct aging, link));
     heap_free(x->users.owners);
     heap_free(x->system.owners);
     map_free(x->owners);
@@ -236,8 +254,17 @@ expiry_touch(struct expiry *x, struct entry *entry, const struct object *object)
 {
     struct aging *a = hold(x, entry, object);
 
-    list_add_last(&x->oldest_first, &a->link);
-    list_add_last(&a->owner->oldest_first, &a->owner_link);
+    list_add_last(&x->ages.touched, &a->link);
+    list_add_last(&a->owner->ages.touched, &a->owner_link);
+}
+
+void
+expiry_add_old(struct expiry *x, struct entry *entry, const struct object *object)
+{
+    struct aging *a = hold(x, entry, object);
+
+    list_add_last(&x->ages.old, &a->link);
+    list_add_last(&a->owner->ages.old, &a->owner_link);
 }
 
 void

@@ -45,9 +45,11 @@ struct expiry_settings {
 void expiry_free(struct expiry *x);
 struct expiry *expiry_new(const struct expiry_settings *settings) OWNED_BY(expiry_free);
 
-/* Change. Touch, forget: the entry's object was written or removed. Remove_expired
- * removes what has expired; it also runs by itself every few seconds.
+/* Change. Touch, forget: the entry's object was written or removed. Add_old: it was
+ * written before all that were touched. Remove_expired removes what has expired; it
+ * also runs by itself every few seconds.
  */
 void expiry_touch(struct expiry *x, struct entry *entry, const struct object *object);
+void expiry_add_old(struct expiry *x, struct entry *entry, const struct object *object);
 void expiry_forget(struct expiry *x, struct entry *entry);
 void expiry_remove_expired(struct expiry *x);

@@ -19,6 +19,7 @@
 #include "controller/store/memory/object_index.h"
 #include "controller/store/memory/secondary_index.h"
 #include "controller/store/memory/watchers.h"
+#include "controller/store/past_events.h"
 #include "controller/store/quarantine.h"
 #include "controller/store/scrub.h"
 #include "controller/store/store_metrics.h"
@@ -238,17 +239,11 @@ load_events(struct store *s, struct engine_counters *ret_counters, struct error 
     return r == 0 ? store_load(s, s->events_engine, ret_counters, err) : r;
 }
 
-/* Without what the leader before has said a cluster works as well. */
-static void
-load_shared_events(struct store *s, struct engine_counters *ret_counters)
+static struct engine *
+shared_events(const struct store *s)
 {
-    struct error why = {0};
-
-    *ret_counters = s->committed;
-    s->events_engine = engine_postgres_events_new(s->settings.location.database, s->epoch,
-                                                  s->settings.event_age_s);
-    if (store_load_objects(s, s->events_engine, ret_counters, &why) < 0)
-        log_warning("The events of before are not shown: %s", why.text);
+    return engine_postgres_events_new(s->settings.location.database, s->epoch,
+                                      s->settings.event_age_s);
 }
 
 static int
@@ -258,10 +253,12 @@ open_events(struct store *s, struct error *err)
     struct engine *engine;
     int r = 0;
 
-    if (store_is_in_database(s))
-        load_shared_events(s, &counters);
-    else
+    if (store_is_in_database(s)) {
+        counters = s->committed;
+        s->events_engine = shared_events(s);
+    } else {
         r = load_events(s, &counters, err);
+    }
     engine = s->events_engine;
     if (r < 0) {
         if (engine != NULL)
@@ -295,6 +292,8 @@ start(struct store *s)
     s->scrub = scrub_new(s);
     s->checks = timer_new(s->settings.loop, store_check_engine, s);
     timer_repeat(s->checks, CHECK_MS);
+    if (store_is_in_database(s))
+        s->past_events = transient_read_past(s, shared_events(s));
     if (!disk_reserve_hold(s->reserve))
         store_become_read_only(s, "there is not enough space for a reserve");
 }
@@ -334,6 +333,7 @@ free_secrets(struct map *secrets)
 static void
 free_all(struct store *s)
 {
+    past_events_free(s->past_events);
     store_metrics_free(s->metrics);
     free(s->address);
     timer_free(s->flush);

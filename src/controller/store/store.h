@@ -114,6 +114,11 @@ bool store_waits(const struct store *store);              /* the database is sil
  * directory has one by its nature.
  */
 int store_copies(const struct store *store);
+
+/* Whether all objects of the kind are in memory: those of transient kinds are read from a
+ * database while the store is already used. Until then only new ones may be made.
+ */
+bool store_has_read(const struct store *store, const struct kind *kind);
 bool store_is_in_database(const struct store *store);
 size_t store_count(const struct store *store, const struct kind *kind);
 

@@ -9,6 +9,7 @@
 #include "controller/store/memory/object_index.h"
 #include "controller/store/memory/secondary_index.h"
 #include "controller/store/memory/watchers.h"
+#include "controller/store/past_events.h"
 #include "controller/store/store_state.h"
 #include "controller/store/write/writer.h"
 #include "lib/api/job/job.h"
@@ -96,6 +97,12 @@ int64_t
 store_oldest_revision(const struct store *s)
 {
     return change_log_oldest_revision(s->change_log);
+}
+
+bool
+store_has_read(const struct store *s, const struct kind *kind)
+{
+    return !store_kind_is(kind, KIND_TRANSIENT) || past_events_are_read(s->past_events);
 }
 
 size_t

@@ -33,6 +33,7 @@ struct dictionary_objects;
 struct quarantine;
 struct scrub;
 struct object_index;
+struct past_events;
 struct disk_reserve;
 struct statedir;
 struct timer;
@@ -107,7 +108,8 @@ struct store {
     store_done_fn *finished;     /* when the last batch is written; or NULL */
     void *finished_context;
     bool has_dropped_events;
-    bool events_are_off; /* their database has failed */
+    bool events_are_off;             /* their database has failed */
+    struct past_events *past_events; /* of the leader before; or NULL */
     struct store_metrics *metrics;
 };
 

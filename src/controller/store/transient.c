@@ -12,8 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/store/engine/engine.h"
 #include "controller/store/memory/object_index.h"
+#include "controller/store/past_events.h"
 #include "controller/store/store_state.h"
+#include "controller/store/write/batch.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -107,4 +110,65 @@ transient_new_expiry(struct store *s)
         .is_off = has_failed,
         .context = s,
     });
+}
+
+/* --- those of the leader before ---------------------------------------------------------- */
+
+static const struct kind *
+kind_of_section(const char *name, void *store)
+{
+    struct section *section = store_find_section(store, name);
+
+    return section != NULL ? object_index_kind(section->objects) : NULL;
+}
+
+/* A damaged event is not worth a place aside, and one whose name is taken would be in the
+ * way of the next start.
+ */
+static void
+drop_row(int64_t row, void *store)
+{
+    batch_add(((struct store *)store)->gathering_events,
+              &(struct engine_op){
+                  .verb = ENGINE_DELETE,
+                  .row = row,
+              },
+              NULL);
+}
+
+static void
+place(int64_t row, const struct object *object, void *store)
+{
+    struct store *s = store;
+    struct section *section = store_section(s, object->kind);
+    struct entry *entry =
+        object_index_add(section->objects, object->meta->namespace, object->meta->name);
+
+    if (entry->row == row) /* it was read before */
+        return;
+    if (entry->row != 0 || entry->last_change != 0) {
+        drop_row(row, s);
+        return;
+    }
+    entry->row = row;
+    store_set_head(s, entry, object->kind, STORE_PENDING, object_ref(object));
+    store_set_head(s, entry, object->kind, STORE_PUBLISHED, object_ref(object));
+    section->count++;
+    if (section->expiry != NULL)
+        expiry_add_old(section->expiry, entry, object);
+}
+
+struct past_events *
+transient_read_past(struct store *s, struct engine *engine)
+{
+    return past_events_new(
+        &(struct past_events_settings){
+            .loop = s->settings.loop,
+            .last_row = s->begun_at,
+            .kind = kind_of_section,
+            .place = place,
+            .drop = drop_row,
+            .context = s,
+        },
+        engine);
 }

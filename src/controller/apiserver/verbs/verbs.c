@@ -133,6 +133,28 @@ refuse_verb(struct request *q)
                           });
 }
 
+/* A part of the objects must not look like all of them, and one that is not read yet not
+ * like one that does not exist. Upstream answers so while its cache is filled, and kubectl
+ * and kctl repeat such a request.
+ */
+static bool
+check_read(struct request *q)
+{
+    if (q->route.verb == VERB_CREATE || store_has_read(q->server->store, q->route.kind))
+        return true;
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 429,
+                              .reason = "TooManyRequests",
+                              .message = arena_printf(
+                                  q->arena,
+                                  "this controller has only begun to lead, and still reads the %s "
+                                  "of before: ask again",
+                                  q->route.kind->plural),
+                              .retry_after_s = 1,
+                          });
+    return false;
+}
+
 void
 verbs_start(struct request *q, const struct parameter *parameters, size_t n_parameters)
 {
@@ -144,7 +166,7 @@ verbs_start(struct request *q, const struct parameter *parameters, size_t n_para
     else if (body_parse(q)
              && options_parse(&q->options, q->arena, &q->route, parameters, n_parameters, q->body,
                               &q->reply)
-             && authorization_check(q)) {
+             && authorization_check(q) && check_read(q)) {
         verb(q);
         return;
     }

@@ -425,6 +425,8 @@ take_lead(struct engine_postgres *e, const struct engine_waits *waits,
     if (r == 0)
         r = engine_postgres_make_changes(e->writer, err);
     if (r == 0)
+        r = engine_postgres_make_events(e->writer, err);
+    if (r == 0)
         r = take_counters(e, ret_counters, err);
     if (r == 0)
         r = engine_postgres_prepare(e->writer, err);

@@ -126,6 +126,9 @@ void engine_postgres_fill(struct postgres_values *v, enum engine_verb verb,
 enum engine_outcome engine_postgres_apply(struct engine *engine, const struct engine_batch *batch,
                                           struct error *err);
 
+/* engine_postgres_events.c: their table. */
+int engine_postgres_make_events(struct postgres *p, struct error *err);
+
 /* engine_postgres_scan.c */
 int engine_postgres_scan_open(struct engine *engine, struct engine_scan **ret_scan,
                               struct error *err);

@@ -42,8 +42,8 @@ static const struct statement {
      " WHERE o.id = n.id AND $5::int8 > 0 AND " LEADS "$6::int8"},
 };
 
-static int
-make_table(struct postgres *p, struct error *err)
+int
+engine_postgres_make_events(struct postgres *p, struct error *err)
 {
     return tables_add(p, "kiln.events",
                       "("
@@ -80,8 +80,6 @@ begin_session(struct engine_postgres *e, struct error *err)
 
     if (r == 0)
         r = postgres_exec(e->writer, "SET synchronous_commit = off", err);
-    if (r == 0)
-        r = make_table(e->writer, err);
     if (r == 0)
         r = drop_old(e->writer, e->event_age_s, err);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(statements); i++)
