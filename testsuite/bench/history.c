@@ -269,9 +269,8 @@ ask(struct history_reader *reader, const char *name, const struct history_questi
             struct error err = {0};
             const char *next;
             double page, busy = cpu_seconds();
-            int r = q.by == HISTORY_BY_NOTHING
-                        ? history_reader_list(reader, &q, 200000, &out, &err)
-                        : history_reader_report(reader, &q, 30000000, &out, &err);
+            int r = history_reader_answer(
+                reader, &q, q.by == HISTORY_BY_NOTHING ? 200000 : 30000000, &out, &err);
 
             if (r < 0)
                 give_up(name, &err);

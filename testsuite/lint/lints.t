@@ -54,7 +54,7 @@ finds "an include that the list does not allow is found" check-includes \
 fresh
 write src/lib/low/stone.h '# include <sqlite3.h>'
 finds "an outside library in the wrong room is found" check-includes \
-    'sqlite3.h> belongs to controller/history controller/history/rows controller/store'
+    'sqlite3.h> belongs to controller/history controller/store'
 
 fresh
 write src/lib/low/stone.h '#include <hwloc/helper.h>'

@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* History may fall behind at any time: the disk is slow or full, an index is being made, the
+ * thread has not opened the file. Whatever waited for it would then stand still, so nothing
+ * does, and the queue of ends is bounded. An end that finds it full is not remembered: all that
+ * is needed to find it again is the revision from which on the store's objects must be read, the
+ * watermark, which moves only with what is on the disk.
+ */
 #include "controller/history/history.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/history/history_outbox.h"
 #include "controller/history/history_questions.h"
-#include "controller/history/history_state.h"
 #include "controller/history/history_writer.h"
 #include "controller/store/directory/backup.h"
 #include "controller/store/store.h"
 #include "lib/api/cluster/step_record.h"
+#include "lib/api/job/history_row.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -35,7 +45,60 @@
 #define SLICE        2000        /* objects visited in one turn of the loop */
 #define BATCHES_MOST (64u << 20) /* bytes of steps that wait */
 
+/* A pass over the store's objects for ends after a revision: at the start,
+ * after ends that found the queue full, and for a new file.
+ */
+struct rescan {
+    bool is_wanted, is_under_way;
+    bool is_of_jobs; /* the second half: Jobs */
+    int64_t from;    /* only ends after this revision */
+    char after[OBJECT_KEY_SIZE];
+    unsigned visited;
+};
+
+struct history {
+    struct history_settings s;
+    struct history_writer *writer;
+    struct history_questions *questions;
+    struct history_outbox *outbox;
+    struct store_watch *pods, *jobs;
+    struct history_queue queue;
+    struct history_batch *batches; /* of steps, in no order */
+    size_t batch_bytes;
+    struct map *unwritten; /* keys of rows that are not on the disk */
+    struct rescan rescan;
+    struct timer *flush, *rescan_timer, *drop;
+    bool is_open, is_stopping;
+    int64_t watermark;
+    int64_t bytes;
+    uint64_t written;
+    struct error trouble;
+    char *notice;
+    struct metric *rows_total, *failures_total;
+};
+
 /* ---- Ends ---- */
+
+/* A Job that ended without a pod has a row of its own; so have the tasks of an
+ * array that had none, and a Job that ended while it waited after a requeue.
+ */
+static bool
+is_lone_end(const struct object *job)
+{
+    const struct job *j = job_of(job);
+    const char *manager = j->spec.managed_by;
+
+    return job_is_finished(j)
+           && (j->status.attempts == 0 || job_has_unstarted_tasks(j) || history_row_waited_again(j))
+           && (manager == NULL || strcmp(manager, MANAGED_BY_KILN) == 0);
+}
+
+/* Whether the object is a pod that has ended, or a Job whose end has a row of its own. */
+static bool
+is_end(const struct object *object)
+{
+    return object->kind == &pod_kind ? pod_is_finished(pod_of(object)) : is_lone_end(object);
+}
 
 static bool
 is_full(const struct history *h)
@@ -75,11 +138,11 @@ add_end(struct history *h, const struct object *object)
     }
     end = (struct history_end){
         .pod = is_pod ? object : NULL,
-        .job = is_pod ? history_find_job(h, STORE_PUBLISHED, object) : object,
+        .job = is_pod ? history_outbox_find_job(h->outbox, STORE_PUBLISHED, object) : object,
         .at_us = clock_real_us(h->s.clock),
     };
     if (is_pod && end.job == NULL)
-        deleted_by = history_find_deleter(h, object);
+        deleted_by = history_outbox_find_deleter(h->outbox, object);
     history_queue_add(&h->queue, &end, NULL, deleted_by, object->meta->uid);
     flush_soon(h);
 }
@@ -107,15 +170,13 @@ on_change(const struct store_change *change, void *context)
     struct history *h = context;
     const struct object *before = change->old_object;
     const struct object *after = change->new_object;
-    char name[128];
     const char *text;
 
-    if (after != NULL && history_is_end(after) && (before == NULL || !history_is_end(before)))
+    if (after != NULL && is_end(after) && (before == NULL || !is_end(before)))
         add_end(h, after);
-    if (after != NULL || before == NULL || history_is_end(before))
+    if (after != NULL || before == NULL || is_end(before))
         return;
-    history_secret_name(before->meta->uid, name);
-    text = store_find_secret(h->s.store, name);
+    text = history_outbox_find(h->outbox, before->meta->uid);
     if (text != NULL)
         add_secret(h, before->meta->uid, text);
 }
@@ -128,15 +189,15 @@ visit(const struct object *object, void *context)
     struct history *h = context;
 
     object_key(object, h->rescan.after);
-    if (object->revision > h->rescan.from && history_is_end(object))
+    if (object->revision > h->rescan.from && is_end(object))
         add_end(h, object);
     return ++h->rescan.visited < SLICE && !is_full(h);
 }
 
 static void
-visit_secret(const char *name, const char *value, void *context)
+visit_row(const char *uid, const char *text, void *context)
 {
-    add_secret(context, name + strlen(HISTORY_SECRET), value);
+    add_secret(context, uid, text);
 }
 
 /* Runs in slices; when the queue is full, it continues once that is written. */
@@ -150,7 +211,7 @@ rescan_slice(void *arg)
         return;
     if (!scan->is_under_way) {
         scan->is_under_way = true;
-        h->n_secrets = store_visit_secrets(h->s.store, HISTORY_SECRET, visit_secret, h);
+        history_outbox_visit(h->outbox, visit_row, h);
         if (!scan->is_under_way) { /* the secrets filled the queue */
             timer_start(h->rescan_timer, GATHER_MS);
             return;
@@ -298,6 +359,16 @@ answer_batches(const struct history_order *order)
 }
 
 static void
+remove_written(struct history *h, const struct history_queue *written)
+{
+    CLEANUP_FREE const char **uids = xnew_array(const char *, written->count + 1);
+
+    for (size_t i = 0; i < written->count; i++)
+        uids[i] = written->items[i].key;
+    history_outbox_remove(h->outbox, uids, written->count);
+}
+
+static void
 wrote(struct history *h, struct history_order *order)
 {
     answer_batches(order);
@@ -316,7 +387,7 @@ wrote(struct history *h, struct history_order *order)
         metric_count(h->rows_total, order->rows);
     for (size_t i = 0; i < order->queue.count; i++)
         (void)map_remove(h->unwritten, order->queue.items[i].key);
-    history_drop_secrets(h, &order->queue);
+    remove_written(h, &order->queue);
     if (order->is_new) {
         want_rescan(h, 0);
         history_questions_open(h->questions);
@@ -457,6 +528,7 @@ history_new(const struct history_settings *settings)
     if (h->s.queue_most == 0)
         h->s.queue_most = QUEUE_MOST;
     h->unwritten = map_new();
+    h->outbox = history_outbox_new(settings->store, settings->clock);
     h->flush = timer_new(settings->loop, on_flush, h);
     h->rescan_timer = timer_new(settings->loop, rescan_slice, h);
     h->drop = timer_new(settings->loop, drop_old, h);
@@ -496,6 +568,7 @@ history_free(struct history *h)
         return;
     history_questions_free(h->questions);
     history_writer_free(h->writer);
+    history_outbox_free(h->outbox);
     history_queue_fini(&h->queue);
     timer_free(h->flush);
     timer_free(h->rescan_timer);
@@ -503,6 +576,42 @@ history_free(struct history *h)
     map_free(h->unwritten);
     free(h->notice);
     free(h);
+}
+
+/* ---- Removals ---- */
+
+static bool
+is_unwritten(const struct history *h, const struct object *object)
+{
+    return !h->is_open || object->revision > store_revision(h->s.store)
+           || map_find(h->unwritten, object->meta->uid) != NULL;
+}
+
+void
+history_note_removal(struct history *h, struct store_txn *txn, const struct object *object)
+{
+    if (h == NULL)
+        return;
+    if (object->kind == &job_kind) {
+        if (is_end(object) && is_unwritten(h, object))
+            history_outbox_keep(h->outbox, txn, object);
+    } else if (object->kind == &pod_kind) {
+        const struct object *job = history_outbox_find_job(h->outbox, STORE_PENDING, object);
+
+        if (is_end(object) ? is_unwritten(h, object)
+                           : history_row_is_due(pod_of(object), job != NULL ? job_of(job) : NULL))
+            history_outbox_keep(h->outbox, txn, object);
+    }
+    if (object->kind == &job_kind || object->kind == &pod_kind)
+        history_outbox_forget_deleter(h->outbox, txn, object);
+}
+
+void
+history_note_deleter(struct history *h, struct store_txn *txn, const struct object *job,
+                     const char *user)
+{
+    if (h != NULL)
+        history_outbox_note_deleter(h->outbox, txn, job, user);
 }
 
 /* ---- Steps ---- */
@@ -559,7 +668,7 @@ history_status(const struct history *h, struct history_status *ret_status)
         .is_open = h->is_open,
         .waiting = map_count(h->unwritten),
         .written = h->written,
-        .lost = h->lost,
+        .lost = history_outbox_lost(h->outbox),
         .bytes = h->bytes,
         .trouble = h->trouble.code != 0 ? h->trouble.text : NULL,
         .notice = h->notice,

@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "controller/history/history_applied.h"
+#include "controller/history/history_attempts.h"
 #include "controller/history/history_fields.h"
 #include "controller/history/history_schema.h"
 #include "controller/history/history_steps.h"
 #include "controller/history/history_sums.h"
 #include "controller/history/history_timeline.h"
-#include "controller/history/rows/attempt_sum.h"
-#include "controller/history/rows/history_applied.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
@@ -23,7 +23,6 @@
 #include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
-#include "lib/json/json.h"
 #include "lib/json/record.h"
 
 #define WORDS_CACHED 100000
@@ -34,11 +33,11 @@ struct history_file {
     sqlite3 *db;
     sqlite3_stmt *insert, *confirm, *add_word, *find_word, *add_user;
     sqlite3_stmt *mark, *drop;
-    sqlite3_stmt *find_open, *put_open, *drop_open;
     struct map *words; /* word to its number, as a pointer */
     struct map *users; /* "USER UID" pairs that are in the file */
     struct history_sums *sums;
     struct history_steps *steps;
+    struct history_attempts *attempts;
     struct history_applied *applied;
     int64_t watermark;
 };
@@ -46,9 +45,8 @@ struct history_file {
 static void
 close_db(struct history_file *f)
 {
-    sqlite3_stmt **const all[] = {&f->insert,   &f->confirm,  &f->add_word, &f->find_word,
-                                  &f->add_user, &f->mark,     &f->drop,     &f->find_open,
-                                  &f->put_open, &f->drop_open};
+    sqlite3_stmt **const all[] = {&f->insert,   &f->confirm, &f->add_word, &f->find_word,
+                                  &f->add_user, &f->mark,    &f->drop};
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
         (void)sqlite3_finalize(*all[i]);
@@ -58,6 +56,8 @@ close_db(struct history_file *f)
     f->sums = NULL;
     history_steps_free(f->steps);
     f->steps = NULL;
+    history_attempts_free(f->attempts);
+    f->attempts = NULL;
     history_applied_free(f->applied);
     f->applied = NULL;
     sql_close(f->db);
@@ -93,10 +93,6 @@ prepare(struct history_file *f, struct error *err)
         {&f->mark, "UPDATE watermark SET revision = max(revision, ?1) WHERE id = 1"},
         {&f->drop, "DELETE FROM attempts WHERE id IN (SELECT id FROM attempts"
                    " WHERE end_at < ?1 ORDER BY end_at LIMIT ?2)"},
-        {&f->find_open, "SELECT ended, row FROM open_attempts WHERE key = ?1"},
-        {&f->put_open, "INSERT INTO open_attempts VALUES (?1, ?2, ?3)"
-                       " ON CONFLICT DO UPDATE SET ended = ?2, row = ?3"},
-        {&f->drop_open, "DELETE FROM open_attempts WHERE key = ?1"},
     };
     int r;
 
@@ -153,6 +149,8 @@ bring_up(struct history_file *f, const struct history_origin *origin, struct err
         r = history_sums_new(f->db, &f->sums, err);
     if (r == 0)
         r = history_steps_new(f->db, &f->steps, err);
+    if (r == 0)
+        r = history_attempts_new(f->db, &f->attempts, err);
     if (r == 0)
         r = history_applied_new(f->db, &f->applied, err);
     return r == 0 ? history_timeline_meet(f->db, origin, &f->watermark, err) : r;
@@ -332,76 +330,27 @@ add_row(struct history_file *f, const struct history_row *row, struct error *err
     return 1;
 }
 
-/* ---- Attempts of several nodes ---- */
-
-/* The sum so far, and of how many pods. */
-static int64_t
-read_open(struct history_file *f, const char *key, struct arena *arena, struct history_row *sum)
-{
-    struct json *tree = NULL;
-    int64_t ended = 0;
-
-    (void)sqlite3_bind_text(f->find_open, 1, key, -1, SQLITE_STATIC);
-    if (sqlite3_step(f->find_open) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(f->find_open, 1);
-
-        ended = sqlite3_column_int64(f->find_open, 0);
-        tree = text != NULL ? json_parse(arena, arena_strdup(arena, text), strlen(text), NULL, NULL)
-                            : NULL;
-    }
-    (void)sqlite3_reset(f->find_open);
-    if (tree == NULL || record_normalize(&history_row_record, arena, tree, NULL, NULL) < 0)
-        return 0;
-    record_decode(&history_row_record, arena, tree, sum);
-    return ended;
-}
-
-static int
-write_open(struct history_file *f, const char *key, int64_t ended, struct arena *arena,
-           const struct history_row *sum, struct error *err)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    json_print(record_encode(&history_row_record, arena, sum), &text);
-    (void)sqlite3_bind_text(f->put_open, 1, key, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(f->put_open, 2, ended);
-    (void)sqlite3_bind_text(f->put_open, 3, text.text, -1, SQLITE_STATIC);
-    return sql_run(f->put_open, err);
-}
-
-/* The row of a pod was added. When all pods of its attempt have one, the attempt
- * gets its own, in the same transaction.
+/* When all pods of an attempt of several nodes have a row, the attempt gets its own, in the same
+ * transaction.
  */
 static int
 add_to_attempt(struct history_file *f, const struct history_row *row, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const char *key =
-        arena_printf(arena, "%s" HISTORY_ATTEMPT_KEY "%" PRId64, row->job_uid, row->attempt);
-    struct history_row sum = {0};
-    const int64_t ended = read_open(f, key, arena, &sum) + 1;
-    int r;
+    struct history_row whole;
+    int r = history_attempts_add(f->attempts, arena, row, &whole, err);
 
-    attempt_sum_add(&sum, arena, row);
-    if (ended < row->nodes)
-        return write_open(f, key, ended, arena, &sum, err);
-    (void)sqlite3_bind_text(f->drop_open, 1, key, -1, SQLITE_STATIC);
-    r = sql_run(f->drop_open, err);
-    if (r < 0)
-        return r;
-    attempt_sum_finish(&sum, arena);
-    return add_row(f, &sum, err);
+    return r == 1 ? add_row(f, &whole, err) : r;
 }
 
 /* Its pods have ended again in the present timeline. */
 static int
 confirm_attempt(struct history_file *f, const struct history_row *row, struct error *err)
 {
-    CLEANUP_FREE char *key =
-        xasprintf("%s" HISTORY_ATTEMPT_KEY "%" PRId64, row->job_uid, row->attempt);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct history_row whole = *row;
 
-    whole.pod_uid = key;
+    whole.pod_uid = history_attempts_key(arena, row);
     return confirm(f, &whole, err);
 }
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An index of ten million rows takes minutes to make. A controller must serve within seconds, so
+ * indexes without which questions are only slower are made after the start. They are no version
+ * of the schema, for an earlier release keeps an index that it does not know.
+ */
 #include "controller/history/history_index.h"
 
 #include <errno.h>

@@ -1,122 +1,184 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_outbox.c - rows that are kept in the store, because their object is
- * removed before they are written
+/* A pod may be removed before its row is on the disk: its Job is deleted, or the disk of history
+ * is full for a day. To make the removal wait would let a full disk of accounting stop the
+ * cluster, and to write the row after the removal would lose it at a kill in between. So the row
+ * goes where the removal goes, into the same transaction of the store, and leaves it when it is
+ * written. Bounded, since nobody empties it while the disk stays full.
  */
+#include "controller/history/history_outbox.h"
+
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "controller/history/history_state.h"
 #include "controller/store/store.h"
 #include "lib/api/job/history_row.h"
 #include "lib/api/job/job.h"
-#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define SECRETS_MOST   200000
+#define ROWS_MOST      200000
+#define ROW_SECRET     "history/"        /* followed by the uid of the row */
 #define DELETER_SECRET "job-deleted-by/" /* followed by the Job's uid */
+#define NAME_SIZE      128
+
+struct history_outbox {
+    struct store *store;
+    struct clock *clock;
+    size_t n_rows;
+    uint64_t lost;
+};
+
+void
+history_outbox_free(struct history_outbox *o)
+{
+    free(o);
+}
+
+struct history_outbox *
+history_outbox_new(struct store *store, struct clock *clock)
+{
+    struct history_outbox *o = xnew(struct history_outbox);
+
+    o->store = store;
+    o->clock = clock;
+    return o;
+}
+
+uint64_t
+history_outbox_lost(const struct history_outbox *o)
+{
+    return o->lost;
+}
 
 const struct object *
-history_find_job(const struct history *h, enum store_head head, const struct object *pod)
+history_outbox_find_job(const struct history_outbox *o, enum store_head head,
+                        const struct object *pod)
 {
     const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     const struct object *job;
 
     if (owner == NULL)
         return NULL;
-    job = store_find(h->s.store, head, &job_kind, pod->meta->namespace, owner->name);
+    job = store_find(o->store, head, &job_kind, pod->meta->namespace, owner->name);
     return job != NULL && strcmp(job->meta->uid, owner->uid) == 0 ? job : NULL;
 }
 
-/* A Job that ended without a pod has a row of its own; so have the tasks of an
- * array that had none, and a Job that ended while it waited after a requeue.
- */
-static bool
-is_lone_end(const struct object *job)
-{
-    const struct job *j = job_of(job);
-    const char *manager = j->spec.managed_by;
+/* ---- Rows ---- */
 
-    return job_is_finished(j)
-           && (j->status.attempts == 0 || job_has_unstarted_tasks(j) || history_row_waited_again(j))
-           && (manager == NULL || strcmp(manager, MANAGED_BY_KILN) == 0);
+static void
+row_name(const char *uid, char out[NAME_SIZE])
+{
+    (void)snprintf(out, NAME_SIZE, ROW_SECRET "%s", uid);
 }
 
-bool
-history_is_end(const struct object *object)
+const char *
+history_outbox_find(const struct history_outbox *o, const char *uid)
 {
-    return object->kind == &pod_kind ? pod_is_finished(pod_of(object)) : is_lone_end(object);
+    char name[NAME_SIZE];
+
+    row_name(uid, name);
+    return store_find_secret(o->store, name);
+}
+
+struct outbox_visit {
+    history_outbox_visit_fn *fn;
+    void *context;
+};
+
+static void
+visit_secret(const char *name, const char *value, void *context)
+{
+    const struct outbox_visit *v = context;
+
+    v->fn(name + strlen(ROW_SECRET), value, v->context);
 }
 
 void
-history_secret_name(const char *uid, char out[128])
+history_outbox_visit(struct history_outbox *o, history_outbox_visit_fn *fn, void *context)
 {
-    (void)snprintf(out, 128, HISTORY_SECRET "%s", uid);
+    struct outbox_visit visit = {fn, context};
+
+    o->n_rows = store_visit_secrets(o->store, ROW_SECRET, visit_secret, &visit);
 }
 
-static bool
-is_unwritten(const struct history *h, const struct object *object)
-{
-    return !h->is_open || object->revision > store_revision(h->s.store)
-           || map_find(h->unwritten, object->meta->uid) != NULL;
-}
-
-static void
-keep_row(struct history *h, struct store_txn *txn, const struct object *object)
+void
+history_outbox_keep(struct history_outbox *o, struct store_txn *txn, const struct object *object)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const int64_t now_us = clock_real_us(h->s.clock);
+    const int64_t now_us = clock_real_us(o->clock);
     struct history_row row;
-    char name[128];
+    char name[NAME_SIZE];
 
-    if (h->n_secrets >= SECRETS_MOST) {
-        if (h->lost++ == 0)
+    if (o->n_rows >= ROWS_MOST) {
+        if (o->lost++ == 0)
             log_error("cannot write history, and %d rows wait in the store "
                       "already: attempts that end and are removed from now on "
                       "get no row",
-                      SECRETS_MOST);
+                      ROWS_MOST);
         return;
     }
     if (object->kind == &pod_kind)
-        history_row_of_pod(&row, arena, object, history_find_job(h, STORE_PENDING, object),
-                           history_find_deleter(h, object), now_us);
+        history_row_of_pod(&row, arena, object, history_outbox_find_job(o, STORE_PENDING, object),
+                           history_outbox_find_deleter(o, object), now_us);
     else
         history_row_of_job(&row, arena, object, now_us);
     row.revision = store_txn_revision(txn);
     json_print(record_encode(&history_row_record, arena, &row), &text);
-    history_secret_name(object->meta->uid, name);
+    row_name(object->meta->uid, name);
     store_txn_put_secret(txn, name, text.text);
-    h->n_secrets++;
+    o->n_rows++;
+}
+
+void
+history_outbox_remove(struct history_outbox *o, const char *const *uids, size_t n)
+{
+    struct store_txn *txn = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        char name[NAME_SIZE];
+
+        row_name(uids[i], name);
+        if (store_find_secret(o->store, name) == NULL)
+            continue;
+        if (txn == NULL)
+            txn = store_begin(o->store);
+        store_txn_remove_secret(txn, name);
+        o->n_rows -= o->n_rows > 0;
+    }
+    if (txn != NULL)
+        store_commit(txn, NULL, NULL);
 }
 
 /* ---- Jobs that are removed before their pods ---- */
 
 static void
-deleter_name(const char *uid, char out[128])
+deleter_name(const char *uid, char out[NAME_SIZE])
 {
-    (void)snprintf(out, 128, DELETER_SECRET "%s", uid);
+    (void)snprintf(out, NAME_SIZE, DELETER_SECRET "%s", uid);
 }
 
 const char *
-history_find_deleter(const struct history *h, const struct object *pod)
+history_outbox_find_deleter(const struct history_outbox *o, const struct object *pod)
 {
     const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
-    char name[128];
+    char name[NAME_SIZE];
 
     if (owner == NULL)
         return NULL;
     deleter_name(owner->uid, name);
-    return store_find_secret(h->s.store, name);
+    return store_find_secret(o->store, name);
 }
 
 static bool
@@ -132,81 +194,41 @@ is_it(const struct object *pod, void *context)
 
 /* Whether the Job has a pod other than `but` (NULL: any pod). */
 static bool
-has_pods(const struct history *h, const char *uid, const struct object *but)
+has_pods(const struct history_outbox *o, const char *uid, const struct object *but)
 {
     const struct object *found = but;
 
-    store_visit_index(h->s.store, &pod_kind, POD_BY_JOB, STORE_PENDING, uid, is_it, &found);
+    store_visit_index(o->store, &pod_kind, POD_BY_JOB, STORE_PENDING, uid, is_it, &found);
     return found != but;
 }
 
 void
-history_note_deleter(struct history *h, struct store_txn *txn, const struct object *job,
-                     const char *user)
+history_outbox_note_deleter(struct history_outbox *o, struct store_txn *txn,
+                            const struct object *job, const char *user)
 {
-    char name[128];
+    char name[NAME_SIZE];
 
-    if (h == NULL || job_is_finished(job_of(job)) || !has_pods(h, job->meta->uid, NULL))
+    if (job_is_finished(job_of(job)) || !has_pods(o, job->meta->uid, NULL))
         return;
     deleter_name(job->meta->uid, name);
     store_txn_put_secret(txn, name, user);
 }
 
-/* The name of the user who deleted a Job is removed with the Job's last pod. */
-static void
-forget_deleter(struct history *h, struct store_txn *txn, const struct object *object)
+void
+history_outbox_forget_deleter(struct history_outbox *o, struct store_txn *txn,
+                              const struct object *object)
 {
     const bool is_pod = object->kind == &pod_kind;
     const struct owner_reference *owner =
         is_pod ? meta_controller_of(object->meta, &job_kind) : NULL;
     const char *uid = owner != NULL ? owner->uid : object->meta->uid;
-    char name[128];
+    char name[NAME_SIZE];
 
     if (is_pod && owner == NULL)
         return;
     deleter_name(uid, name);
-    if (store_find_secret(h->s.store, name) != NULL
-        && (!is_pod || history_find_job(h, STORE_PENDING, object) == NULL)
-        && !has_pods(h, uid, is_pod ? object : NULL))
+    if (store_find_secret(o->store, name) != NULL
+        && (!is_pod || history_outbox_find_job(o, STORE_PENDING, object) == NULL)
+        && !has_pods(o, uid, is_pod ? object : NULL))
         store_txn_remove_secret(txn, name);
-}
-
-void
-history_note_removal(struct history *h, struct store_txn *txn, const struct object *object)
-{
-    if (h == NULL)
-        return;
-    if (object->kind == &job_kind) {
-        if (is_lone_end(object) && is_unwritten(h, object))
-            keep_row(h, txn, object);
-    } else if (object->kind == &pod_kind) {
-        const struct object *job = history_find_job(h, STORE_PENDING, object);
-
-        if (history_is_end(object)
-                ? is_unwritten(h, object)
-                : history_row_is_due(pod_of(object), job != NULL ? job_of(job) : NULL))
-            keep_row(h, txn, object);
-    }
-    if (object->kind == &job_kind || object->kind == &pod_kind)
-        forget_deleter(h, txn, object);
-}
-
-void
-history_drop_secrets(struct history *h, const struct history_queue *written)
-{
-    struct store_txn *txn = NULL;
-
-    for (size_t i = 0; i < written->count; i++) {
-        char name[128];
-
-        history_secret_name(written->items[i].key, name);
-        if (store_find_secret(h->s.store, name) == NULL)
-            continue;
-        if (txn == NULL)
-            txn = store_begin(h->s.store);
-        store_txn_remove_secret(txn, name);
-        h->n_secrets -= h->n_secrets > 0;
-    }
-    if (txn != NULL)
-        store_commit(txn, NULL, NULL);
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* With idle CPUs a long page is read several times as fast. Without them, helpers would take time
+ * from jobs and from the loop, and a reader that waits for them would be slower than alone. So
+ * helpers have a lower priority, the reader never waits for a part longer than it takes for one
+ * itself, and there is no lock that a helper without a CPU could hold.
+ */
 #include "controller/history/history_parts.h"
 
 #include <errno.h>
@@ -13,18 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "controller/history/history_fields.h"
-#include "controller/history/history_filter.h"
-#include "controller/history/history_page.h"
+#include "controller/history/history_connection.h"
 #include "controller/history/history_print.h"
 #include "controller/history/history_question.h"
-#include "controller/history/history_reader.h"
-#include "controller/history/history_reader_state.h"
 #include "controller/history/history_round.h"
 #include "controller/history/history_scan.h"
 #include "controller/store/engine/sql.h"
+#include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -47,7 +48,8 @@ struct part_waiter {
 
 struct helper {
     struct history_parts *parts;
-    struct history_reader *reader;
+    struct history_connection *connection;
+    struct history_printer *printer;
     pthread_t thread;
     bool is_started;
     struct part_waiter more;
@@ -55,10 +57,8 @@ struct helper {
 
     /* Used only by the helper's thread. */
     struct history_round *round;
-    struct arena *arena; /* of the filter */
-    struct history_filter filter;
-    bool has_filter; /* for the round */
-    bool is_begun;   /* a transaction is open */
+    struct history_filter *filter; /* of the round; or NULL */
+    bool is_begun;                 /* a transaction is open */
 };
 
 struct history_parts {
@@ -68,6 +68,8 @@ struct history_parts {
     struct part_waiter given; /* the reader, waiting for results */
 
     /* Used only by the reader. */
+    struct history_connection *connection;
+    struct history_printer *printer;
     struct history_round *round;
     unsigned wanted;    /* helpers to use: the first ones */
     int64_t longest_us; /* the reader's longest time for a part of the round */
@@ -86,23 +88,20 @@ wake(struct part_waiter *w)
 
 /* Stops when another thread has given the part meanwhile. */
 static void
-read_part(struct history_reader *r, const struct history_filter *filter,
-          const struct history_round *round, unsigned i, struct history_part_result *result)
+read_part(struct history_connection *connection, struct history_printer *printer,
+          const struct history_filter *filter, const struct history_round *round, unsigned i,
+          struct history_part_result *result)
 {
     const struct history_part *part = history_round_part(round, i);
-    struct history_question q = *filter->question;
-    struct history_filter f = *filter;
     struct history_scan *scan = NULL;
 
-    q.after_end_s = part->after_end_s;
-    q.after_id = part->after_id;
-    f.question = &q;
-    result->code = history_scan_open(r, &f, q.members, &scan, NULL);
+    result->code = history_scan_open(connection, filter, HISTORY_SCAN_ROWS, part->after_end_s,
+                                     part->after_id, &scan, NULL);
     if (result->code == 0)
         do
-            result->code = history_page_add(r, scan, &f, part->last_end_s, part->last_id,
-                                            result->page.seen + ROWS_AT_ONCE, &result->page,
-                                            &result->text, NULL);
+            result->code = history_print_page(printer, scan, part->last_end_s, part->last_id,
+                                              result->page.seen + ROWS_AT_ONCE, &result->page,
+                                              &result->text, NULL);
         while (result->code == 1 && history_round_result_of(round, i) == NULL);
     history_scan_close(scan);
 }
@@ -113,7 +112,7 @@ static void
 end_transaction(struct helper *h)
 {
     if (h->is_begun)
-        (void)sql_exec(h->reader->db, "COMMIT", NULL);
+        (void)sql_exec(history_connection_db(h->connection), "COMMIT", NULL);
     h->is_begun = false;
 }
 
@@ -127,18 +126,14 @@ begin(struct helper *h)
     int r;
 
     if (!h->is_begun) {
-        r = sql_exec(h->reader->db, "BEGIN", NULL);
+        r = sql_exec(history_connection_db(h->connection), "BEGIN", NULL);
         if (r < 0)
             return r;
         h->is_begun = true;
     }
-    if (h->has_filter)
-        return 0;
-    arena_free(h->arena);
-    h->arena = arena_new(0);
-    history_filter_make(h->reader, history_round_question(h->round), h->arena, &h->filter);
-    h->reader->ends_us = history_round_ends_us(h->round);
-    h->has_filter = true;
+    if (h->filter == NULL)
+        h->filter = history_filter_new(h->connection, history_round_question(h->round));
+    history_connection_set_end(h->connection, history_round_ends_us(h->round));
     return 0;
 }
 
@@ -150,9 +145,10 @@ take_offer(struct helper *h)
     if (offered == NULL)
         return;
     end_transaction(h);
+    history_filter_free(h->filter);
+    h->filter = NULL;
     history_round_unref(h->round);
     h->round = offered;
-    h->has_filter = false;
 }
 
 static void
@@ -162,7 +158,7 @@ read_claimed(struct helper *h, unsigned i)
 
     result->code = begin(h);
     if (result->code == 0)
-        read_part(h->reader, &h->filter, h->round, i, result);
+        read_part(h->connection, h->printer, h->filter, h->round, i, result);
     history_round_give(h->round, i, result);
     wake(&h->parts->given);
 }
@@ -220,10 +216,11 @@ close_helper(struct helper *h)
         (void)sem_post(&h->more.posts);
         pthread_join(h->thread, NULL);
     }
-    history_reader_close(h->reader);
+    history_filter_free(h->filter);
+    history_printer_free(h->printer);
+    history_connection_close(h->connection);
     history_round_unref(h->round);
     history_round_unref(atomic_load(&h->offered));
-    arena_free(h->arena);
     (void)sem_destroy(&h->more.posts);
 }
 
@@ -243,12 +240,13 @@ history_parts_free(struct history_parts *ps)
 static int
 start(struct helper *h, const char *path, struct error *err)
 {
-    int r = history_reader_open(path, 0, &h->reader, err);
+    int r = history_connection_open(path, &h->connection, err);
 
     if (r == 0)
-        r = sql_exec(h->reader->db, "PRAGMA cache_size = -8192", err);
+        r = sql_exec(history_connection_db(h->connection), "PRAGMA cache_size = -8192", err);
     if (r < 0)
         return r;
+    h->printer = history_printer_new(h->connection);
     if (thread_start(&h->thread, "history-part", helper_main, h) != 0)
         return error_set(err, -EAGAIN, "cannot start a thread for history");
     h->is_started = true;
@@ -256,11 +254,15 @@ start(struct helper *h, const char *path, struct error *err)
 }
 
 int
-history_parts_new(const char *path, unsigned threads, struct history_parts **ret_parts,
+history_parts_new(const char *path, unsigned threads, struct history_connection *connection,
+                  struct history_printer *printer, struct history_parts **ret_parts,
                   struct error *err)
 {
     struct history_parts *ps = xnew(struct history_parts);
     int r = 0;
+
+    ps->connection = connection;
+    ps->printer = printer;
 
     (void)sem_init(&ps->given.posts, 0, 0);
     ps->helpers = xnew_array(struct helper, threads);
@@ -338,22 +340,18 @@ guess_rows(const struct history_page *page, int64_t limit)
 
 /* The indexes alone have all of these columns, unless an index is missing. */
 static void
-walk(struct history_parts *ps, struct history_reader *r, const struct history_filter *filter,
-     const struct history_page *page)
+walk(struct history_parts *ps, const struct history_filter *filter, const struct history_page *page)
 {
-    struct history_question q = *filter->question;
-    struct history_filter f = *filter;
     struct history_scan *scan = NULL;
     sqlite3_stmt *s = NULL;
-    int64_t left = guess_rows(page, q.limit), end_s = 0, id = 0;
+    int64_t left = guess_rows(page, history_filter_question(filter)->limit), end_s = 0, id = 0;
     int64_t of_part = 0;
     unsigned count;
 
-    q.after_end_s = page->end_s;
-    q.after_id = page->id;
-    f.question = &q;
-    f.columns = HISTORY_BIT(HISTORY_AT_ID) | HISTORY_BIT(HISTORY_AT_END);
-    if (left < PART_ROWS || history_scan_open(r, &f, HISTORY_BIT(HISTORY_AT_ID), &scan, NULL) < 0)
+    if (left < PART_ROWS
+        || history_scan_open(ps->connection, filter, HISTORY_SCAN_PLACES, page->end_s, page->id,
+                             &scan, NULL)
+               < 0)
         return;
     for (; left > 0 && history_scan_next(scan, &s, NULL) == 1; left--) {
         end_s = sqlite3_column_int64(s, HISTORY_AT_END);
@@ -370,14 +368,13 @@ walk(struct history_parts *ps, struct history_reader *r, const struct history_fi
 }
 
 static void
-read_own(struct history_parts *ps, struct history_reader *r, const struct history_filter *filter,
-         unsigned i)
+read_own(struct history_parts *ps, const struct history_filter *filter, unsigned i)
 {
     const int64_t began_us = clock_monotonic_us(&clock_system);
     struct history_part_result *result = history_part_result_new();
     int64_t took_us;
 
-    read_part(r, filter, ps->round, i, result);
+    read_part(ps->connection, ps->printer, filter, ps->round, i, result);
     history_round_give(ps->round, i, result);
     took_us = clock_monotonic_us(&clock_system) - began_us;
     if (took_us > ps->longest_us)
@@ -420,16 +417,16 @@ wait_for_helpers(struct history_parts *ps)
 
 /* Reads all parts; it succeeds even if no helper runs. */
 static void
-read_parts(struct history_parts *ps, struct history_reader *r, const struct history_filter *filter)
+read_parts(struct history_parts *ps, const struct history_filter *filter)
 {
     const unsigned count = history_round_count(ps->round);
     unsigned i;
 
     while (history_round_claim(ps->round, &i))
-        read_own(ps, r, filter, i);
+        read_own(ps, filter, i);
     wait_for_helpers(ps);
     for (i = find_missing(ps->round, 0); i < count; i = find_missing(ps->round, i))
-        read_own(ps, r, filter, i);
+        read_own(ps, filter, i);
 }
 
 /* A part does not know how many rows the page still wants. A page that the part
@@ -481,18 +478,17 @@ join(const struct history_round *round, int64_t limit, struct history_page *page
 }
 
 void
-history_parts_print(struct history_parts *ps, unsigned helpers, struct history_reader *r,
-                    const struct history_filter *filter, struct history_page *page,
-                    struct strbuf *out)
+history_parts_print(struct history_parts *ps, unsigned helpers, const struct history_filter *filter,
+                    struct history_page *page, struct strbuf *out)
 {
-    const struct history_question *q = filter->question;
+    const struct history_question *q = history_filter_question(filter);
     bool has_more = true;
 
     ps->wanted = helpers < ps->n_helpers ? helpers : ps->n_helpers;
     while (has_more) {
-        begin_round(ps, q, r->ends_us);
-        walk(ps, r, filter, page);
-        read_parts(ps, r, filter);
+        begin_round(ps, q, history_connection_ends_us(ps->connection));
+        walk(ps, filter, page);
+        read_parts(ps, filter);
         has_more = join(ps->round, q->limit, page, out);
         end_round(ps);
     }

@@ -20,21 +20,25 @@
 #include "lib/base/macro.h"
 
 struct error;
+struct history_connection;
 struct history_filter;
 struct history_page;
 struct history_parts;
-struct history_reader;
+struct history_printer;
 struct strbuf;
 
-/* Life. `threads`: how many to start. */
+/* Life. `threads`: how many to start. The connection and the printer are the reader's, and
+ * must stay as long.
+ */
 void history_parts_free(struct history_parts *parts);
-int history_parts_new(const char *path, unsigned threads, struct history_parts **ret_parts,
+int history_parts_new(const char *path, unsigned threads, struct history_connection *connection,
+                      struct history_printer *printer, struct history_parts **ret_parts,
                       struct error *err);
 
-/* Adds rows after the last one that the page has seen, read by up to `helpers`
- * threads and the reader. Leaves rows to the caller that are too few to share,
- * or that a thread could not read.
+/* Adds rows after the last one that the page has seen, read by up to `helpers` threads and
+ * the reader. Leaves rows to the caller that are too few to share, or that a thread could not
+ * read.
  */
 void history_parts_print(struct history_parts *parts, unsigned helpers,
-                         struct history_reader *reader, const struct history_filter *filter,
-                         struct history_page *page, struct strbuf *out);
+                         const struct history_filter *filter, struct history_page *page,
+                         struct strbuf *out);

@@ -1,33 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A page of 5,000 rows is a megabyte of text. As a tree of JSON that record_encode makes and
+ * json_print prints, it took longer than reading the rows from the file did. So rows are
+ * printed from their columns, in the same form; test_history_reader compares both.
+ */
 #include "controller/history/history_print.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <sqlite3.h>
+
+#include "controller/history/history_connection.h"
 #include "controller/history/history_fields.h"
-#include "controller/history/history_reader_state.h"
-#include "lib/base/macro.h"
+#include "controller/history/history_question.h"
+#include "controller/history/history_scan.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define SECOND_US   INT64_C(1000000)
-#define DAY_S       86400
-#define NUMBER_SIZE 24
-#define AT_ONCE     32
-#define WORD_MOST   128 /* longer words are copied with a check for room */
+#define ROWS_BETWEEN_LOOKS 64 /* between looks at the clock */
+#define SECOND_US          INT64_C(1000000)
+#define DAY_S              86400
+#define NUMBER_SIZE        24
+#define AT_ONCE            32
+#define WORD_MOST          128 /* longer words are copied with a check for room */
+
+/* A member of a row, with the text before its value; put_short reads beyond that. */
+#define HEAD_SIZE 64
+struct printed_member {
+    char head[HEAD_SIZE];
+    size_t length;
+    enum history_column_form form;
+    bool is_private;
+};
+
+struct history_printer {
+    struct history_connection *connection;
+    struct printed_member members[RECORD_MAX_FIELDS];
+    char time_text[TIME_TEXT_SIZE + 2]; /* the time printed last */
+    int64_t time_day;                   /* its day */
+};
 
 void
-history_print_init(struct history_reader *r)
+history_printer_free(struct history_printer *p)
 {
+    free(p);
+}
+
+struct history_printer *
+history_printer_new(struct history_connection *connection)
+{
+    struct history_printer *p = xnew(struct history_printer);
+
+    p->connection = connection;
     for (unsigned i = 0; i < history_row_record.n_fields; i++) {
         const struct field *field = &history_row_record.fields[i];
-        struct history_member *m = &r->members[i];
+        struct printed_member *m = &p->members[i];
 
         m->length = (size_t)snprintf(m->head, sizeof(m->head), ",\"%s\":", field->name);
         m->form = history_fields_form(i);
         m->is_private = field->column->is_private;
     }
+    return p;
 }
 
 /* ---- Values ---- */
@@ -116,23 +153,23 @@ put_two(char *at, int64_t n)
 
 /* Most times of a row are on the same day as the one printed before. */
 static void
-add_time(struct history_reader *r, int64_t seconds, struct row_text *t)
+add_time(struct history_printer *p, int64_t seconds, struct row_text *t)
 {
     int64_t day = seconds / DAY_S, of_day = seconds % DAY_S;
-    char *text = r->time_text + 1;
+    char *text = p->time_text + 1;
 
     if (of_day < 0)
         of_day += DAY_S, day--;
-    if (r->time_text[0] == '\0' || day != r->time_day) {
+    if (p->time_text[0] == '\0' || day != p->time_day) {
         time_format(seconds * SECOND_US, false, text);
-        r->time_text[0] = '"';
+        p->time_text[0] = '"';
         text[strlen("2026-01-31T12:00:00Z")] = '"';
-        r->time_day = day;
+        p->time_day = day;
     }
     put_two(text + 11, of_day / 3600);
     put_two(text + 14, of_day / 60 % 60);
     put_two(text + 17, of_day % 60);
-    put(t, r->time_text, strlen("\"2026-01-31T12:00:00Z\""));
+    put(t, p->time_text, strlen("\"2026-01-31T12:00:00Z\""));
 }
 
 static const char *
@@ -153,10 +190,10 @@ add_text_of(sqlite3_stmt *s, int column, struct row_text *t)
 }
 
 static bool
-add_word(struct history_reader *r, int64_t id, struct row_text *t)
+add_word(struct history_printer *p, int64_t id, struct row_text *t)
 {
     size_t length;
-    const char *word = history_reader_printed_word(r, id, &length);
+    const char *word = history_connection_printed_word(p->connection, id, &length);
 
     if (word == NULL)
         return false;
@@ -234,7 +271,7 @@ add_uid(sqlite3_stmt *s, int column, struct row_text *t)
 
 /* Returns false if there is no value; then nothing was added. */
 static bool
-add_value(struct history_reader *r, sqlite3_stmt *s, unsigned place, enum history_column_form form,
+add_value(struct history_printer *p, sqlite3_stmt *s, unsigned place, enum history_column_form form,
           struct row_text *t)
 {
     const int column = (int)place;
@@ -257,7 +294,7 @@ add_value(struct history_reader *r, sqlite3_stmt *s, unsigned place, enum histor
         add_number(n, t);
         return true;
     case HISTORY_FORM_WORD:
-        return add_word(r, sqlite3_column_int64(s, column), t);
+        return add_word(p, sqlite3_column_int64(s, column), t);
     case HISTORY_FORM_TEXT:
     case HISTORY_FORM_OBJECT:
         return add_text_of(s, column, t);
@@ -265,7 +302,7 @@ add_value(struct history_reader *r, sqlite3_stmt *s, unsigned place, enum histor
         n = sqlite3_column_int64(s, column);
         if (n == 0)
             return false;
-        add_time(r, n, t);
+        add_time(p, n, t);
         return true;
     case HISTORY_FORM_UID:
         return add_uid(s, column, t);
@@ -288,9 +325,9 @@ add_value(struct history_reader *r, sqlite3_stmt *s, unsigned place, enum histor
     return false;
 }
 
-void
-history_print_row(struct history_reader *r, sqlite3_stmt *s, uint64_t wanted, bool is_own,
-                  struct strbuf *out)
+static void
+print_row(struct history_printer *p, sqlite3_stmt *s, uint64_t wanted, bool is_own,
+          struct strbuf *out)
 {
     struct row_text t = {.out = out};
     size_t first = 1; /* skips the comma before the first member */
@@ -298,16 +335,73 @@ history_print_row(struct history_reader *r, sqlite3_stmt *s, uint64_t wanted, bo
     open_room(&t);
     *t.at++ = '{';
     for (unsigned i = 0; i < history_row_record.n_fields; i++) {
-        const struct history_member *m = &r->members[i];
+        const struct printed_member *m = &p->members[i];
 
         if ((wanted != 0 && (wanted & HISTORY_BIT(i)) == 0) || (m->is_private && !is_own))
             continue;
         put_short(&t, m->head + first, m->length - first);
-        if (add_value(r, s, i, m->form, &t))
+        if (add_value(p, s, i, m->form, &t))
             first = 0;
         else
             t.at -= m->length - first;
     }
     *t.at++ = '}';
     close_room(&t);
+}
+
+/* ---- A page ---- */
+
+static bool
+is_over(const struct history_printer *p)
+{
+    return clock_monotonic_us(&clock_system) >= history_connection_ends_us(p->connection);
+}
+
+/* When the page is full, looks for one more row that the asker may read, and
+ * sets is_cut if there is one. Rows of others are skipped, since is_cut would
+ * reveal their existence.
+ */
+int
+history_print_page(struct history_printer *p, struct history_scan *scan, int64_t last_end_s,
+                   int64_t last_id, int64_t most_seen, struct history_page *page,
+                   struct strbuf *out, struct error *err)
+{
+    const struct history_question *q = history_scan_question(scan);
+    sqlite3_stmt *s = NULL;
+    int result;
+
+    for (;;) {
+        bool is_wanted;
+        int64_t end_s, id;
+
+        if (page->seen >= most_seen)
+            return 1;
+        result = history_scan_next(scan, &s, err);
+        if (result < 1)
+            return result;
+        end_s = sqlite3_column_int64(s, HISTORY_AT_END);
+        id = sqlite3_column_int64(s, HISTORY_AT_ID);
+        if (last_id > 0 && (end_s > last_end_s || (end_s == last_end_s && id > last_id)))
+            return 0;
+        if (++page->seen % ROWS_BETWEEN_LOOKS == 0 && is_over(p)) {
+            page->is_cut = true;
+            return 0;
+        }
+        is_wanted = history_scan_wants(scan, s);
+        if (page->shown == q->limit) {
+            if (!is_wanted)
+                continue;
+            page->is_cut = true;
+            return 0;
+        }
+        page->end_s = end_s;
+        page->id = id;
+        if (!is_wanted)
+            continue;
+        page->shown_end_s = end_s;
+        page->shown_id = id;
+        if (page->shown++ > 0)
+            strbuf_add_char(out, ',');
+        print_row(p, s, q->members, history_scan_is_own(scan, s), out);
+    }
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A question for all rows of a large file takes seconds, and anybody may ask. So one thread answers
+ * one question at a time, a page of rows takes a fifth of a second at most and says where to go on,
+ * and a user has at most two questions here: however many one asks, others wait for two slices.
+ */
 #include "controller/history/history_questions.h"
 
 #include <errno.h>
@@ -11,7 +15,6 @@
 
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader.h"
-#include "controller/history/history_steps.h"
 #include "controller/store/write/serial_worker.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -106,13 +109,11 @@ work(struct serial_worker_task *task)
     a->result = open_reader(qs, &a->err);
     if (a->result < 0)
         return;
-    if (a->question->by == HISTORY_BY_NOTHING) {
+    if (a->question->by == HISTORY_BY_NOTHING)
         history_reader_use_helpers(qs->reader, least(count_idle_cpus(), READERS - 1));
-        a->result = history_reader_list(qs->reader, a->question, SLICE_US, &a->text, &a->err);
-    } else if (a->question->by == HISTORY_STEPS)
-        a->result = history_step_page_print(qs->reader, a->question, &a->text, &a->err);
-    else
-        a->result = history_reader_report(qs->reader, a->question, REPORT_US, &a->text, &a->err);
+    a->result = history_reader_answer(qs->reader, a->question,
+                                      a->question->by == HISTORY_BY_NOTHING ? SLICE_US : REPORT_US,
+                                      &a->text, &a->err);
 }
 
 /* ---- The loop ---- */

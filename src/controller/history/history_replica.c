@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/history/history_applied.h"
 #include "controller/history/history_file.h"
-#include "controller/history/rows/history_applied.h"
 #include "controller/store/engine/record_log.h"
 #include "lib/api/cluster/step_record.h"
 #include "lib/api/job/history_row.h"

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/history/history_page.h"
+#include "controller/history/history_print.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 

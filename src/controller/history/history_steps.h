@@ -5,7 +5,7 @@
  * whose it is (id -1). A record replaces another one only if it is newer: the end of a step
  * always is. So a batch may come twice, late, or after a later one.
  *
- * Thread:  the writer's, except the page, which is the reader's.
+ * Thread:  the writer's, except the answer: that of its connection.
  */
 #pragma once
 
@@ -16,13 +16,11 @@
 #include "lib/base/macro.h"
 
 struct error;
+struct history_connection;
 struct history_question;
-struct history_reader;
 struct history_steps;
 struct step_batch;
 struct strbuf;
-
-#define HISTORY_STEP_OF_POD (-1)
 
 /* Rows, about a gigabyte: whatever users do, the file has room for attempts. */
 #define HISTORY_STEPS_MOST 2000000
@@ -42,6 +40,7 @@ int history_steps_add(struct history_steps *steps, const struct step_batch *batc
 int64_t history_steps_drop(struct history_steps *steps, int64_t before_s, int64_t rows_most,
                            int64_t most, struct error *err);
 
-/* The answer to a question for the steps of a job, kind StepList (history_step_page.c). */
-int history_step_page_print(struct history_reader *reader, const struct history_question *question,
-                            struct strbuf *out, struct error *err);
+/* Adds the answer to a question for the steps of jobs, kind StepList. */
+int history_steps_print(struct history_connection *connection,
+                        const struct history_question *question, struct strbuf *out,
+                        struct error *err);

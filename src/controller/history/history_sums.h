@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_sums.h - sums by day and by month, gathered while a batch is written
+/* history_sums.h - sums by day and by month, gathered while a batch is written, and the
+ * reports that are made of them
  *
- * Most rows of a batch share a few days, accounts, users and partitions, so one
- * write of a sum covers many rows.
- *
- * Thread:  the writer's.
+ * Thread:  the writer's, except the report: that of its connection.
  */
 #pragma once
 
@@ -15,8 +13,11 @@
 #include "lib/base/macro.h"
 
 struct error;
+struct history_connection;
+struct history_question;
 struct history_row;
 struct history_sums;
+struct strbuf;
 
 /* Life. The statements belong to the connection: free the sums before it is
  * closed.
@@ -33,6 +34,9 @@ void history_sums_add(struct history_sums *sums, const struct history_row *row, 
 int history_sums_write(struct history_sums *sums, struct error *err);
 void history_sums_discard(struct history_sums *sums);
 
-/* The month of a day since 1970, as 202601; and the first day of a month. */
-int64_t history_month_of_day(int64_t day);
-int64_t history_first_day_of_month(int64_t month);
+/* Adds the answer to a question for sums, kind HistoryReport. -ETIMEDOUT: the connection's time
+ * ended.
+ */
+int history_sums_print(struct history_connection *connection,
+                       const struct history_question *question, struct strbuf *out,
+                       struct error *err);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A restored store has forgotten ends that history knows, and gives their revisions to other changes.
+ * Those rows are true, since the jobs did run, so they are marked and not deleted, and a watermark
+ * beyond the store's revision is taken back, or ends of the new timeline would be missed.
+ */
 #include "controller/history/history_timeline.h"
 
 #include <errno.h>

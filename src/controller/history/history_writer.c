@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* SQLite syncs each commit, which takes milliseconds on a good disk and seconds on a bad one. One
+ * thread writes what has gathered meanwhile in one transaction, so a slow disk makes batches
+ * larger, not the loop slower. Each order is whole before the next one: the loop knows at any time
+ * what is on the disk.
+ */
 #include "controller/history/history_writer.h"
 
 #include <errno.h>

@@ -165,10 +165,7 @@ ask(struct place *p, const struct history_question *q, const char **ret_next)
     struct json *tree;
 
     ck_assert_int_eq(history_reader_open(p->path, 0, &reader, NULL), 0);
-    if (q->by == HISTORY_BY_NOTHING)
-        ck_assert_int_eq(history_reader_list(reader, q, 10000000, &text, NULL), 0);
-    else
-        ck_assert_int_eq(history_reader_report(reader, q, 10000000, &text, NULL), 0);
+    ck_assert_int_eq(history_reader_answer(reader, q, 10000000, &text, NULL), 0);
     history_reader_close(reader);
     tree = json_parse(p->arena, text.text, text.length, NULL, NULL);
     ck_assert_ptr_nonnull(tree);

@@ -151,7 +151,7 @@ count_rows(struct scene *s, int64_t pods)
     int64_t once = 0;
 
     ck_assert_int_eq(history_reader_open(path, 0, &reader, NULL), 0);
-    ck_assert_int_eq(history_reader_list(reader, &q, INT64_C(60000000), &text, NULL), 0);
+    ck_assert_int_eq(history_reader_answer(reader, &q, INT64_C(60000000), &text, NULL), 0);
     history_reader_close(reader);
     for (const char *at = text.text; (at = strstr(at, "\"pod\":\"p")) != NULL; at++) {
         const int64_t n = strtoll(at + strlen("\"pod\":\"p"), NULL, 10);

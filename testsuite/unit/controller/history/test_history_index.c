@@ -298,7 +298,7 @@ START_TEST(a_search_that_has_no_time_ends_all_the_same)
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
         const char *next;
 
-        ck_assert_int_eq(history_reader_list(reader, &q, 0, &text, NULL), 0);
+        ck_assert_int_eq(history_reader_answer(reader, &q, 0, &text, NULL), 0);
         for (const char *at = text.text; (at = strstr(at, "\"pod\":")) != NULL; at++)
             rows++;
         next = strstr(text.text, "\"continue\":\"");

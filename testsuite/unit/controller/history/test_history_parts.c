@@ -97,7 +97,7 @@ read_page(struct history_reader *reader, struct history_question *q, int64_t mos
     const char *next;
 
     strbuf_truncate(out, 0);
-    ck_assert_int_eq(history_reader_list(reader, q, most_us, out, NULL), 0);
+    ck_assert_int_eq(history_reader_answer(reader, q, most_us, out, NULL), 0);
     next = strstr(out->text, "\"continue\":\"");
     return next != NULL
            && sscanf(next, "\"continue\":\"%" SCNd64 ".%" SCNd64, &q->after_end_s, &q->after_id)

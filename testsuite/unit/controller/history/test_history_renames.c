@@ -68,7 +68,7 @@ read_numbers(struct history_reader *reader, struct history_question *q, int64_t 
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *at, *next;
 
-    ck_assert_int_eq(history_reader_list(reader, q, INT64_C(60000000), &text, NULL), 0);
+    ck_assert_int_eq(history_reader_answer(reader, q, INT64_C(60000000), &text, NULL), 0);
     at = strstr(text.text, "\"items\":[") + strlen("\"items\":");
     while (*at++ != ']') {
         char *end;

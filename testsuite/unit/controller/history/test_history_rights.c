@@ -61,9 +61,7 @@ fill(struct place *p, bool has_hidden)
 static void
 answer(struct history_reader *reader, const struct history_question *q, struct strbuf *out)
 {
-    const int r = q->by == HISTORY_BY_NOTHING
-                      ? history_reader_list(reader, q, INT64_C(60000000), out, NULL)
-                      : history_reader_report(reader, q, INT64_C(60000000), out, NULL);
+    const int r = history_reader_answer(reader, q, INT64_C(60000000), out, NULL);
 
     ck_assert_int_eq(r, 0);
 }

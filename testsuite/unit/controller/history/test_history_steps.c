@@ -78,7 +78,7 @@ ask_steps(struct place *p, const struct history_question *q)
     struct json *tree;
 
     ck_assert_int_eq(history_reader_open(p->path, 0, &reader, NULL), 0);
-    ck_assert_int_eq(history_step_page_print(reader, q, &text, NULL), 0);
+    ck_assert_int_eq(history_reader_answer(reader, q, 10000000, &text, NULL), 0);
     history_reader_close(reader);
     tree = json_parse(p->arena, text.text, text.length, NULL, NULL);
     ck_assert_ptr_nonnull(tree);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/history/rows/history_applied.h"
+#include "controller/history/history_applied.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,17 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/history/rows/attempt_sum.h"
+/* A job of several nodes has a pod on each, and people ask for the job. The row of the attempt is
+ * made when the last of its pods has a row: what they held and used is added up, which the table
+ * of fields says; what it was and how it ended is that of the pod which decided it. That is pod
+ * 0 or one that failed if the script runs on each node, and pod 0 if the others were only ended
+ * with it: a script that has completed is not made a failure by a node that is lost later.
+ *
+ * Pods end hours apart, and a controller may be restarted in between, so the sum so far is in
+ * the file, as JSON: a field that is added later needs no column there.
+ */
+#include "controller/history/history_attempts.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/value/hostlist.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 #include "lib/json/record.h"
+
+struct history_attempts {
+    sqlite3_stmt *find, *put, *drop;
+};
+
+/* ---- Life ---- */
+
+void
+history_attempts_free(struct history_attempts *a)
+{
+    if (a == NULL)
+        return;
+    (void)sqlite3_finalize(a->find);
+    (void)sqlite3_finalize(a->put);
+    (void)sqlite3_finalize(a->drop);
+    free(a);
+}
+
+int
+history_attempts_new(sqlite3 *db, struct history_attempts **ret_attempts, struct error *err)
+{
+    struct history_attempts *a = xnew(struct history_attempts);
+    int r = sql_prepare(db, "SELECT ended, row FROM open_attempts WHERE key = ?1", &a->find, err);
+
+    if (r == 0)
+        r = sql_prepare(db,
+                        "INSERT INTO open_attempts VALUES (?1, ?2, ?3)"
+                        " ON CONFLICT DO UPDATE SET ended = ?2, row = ?3",
+                        &a->put, err);
+    if (r == 0)
+        r = sql_prepare(db, "DELETE FROM open_attempts WHERE key = ?1", &a->drop, err);
+    if (r < 0) {
+        history_attempts_free(a);
+        return r;
+    }
+    *ret_attempts = a;
+    return 0;
+}
+
+const char *
+history_attempts_key(struct arena *arena, const struct history_row *row)
+{
+    return arena_printf(arena, "%s" HISTORY_ATTEMPT_KEY "%" PRId64, row->job_uid, row->attempt);
+}
+
+/* ---- The sum ---- */
 
 static enum job_state_class
 class_of(const struct history_row *row)
@@ -133,8 +191,9 @@ add_node(struct arena *arena, const char *nodes, const char *node)
     return arena_printf(arena, "%s,%s", nodes, node);
 }
 
-void
-attempt_sum_add(struct history_row *sum, struct arena *arena, const struct history_row *pod)
+/* Adds a pod's row to the sum; all of its zero at first. */
+static void
+add_pod(struct history_row *sum, struct arena *arena, const struct history_row *pod)
 {
     const struct history_row before = *sum;
     const bool is_each = pod->member == HISTORY_MEMBER_EACH;
@@ -156,8 +215,9 @@ attempt_sum_add(struct history_row *sum, struct arena *arena, const struct histo
     sum->revision = before.revision > pod->revision ? before.revision : pod->revision;
 }
 
-void
-attempt_sum_finish(struct history_row *sum, struct arena *arena)
+/* All pods are there. The nodes were a list in no order. */
+static void
+finish(struct history_row *sum, struct arena *arena)
 {
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     const char **names = NULL;
@@ -167,8 +227,65 @@ attempt_sum_finish(struct history_row *sum, struct arena *arena)
         hostlist_format(names, count, 0, &list);
         sum->node = arena_strdup(arena, list.text);
     }
-    sum->pod_uid =
-        arena_printf(arena, "%s" HISTORY_ATTEMPT_KEY "%" PRId64, sum->job_uid, sum->attempt);
+    sum->pod_uid = history_attempts_key(arena, sum);
     sum->index = NULL;
     sum->member = 0;
+}
+
+/* ---- Sums so far ---- */
+
+/* The sum so far, and of how many pods. */
+static int64_t
+read_open(struct history_attempts *a, const char *key, struct arena *arena, struct history_row *sum)
+{
+    struct json *tree = NULL;
+    int64_t ended = 0;
+
+    (void)sqlite3_bind_text(a->find, 1, key, -1, SQLITE_STATIC);
+    if (sqlite3_step(a->find) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(a->find, 1);
+
+        ended = sqlite3_column_int64(a->find, 0);
+        tree = text != NULL ? json_parse(arena, arena_strdup(arena, text), strlen(text), NULL, NULL)
+                            : NULL;
+    }
+    (void)sqlite3_reset(a->find);
+    if (tree == NULL || record_normalize(&history_row_record, arena, tree, NULL, NULL) < 0)
+        return 0;
+    record_decode(&history_row_record, arena, tree, sum);
+    return ended;
+}
+
+static int
+write_open(struct history_attempts *a, const char *key, int64_t ended, struct arena *arena,
+           const struct history_row *sum, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(record_encode(&history_row_record, arena, sum), &text);
+    (void)sqlite3_bind_text(a->put, 1, key, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(a->put, 2, ended);
+    (void)sqlite3_bind_text(a->put, 3, text.text, -1, SQLITE_STATIC);
+    return sql_run(a->put, err);
+}
+
+int
+history_attempts_add(struct history_attempts *a, struct arena *arena, const struct history_row *row,
+                     struct history_row *ret_whole, struct error *err)
+{
+    const char *key = history_attempts_key(arena, row);
+    struct history_row sum = {0};
+    const int64_t ended = read_open(a, key, arena, &sum) + 1;
+    int r;
+
+    add_pod(&sum, arena, row);
+    if (ended < row->nodes)
+        return write_open(a, key, ended, arena, &sum, err);
+    (void)sqlite3_bind_text(a->drop, 1, key, -1, SQLITE_STATIC);
+    r = sql_run(a->drop, err);
+    if (r < 0)
+        return r;
+    finish(&sum, arena);
+    *ret_whole = sum;
+    return 1;
 }
