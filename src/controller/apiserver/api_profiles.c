@@ -133,6 +133,8 @@ static const struct kind_hooks *const kiln_hooks[] = {
     &persistent_volume_claim_hooks,
     &pod_group_hooks,
     &namespace_hooks,
+    &partition_hooks,
+    &reservation_hooks,
     NULL,
 };
 

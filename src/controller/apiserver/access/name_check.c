@@ -8,14 +8,18 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "controller/apiserver/access/account_names.h"
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
@@ -162,4 +166,75 @@ name_check_add(struct request *q, const char *name, bool is_group)
     map_put(c->seen[is_group], name, c);
     xgrow(c->names, c->count, c->capacity);
     c->names[c->count++] = (struct checked_name){.name = xstrdup(name), .is_group = is_group};
+}
+
+/* ---- Lists in the spec ---- */
+
+static void
+add_names(struct request *q, const struct json *spec, const char *field, bool is_group)
+{
+    const struct json *list = json_get(spec, field);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *name = json_text(json_at(list, i));
+
+        if (name != NULL)
+            name_check_add(q, name, is_group);
+    }
+}
+
+/* The names of the namespaces replace how a site spells them. */
+static void
+take_accounts(struct request *q, struct json *list)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        struct json *item = json_at(list, i);
+        const char *name = json_text(item);
+        const char *found = name != NULL ? account_names_find(q->server->store, name) : NULL;
+
+        if (found != NULL && strcmp(found, name) != 0)
+            *item = *json_string(q->arena, found);
+        if (name == NULL || found != NULL)
+            continue;
+        if (n++ < MOST_TOLD)
+            strbuf_printf(&text, "%s'%.64s'", n > 1 ? ", " : "", name);
+    }
+    if (n == 0)
+        return;
+    if (n > MOST_TOLD)
+        strbuf_printf(&text, ", and %u more", n - MOST_TOLD);
+    reply_warn(&q->reply, "there %s no account%s %s", n == 1 ? "is" : "are", n == 1 ? "" : "s",
+               text.text);
+}
+
+/* Only changed lists are checked. */
+static bool
+is_as_before(struct request *q, const struct json *spec, const struct object *old_object,
+             const char *field)
+{
+    const struct json *was =
+        old_object != NULL ? json_get(json_get(request_old_tree(q, old_object), "spec"), field)
+                           : NULL;
+
+    return was != NULL && json_equals(was, json_get(spec, field));
+}
+
+bool
+name_check_add_lists(struct request *q, struct json *tree, const struct object *old_object,
+                     const char *users, const char *groups, const char *accounts)
+{
+    const struct json *spec = json_get(tree, "spec");
+
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    if (!is_as_before(q, spec, old_object, users))
+        add_names(q, spec, users, false);
+    if (!is_as_before(q, spec, old_object, groups))
+        add_names(q, spec, groups, true);
+    if (!is_as_before(q, spec, old_object, accounts))
+        take_accounts(q, json_get(spec, accounts));
+    return true;
 }

@@ -11,7 +11,16 @@
 
 #include <stdbool.h>
 
+struct json;
+struct object;
 struct request;
 
 /* Adds a name of the request's object to check before the answer. Copied. */
 void name_check_add(struct request *q, const char *name, bool is_group);
+
+/* The same for the lists of users, groups and accounts in the spec of an object that a person
+ * creates or updates, as far as they have changed. Accounts are known at once, and get the
+ * names of their namespaces. Returns true.
+ */
+bool name_check_add_lists(struct request *q, struct json *tree, const struct object *old_object,
+                          const char *users, const char *groups, const char *accounts);

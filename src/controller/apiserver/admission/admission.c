@@ -8,6 +8,7 @@
 #include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/request/api_profile.h"
+#include "controller/apiserver/request/kind_hooks.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -96,12 +97,8 @@ static const struct admission_rule {
     {"DefaultMemory", &job_kind, ON_CREATE | ON_UPDATE | KILN, default_memory_admit},
     {"Partition", &pod_kind, ON_CREATE | ON_UPDATE | KILN, partition_admit},
     {"Partition", &job_kind, ON_CREATE | ON_UPDATE | KILN, partition_admit},
-    {"Partition", &partition_kind, ON_CREATE | ON_UPDATE | KILN, default_partition_admit},
     {"Reservation", &pod_kind, ON_CREATE | ON_UPDATE | KILN, reservation_admit},
     {"Reservation", &job_kind, ON_CREATE | ON_UPDATE | KILN, reservation_admit},
-    {"Reservation", &reservation_kind, ON_CREATE | ON_UPDATE | KILN, node_reservation_admit},
-    {"KnownNames", &reservation_kind, ON_CREATE | ON_UPDATE | KILN, reservation_names_admit},
-    {"KnownNames", &partition_kind, ON_CREATE | ON_UPDATE | KILN, partition_names_admit},
     {"KnownNames", &namespace_kind, ON_CREATE | ON_UPDATE | KILN, known_members_admit},
     {"KnownNames", &priority_class_kind, ON_CREATE | ON_UPDATE | KILN, known_members_admit},
     {"Deadline", &job_kind, ON_CREATE | ON_UPDATE | KILN, deadline_admit},
@@ -156,16 +153,25 @@ run(struct request *q, unsigned when, struct json *tree, const struct object *ol
     return true;
 }
 
+/* The rules that only this kind has. */
+static bool
+run_own(struct request *q, struct json *tree, const struct object *old_object)
+{
+    const struct kind_hooks *hooks = kind_hooks_of_route(q);
+
+    return hooks->admit == NULL || hooks->admit(q, tree, old_object);
+}
+
 bool
 admission_create(struct request *q, struct json *tree)
 {
-    return run(q, ON_CREATE, tree, NULL);
+    return run(q, ON_CREATE, tree, NULL) && run_own(q, tree, NULL);
 }
 
 bool
 admission_update(struct request *q, struct json *tree, const struct object *old_object)
 {
-    return run(q, ON_UPDATE, tree, old_object);
+    return run(q, ON_UPDATE, tree, old_object) && run_own(q, tree, old_object);
 }
 
 bool

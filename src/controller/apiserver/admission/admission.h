@@ -3,8 +3,8 @@
  *
  * Admission runs after the body is decoded and defaulted, and before it is
  * validated. A rule changes the tree or refuses it. Each rule has a name, which
- * its refusals carry. One table (admission.c) has all rules, in the order in
- * which they run.
+ * its refusals carry. One table (admission.c) has the rules, in the order in
+ * which they run; then the rules follow that only one kind has (kind_hooks.admit).
  *
  * Thread:  the loop's.
  */
@@ -140,10 +140,10 @@ admission_rule_fn repelling_admit;
 /* admission_member.c */
 admission_rule_fn member_object_admit;
 admission_rule_fn event_admit;
+admission_rule_fn known_members_admit; /* of namespaces and priority classes */
 
 /* admission_partition.c, admission_partition_defaults.c */
 admission_rule_fn partition_admit;
-admission_rule_fn default_partition_admit;
 admission_rule_fn partition_defaults_admit;
 
 /* capacity/admission_impossible.c; format: adds why the pods of this Job, which are placed
@@ -154,14 +154,8 @@ admission_rule_fn impossible_job_admit;
 admission_rule_fn impossible_cron_job_admit;
 bool impossible_format(struct request *q, struct json *tree, struct strbuf *out);
 
-/* admission_reservation.c: for jobs; for Reservations; for Reservations and
- * Partitions
- */
+/* admission_reservation.c: for jobs */
 admission_rule_fn reservation_admit;
-admission_rule_fn node_reservation_admit;
-admission_rule_fn reservation_names_admit;
-admission_rule_fn partition_names_admit;
-admission_rule_fn known_members_admit;
 
 /* admission_process.c */
 admission_rule_fn process_admit;

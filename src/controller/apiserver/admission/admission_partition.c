@@ -288,36 +288,3 @@ partition_admit(struct request *q, struct json *tree, const struct object *old_o
         note_partitions(q, tree, now.partitions);
     return true;
 }
-
-/* ---- The default ---- */
-
-static bool
-is_another(const struct object *object, void *context)
-{
-    const char **name = context;
-
-    if (strcmp(object->meta->name, *name) == 0)
-        return true;
-    *name = object->meta->name;
-    return false;
-}
-
-bool
-default_partition_admit(struct request *q, struct json *tree, const struct object *old_object)
-{
-    const char *own = json_path_text(tree, "metadata.name");
-    const char *name = own != NULL ? own : "";
-
-    (void)old_object;
-    if (!json_is_true(json_get_path(tree, "spec.isDefault")))
-        return true;
-    own = name;
-    store_visit_index(q->server->store, &partition_kind, PARTITION_BY_DEFAULT, STORE_PENDING,
-                      "default", is_another, &name);
-    return strcmp(own, name) == 0
-           || refuse(q, tree,
-                     arena_printf(q->arena,
-                                  "partition '%s' is already the default; "
-                                  "first set its spec.isDefault to false",
-                                  name));
-}

@@ -15,7 +15,9 @@ extern const struct kind_hooks job_conformance_hooks; /* instead of job_hooks */
 extern const struct kind_hooks lease_hooks;
 extern const struct kind_hooks namespace_hooks;
 extern const struct kind_hooks node_hooks;
+extern const struct kind_hooks partition_hooks;
 extern const struct kind_hooks persistent_volume_hooks;
 extern const struct kind_hooks persistent_volume_claim_hooks;
 extern const struct kind_hooks pod_hooks;
 extern const struct kind_hooks pod_group_hooks;
+extern const struct kind_hooks reservation_hooks;

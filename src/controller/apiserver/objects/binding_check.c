@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
-#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/kind_hooks.h"

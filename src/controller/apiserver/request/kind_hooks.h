@@ -63,6 +63,12 @@ struct kind_hooks {
     void (*complete)(struct request *q, struct json *tree);
     void (*created)(struct request *q, const struct object *object);
 
+    /* A creation or an update, after the rules that several kinds have (admission.h): what
+     * an object of the kind must be beyond its validation. Returns false when the reply is
+     * made.
+     */
+    bool (*admit)(struct request *q, struct json *tree, const struct object *old_object);
+
     /* Removes fields that kube-apiserver does not have, before the defaults. */
     void (*drop_additions)(struct request *q, struct json *tree);
 

@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/scheduling_pause.h"
-#include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/objects/binding_check.h"
-#include "controller/apiserver/objects/partition_choice.h"
 #include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/api_profile.h"
