@@ -411,7 +411,7 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
         .volumes = e->s->handle.volumes,
         .scratch_bytes = pod_spec_scratch_bytes(&pod_of(pod)->spec),
     };
-    e->closers = closers_of(&e->shortage);
+    e->closers = start_estimate_closers(&e->shortage);
 }
 
 /* All pods of a Job have one template, so the first stands for all that wait.

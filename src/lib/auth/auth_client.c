@@ -46,12 +46,12 @@ auth_client_new(const struct auth_client_settings *settings)
 
 /* Formats "Munge CREDENTIAL"; only the controller can decode the credential. */
 static int
-encode_claim(struct auth_client *c, const struct claim *claim, struct strbuf *ret_authorization,
-             struct error *err)
+encode_claim(struct auth_client *c, const struct protocol_claim *claim,
+             struct strbuf *ret_authorization, struct error *err)
 {
     struct strbuf payload = STRBUF_INIT;
     char *credential = NULL;
-    int r = claim_format(claim, &payload);
+    int r = protocol_claim_format(claim, &payload);
 
     if (r < 0)
         r = error_set(err, r, "a name or target contains a control character");
@@ -70,10 +70,10 @@ encode_claim(struct auth_client *c, const struct claim *claim, struct strbuf *re
  */
 static int
 decode_claim(struct auth_client *c, const char *credential, enum claim_purpose purpose,
-             const char *nonce, struct claim *ret_claim, struct error *err)
+             const char *nonce, struct protocol_claim *ret_claim, struct error *err)
 {
     struct credential found = {0};
-    struct claim claim = {0};
+    struct protocol_claim claim = {0};
     int r;
 
     if (credential == NULL)
@@ -89,12 +89,12 @@ decode_claim(struct auth_client *c, const char *credential, enum claim_purpose p
                       "service user (uid %u)",
                       (unsigned)found.uid, (unsigned)c->service_uid);
     if (r == 0)
-        r = claim_parse(found.payload, found.length, purpose, &claim, err);
+        r = protocol_claim_parse(found.payload, found.length, purpose, &claim, err);
     if (r == 0 && (strcmp(claim.nonce, nonce) != 0 || strcmp(claim.cluster, c->cluster) != 0))
         r = error_set(err, -EKEYREJECTED, "the answer's credential belongs to another request");
     credential_fini(&found);
     if (r < 0)
-        claim_fini(&claim);
+        protocol_claim_fini(&claim);
     else
         *ret_claim = claim;
     return r;
@@ -106,7 +106,7 @@ auth_client_hello(struct auth_client *c, struct auth_line *line, struct strbuf *
 {
     char proof[DIGEST_HEX_SIZE] = "";
     struct digest d;
-    struct claim claim = {
+    struct protocol_claim claim = {
         .purpose = CLAIM_HELLO,
         .cluster = c->cluster,
         .nonce = line->nonce,
@@ -127,7 +127,7 @@ int
 auth_client_welcome(struct auth_client *c, struct auth_line *line, const char *credential,
                     struct error *err)
 {
-    struct claim claim = {0};
+    struct protocol_claim claim = {0};
     int r = decode_claim(c, credential, CLAIM_WELCOME, line->nonce, &claim, err);
 
     if (r < 0)
@@ -139,7 +139,7 @@ auth_client_welcome(struct auth_client *c, struct auth_line *line, const char *c
         line->lifetime_s = claim.lifetime_s;
         line->is_open = true;
     }
-    claim_fini(&claim);
+    protocol_claim_fini(&claim);
     return r;
 }
 
@@ -185,7 +185,7 @@ auth_client_sign_once(struct auth_client *c, const char *method, const char *tar
 {
     char hex[DIGEST_HEX_SIZE], headers_hex[DIGEST_HEX_SIZE];
     struct digest digest, headers;
-    struct claim claim = {
+    struct protocol_claim claim = {
         .purpose = CLAIM_REQUEST,
         .cluster = c->cluster,
         .nonce = ret_nonce,
@@ -212,7 +212,7 @@ auth_client_check_once(struct auth_client *c, const char *nonce, const char *cre
 {
     char hex[DIGEST_HEX_SIZE];
     struct digest digest;
-    struct claim claim = {0};
+    struct protocol_claim claim = {0};
     int r = decode_claim(c, credential, CLAIM_ANSWER, nonce, &claim, err);
 
     if (r < 0)
@@ -225,6 +225,6 @@ auth_client_check_once(struct auth_client *c, const char *nonce, const char *cre
                       "the answer's credential does not match the received "
                       "answer; something between controller and client "
                       "changed it");
-    claim_fini(&claim);
+    protocol_claim_fini(&claim);
     return r;
 }

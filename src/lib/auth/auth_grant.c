@@ -130,7 +130,7 @@ seal_by_credential(struct auth_grant *g, int status, const char *content_type,
 {
     struct sealing *s = xnew(struct sealing);
     char hex[DIGEST_HEX_SIZE];
-    struct claim claim = {
+    struct protocol_claim claim = {
         .purpose = CLAIM_ANSWER,
         .cluster = g->means->cluster,
         .nonce = g->nonce,
@@ -145,7 +145,7 @@ seal_by_credential(struct auth_grant *g, int status, const char *content_type,
     s->only_uid = g->identity.uid;
     s->fn = fn;
     s->arg = arg;
-    if (claim_format(&claim, &s->claim) < 0) {
+    if (protocol_claim_format(&claim, &s->claim) < 0) {
         error_set(&s->error, -EINVAL, "the answer's content type contains a newline");
         hand_over(s);
         return;

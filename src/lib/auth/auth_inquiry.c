@@ -25,7 +25,7 @@
 #define LEAD_TOLERANCE_S 2
 
 struct auth_inquiry *
-inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
+auth_inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
 {
     struct auth_inquiry *i = xnew(struct auth_inquiry);
     const char *sealed = q->sealed != NULL ? q->sealed : "";
@@ -50,7 +50,7 @@ inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
 }
 
 void
-inquiry_free(struct auth_inquiry *i)
+auth_inquiry_free(struct auth_inquiry *i)
 {
     explicit_bzero(i->welcome.text, i->welcome.length);
     strbuf_fini(&i->welcome);
@@ -82,7 +82,7 @@ user_of(struct auth_server *server, uid_t uid, gid_t gid)
 
 /* Runs on a worker. */
 void
-inquiry_find_out(void *arg)
+auth_inquiry_find_out(void *arg)
 {
     struct auth_inquiry *i = arg;
 
@@ -141,7 +141,7 @@ check_credential(struct auth_inquiry *i)
  * not have been used before.
  */
 static int
-check_claim(struct auth_inquiry *i, const struct claim *claim)
+check_claim(struct auth_inquiry *i, const struct protocol_claim *claim)
 {
     struct auth_server *server = i->server;
 
@@ -158,18 +158,20 @@ check_claim(struct auth_inquiry *i, const struct claim *claim)
 }
 
 int
-inquiry_take_claim(struct auth_inquiry *i, enum claim_purpose purpose, struct claim *ret_claim)
+auth_inquiry_take_claim(struct auth_inquiry *i, enum claim_purpose purpose,
+                        struct protocol_claim *ret_claim)
 {
     int r = check_credential(i);
 
     if (r == 0
-        && claim_parse(i->credential.payload, i->credential.length, purpose, ret_claim, &i->error)
+        && protocol_claim_parse(i->credential.payload, i->credential.length, purpose, ret_claim,
+                                &i->error)
                < 0)
         r = i->error.code = -EKEYREJECTED;
     if (r < 0)
         return r;
     r = check_claim(i, ret_claim);
     if (r < 0)
-        claim_fini(ret_claim);
+        protocol_claim_fini(ret_claim);
     return r;
 }

@@ -62,14 +62,15 @@ struct auth_inquiry {
     struct error error;
 };
 
-void inquiry_free(struct auth_inquiry *i);
-struct auth_inquiry *inquiry_new(struct auth_server *server, const struct auth_request *q,
-                                 void *arg);
+void auth_inquiry_free(struct auth_inquiry *i);
+struct auth_inquiry *auth_inquiry_new(struct auth_server *server, const struct auth_request *q,
+                                      void *arg);
 
 /* The worker's part: decodes the credential and looks up the user. */
-void inquiry_find_out(void *inquiry);
+void auth_inquiry_find_out(void *inquiry);
 
 /* Takes the claim of the credential, if it is of this cluster, in time and new;
- * free it with claim_fini. Negative: `error` gives the reason.
+ * free it with protocol_claim_fini. Negative: `error` gives the reason.
  */
-int inquiry_take_claim(struct auth_inquiry *i, enum claim_purpose purpose, struct claim *ret_claim);
+int auth_inquiry_take_claim(struct auth_inquiry *i, enum claim_purpose purpose,
+                            struct protocol_claim *ret_claim);

@@ -90,7 +90,7 @@ compare(struct auth_inquiry *i, const char *what, const char *claimed, const cha
 }
 
 static int
-check_request_claim(struct auth_inquiry *i, const struct claim *claim)
+check_request_claim(struct auth_inquiry *i, const struct protocol_claim *claim)
 {
     int r = compare(i, "method", claim->method, i->method);
 
@@ -109,18 +109,18 @@ static void
 conclude_request(void *arg)
 {
     struct auth_inquiry *i = arg;
-    struct claim claim = {0};
+    struct protocol_claim claim = {0};
     struct auth_grant *grant = NULL;
-    int r = inquiry_take_claim(i, CLAIM_REQUEST, &claim);
+    int r = auth_inquiry_take_claim(i, CLAIM_REQUEST, &claim);
 
     if (r == 0)
         r = check_request_claim(i, &claim);
     if (r == 0)
         grant = auth_grant_new_credential(&i->server->means, i->user, i->uid, i->gid, claim.nonce,
                                           claim.headers != NULL);
-    claim_fini(&claim);
+    protocol_claim_fini(&claim);
     i->check_fn(grant, r < 0 ? &i->error : NULL, i->arg);
-    inquiry_free(i);
+    auth_inquiry_free(i);
 }
 
 /* A local peer, or the user of a token: its name and groups come from a lookup,
@@ -140,7 +140,7 @@ conclude_plain(void *arg)
     struct auth_inquiry *i = arg;
 
     i->check_fn(new_plain_grant(i->proof, i->user, i->uid, i->gid), NULL, i->arg);
-    inquiry_free(i);
+    auth_inquiry_free(i);
 }
 
 static void
@@ -157,10 +157,11 @@ check_plain(struct auth_server *server, enum identity_proof proof, uid_t uid, gi
         user_unref(user);
         return;
     }
-    i = inquiry_new(server, &nothing, arg);
+    i = auth_inquiry_new(server, &nothing, arg);
     i->proof = proof;
     i->check_fn = fn;
-    workers_submit(server->means.workers, server->means.loop, inquiry_find_out, conclude_plain, i);
+    workers_submit(server->means.workers, server->means.loop, auth_inquiry_find_out, conclude_plain,
+                   i);
 }
 
 static void
@@ -236,9 +237,9 @@ auth_server_check(struct auth_server *server, const struct auth_request *q, auth
     } else if (q->authorization != NULL && has_scheme(q, "Kiln ")) {
         check_session(server, q, fn, arg);
     } else if (q->authorization != NULL && has_scheme(q, "Munge ")) {
-        i = inquiry_new(server, q, arg);
+        i = auth_inquiry_new(server, q, arg);
         i->check_fn = fn;
-        workers_submit(server->means.workers, server->means.loop, inquiry_find_out,
+        workers_submit(server->means.workers, server->means.loop, auth_inquiry_find_out,
                        conclude_request, i);
     } else {
         (void)refuse(q, &err);
@@ -256,11 +257,11 @@ fail_open(void *arg)
     struct auth_inquiry *i = arg;
 
     i->open_fn(NULL, NULL, &i->error, i->arg);
-    inquiry_free(i);
+    auth_inquiry_free(i);
 }
 
 static int
-check_node(struct auth_inquiry *i, const struct claim *claim)
+check_node(struct auth_inquiry *i, const struct protocol_claim *claim)
 {
     struct auth_server *server = i->server;
     struct digest verifier, expected, given;
@@ -284,7 +285,7 @@ check_node(struct auth_inquiry *i, const struct claim *claim)
 }
 
 static int
-make_session(struct auth_inquiry *i, const struct claim *claim)
+make_session(struct auth_inquiry *i, const struct protocol_claim *claim)
 {
     struct auth_server *server = i->server;
     int64_t now = clock_monotonic_us(server->clock);
@@ -301,10 +302,10 @@ make_session(struct auth_inquiry *i, const struct claim *claim)
 }
 
 static void
-format_welcome(struct auth_inquiry *i, const struct claim *hello)
+format_welcome(struct auth_inquiry *i, const struct protocol_claim *hello)
 {
     char key[DIGEST_HEX_SIZE];
-    struct claim claim = {
+    struct protocol_claim claim = {
         .purpose = CLAIM_WELCOME,
         .cluster = hello->cluster,
         .nonce = hello->nonce,
@@ -314,7 +315,7 @@ format_welcome(struct auth_inquiry *i, const struct claim *hello)
     };
 
     digest_format(&i->session->key, key);
-    (void)claim_format(&claim, &i->welcome); /* parsed, so no newlines */
+    (void)protocol_claim_format(&claim, &i->welcome); /* parsed, so no newlines */
     explicit_bzero(key, sizeof(key));
 }
 
@@ -329,15 +330,15 @@ conclude_open(void *arg)
         return;
     }
     i->open_fn(i->session, i->answer, NULL, i->arg);
-    inquiry_free(i);
+    auth_inquiry_free(i);
 }
 
 static void
 continue_open(void *arg)
 {
     struct auth_inquiry *i = arg;
-    struct claim claim = {0};
-    int r = inquiry_take_claim(i, CLAIM_HELLO, &claim);
+    struct protocol_claim claim = {0};
+    int r = auth_inquiry_take_claim(i, CLAIM_HELLO, &claim);
 
     if (r == 0)
         r = check_node(i, &claim);
@@ -345,7 +346,7 @@ continue_open(void *arg)
         r = make_session(i, &claim);
     if (r == 0)
         format_welcome(i, &claim);
-    claim_fini(&claim);
+    protocol_claim_fini(&claim);
     if (r < 0)
         fail_open(i);
     else
@@ -362,14 +363,15 @@ auth_server_open(struct auth_server *server, const struct auth_request *q, auth_
     if (q->authorization == NULL || !has_scheme(q, "Munge ")) {
         struct auth_request nothing = {.uid = q->uid, .gid = q->gid};
 
-        i = inquiry_new(server, &nothing, arg);
+        i = auth_inquiry_new(server, &nothing, arg);
         i->open_fn = fn;
         error_set(&i->error, -EKEYREJECTED,
                   "open a session with 'Authorization: Munge CREDENTIAL'");
         loop_defer(server->means.loop, fail_open, i);
         return;
     }
-    i = inquiry_new(server, q, arg);
+    i = auth_inquiry_new(server, q, arg);
     i->open_fn = fn;
-    workers_submit(server->means.workers, server->means.loop, inquiry_find_out, continue_open, i);
+    workers_submit(server->means.workers, server->means.loop, auth_inquiry_find_out, continue_open,
+                   i);
 }

@@ -116,7 +116,7 @@ exec_grant_sign(const struct digest *verifier, const struct exec_grant *g, struc
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, word = STRBUF_INIT;
     char nonce[PROTOCOL_NONCE_SIZE], hex[DIGEST_HEX_SIZE];
     struct digest key;
-    const struct claim claim = {
+    const struct protocol_claim claim = {
         .purpose = CLAIM_EXEC_GRANT,
         .cluster = g->cluster,
         .nonce = nonce,
@@ -131,7 +131,7 @@ exec_grant_sign(const struct digest *verifier, const struct exec_grant *g, struc
     protocol_nonce(nonce);
     if (digest_parse(g->key, &key) < 0)
         return error_set(err, -EINVAL, "the key is not 64 hexadecimal digits");
-    if (claim_format(&claim, &text) < 0)
+    if (protocol_claim_format(&claim, &text) < 0)
         return error_set(err, -EINVAL, "a name has control characters");
     base64_encode(&word, text.text, text.length);
     sign(verifier, word.text, &key);
@@ -234,7 +234,8 @@ check_time(const struct exec_receiver *receiver, int64_t issued_ms, struct error
 }
 
 static int
-check_claim(const struct exec_receiver *receiver, const struct claim *claim, struct error *err)
+check_claim(const struct exec_receiver *receiver, const struct protocol_claim *claim,
+            struct error *err)
 {
     if (strcmp(claim->cluster, receiver->cluster) != 0)
         return error_set(err, -EKEYREJECTED, "the grant is for cluster '%s', this is cluster '%s'",
@@ -248,7 +249,7 @@ check_claim(const struct exec_receiver *receiver, const struct claim *claim, str
 }
 
 static int
-answer(const struct exec_receiver *receiver, const char *grant, const struct claim *claim,
+answer(const struct exec_receiver *receiver, const char *grant, const struct protocol_claim *claim,
        struct step_caller *caller, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
@@ -279,8 +280,8 @@ answer(const struct exec_receiver *receiver, const char *grant, const struct cla
 
 /* Nothing of it is interpreted before its MAC has been checked. */
 static int
-open_grant(const struct exec_receiver *receiver, const char *grant, struct claim *ret_claim,
-           struct error *err)
+open_grant(const struct exec_receiver *receiver, const char *grant,
+           struct protocol_claim *ret_claim, struct error *err)
 {
     const char *dot = strchr(grant, '.');
     CLEANUP_FREE char *word = xstrndup(grant, dot != NULL ? (size_t)(dot - grant) : 0);
@@ -293,7 +294,7 @@ open_grant(const struct exec_receiver *receiver, const char *grant, struct claim
                          "the controller has not made this grant for this node as it is enrolled "
                          "now");
     if (base64_decode(&text, word, strlen(word)) < 0 || text.length == 0
-        || claim_parse(text.text, text.length, CLAIM_EXEC_GRANT, ret_claim, err) < 0)
+        || protocol_claim_parse(text.text, text.length, CLAIM_EXEC_GRANT, ret_claim, err) < 0)
         return error_set(err, -EKEYREJECTED, "the grant is that of another release");
     return 0;
 }
@@ -303,7 +304,7 @@ exec_caller_accept(const struct exec_receiver *receiver, const char *line,
                    struct step_caller *ret_caller, struct error *err)
 {
     struct step_caller caller = {0};
-    struct claim claim = {0};
+    struct protocol_claim claim = {0};
     const char *grant = line + strlen(CALL);
     int r = open_grant(receiver, grant, &claim, err);
 
@@ -316,7 +317,7 @@ exec_caller_accept(const struct exec_receiver *receiver, const char *line,
         memcpy(caller.nonce, claim.nonce, sizeof(caller.nonce));
         r = answer(receiver, grant, &claim, &caller, err);
     }
-    claim_fini(&claim);
+    protocol_claim_fini(&claim);
     if (r < 0)
         step_caller_fini(&caller);
     else

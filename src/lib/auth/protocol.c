@@ -37,31 +37,34 @@ static const struct member {
     unsigned stands_in;
     bool may_be_empty;
 } members[] = {
-    {"cluster", offsetof(struct claim, cluster), MEMBER_TEXT, IN_ALL, false},
-    {"nonce", offsetof(struct claim, nonce), MEMBER_TEXT, IN_ALL, false},
-    {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_HELLO), true},
-    {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_STEP) | IN(CLAIM_EXEC_GRANT),
-     false},
-    {"pod", offsetof(struct claim, pod), MEMBER_TEXT, IN(CLAIM_STEP) | IN(CLAIM_EXEC_GRANT), false},
-    {"proof", offsetof(struct claim, proof), MEMBER_TEXT, IN(CLAIM_HELLO), true},
-    {"session", offsetof(struct claim, session), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
-    {"key", offsetof(struct claim, key), MEMBER_TEXT,
+    {"cluster", offsetof(struct protocol_claim, cluster), MEMBER_TEXT, IN_ALL, false},
+    {"nonce", offsetof(struct protocol_claim, nonce), MEMBER_TEXT, IN_ALL, false},
+    {"node", offsetof(struct protocol_claim, node), MEMBER_TEXT, IN(CLAIM_HELLO), true},
+    {"node", offsetof(struct protocol_claim, node), MEMBER_TEXT,
+     IN(CLAIM_STEP) | IN(CLAIM_EXEC_GRANT), false},
+    {"pod", offsetof(struct protocol_claim, pod), MEMBER_TEXT,
+     IN(CLAIM_STEP) | IN(CLAIM_EXEC_GRANT), false},
+    {"proof", offsetof(struct protocol_claim, proof), MEMBER_TEXT, IN(CLAIM_HELLO), true},
+    {"session", offsetof(struct protocol_claim, session), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
+    {"key", offsetof(struct protocol_claim, key), MEMBER_TEXT,
      IN(CLAIM_WELCOME) | IN(CLAIM_STEP) | IN(CLAIM_STEP_ANSWER) | IN(CLAIM_EXEC_GRANT), false},
-    {"uid", offsetof(struct claim, uid), MEMBER_NUMBER, IN(CLAIM_EXEC_GRANT), false},
-    {"by", offsetof(struct claim, by), MEMBER_TEXT, IN(CLAIM_EXEC_GRANT), false},
-    {"issued", offsetof(struct claim, issued_ms), MEMBER_NUMBER, IN(CLAIM_EXEC_GRANT), false},
-    {"lifetime", offsetof(struct claim, lifetime_s), MEMBER_NUMBER, IN(CLAIM_WELCOME), false},
-    {"method", offsetof(struct claim, method), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
-    {"target", offsetof(struct claim, target), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
-    {"status", offsetof(struct claim, status), MEMBER_STATUS, IN(CLAIM_ANSWER), false},
-    {"content-type", offsetof(struct claim, content_type), MEMBER_TEXT,
-     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER), true},
-    {"body", offsetof(struct claim, body), MEMBER_TEXT, IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER),
+    {"uid", offsetof(struct protocol_claim, uid), MEMBER_NUMBER, IN(CLAIM_EXEC_GRANT), false},
+    {"by", offsetof(struct protocol_claim, by), MEMBER_TEXT, IN(CLAIM_EXEC_GRANT), false},
+    {"issued", offsetof(struct protocol_claim, issued_ms), MEMBER_NUMBER, IN(CLAIM_EXEC_GRANT),
      false},
+    {"lifetime", offsetof(struct protocol_claim, lifetime_s), MEMBER_NUMBER, IN(CLAIM_WELCOME),
+     false},
+    {"method", offsetof(struct protocol_claim, method), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
+    {"target", offsetof(struct protocol_claim, target), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
+    {"status", offsetof(struct protocol_claim, status), MEMBER_STATUS, IN(CLAIM_ANSWER), false},
+    {"content-type", offsetof(struct protocol_claim, content_type), MEMBER_TEXT,
+     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER), true},
+    {"body", offsetof(struct protocol_claim, body), MEMBER_TEXT,
+     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER), false},
 };
 
 /* The last member in version 2. */
-static const struct member headers_member = {"headers", offsetof(struct claim, headers),
+static const struct member headers_member = {"headers", offsetof(struct protocol_claim, headers),
                                              MEMBER_TEXT, IN(CLAIM_REQUEST), false};
 
 static const char *const purposes[] = {
@@ -75,12 +78,12 @@ static const char *const purposes[] = {
 };
 
 void
-claim_fini(struct claim *c)
+protocol_claim_fini(struct protocol_claim *c)
 {
     if (c->memory != NULL)
         explicit_bzero(c->memory, strlen(c->memory));
     free(c->memory);
-    *c = (struct claim){0};
+    *c = (struct protocol_claim){0};
 }
 
 static bool
@@ -93,7 +96,7 @@ has_control(const char *text)
 }
 
 static int
-format_member(const struct claim *c, const struct member *m, struct strbuf *out)
+format_member(const struct protocol_claim *c, const struct member *m, struct strbuf *out)
 {
     const char *at = (const char *)c + m->offset;
     const char *text;
@@ -116,7 +119,7 @@ format_member(const struct claim *c, const struct member *m, struct strbuf *out)
 }
 
 int
-claim_format(const struct claim *c, struct strbuf *out)
+protocol_claim_format(const struct protocol_claim *c, struct strbuf *out)
 {
     size_t before = out->length;
 
@@ -158,7 +161,7 @@ parse_number(const char *text, int64_t most, int64_t *ret_number)
 }
 
 static int
-take_member(struct claim *c, const struct member *m, const char *value)
+take_member(struct protocol_claim *c, const struct member *m, const char *value)
 {
     char *at = (char *)c + m->offset;
     int64_t number = 0;
@@ -197,7 +200,7 @@ next_line(char **text, const char *name)
 }
 
 static int
-parse_members(char *text, struct claim *c, bool is_sealed, const char **ret_missing)
+parse_members(char *text, struct protocol_claim *c, bool is_sealed, const char **ret_missing)
 {
     char *headers;
 
@@ -223,10 +226,10 @@ parse_members(char *text, struct claim *c, bool is_sealed, const char **ret_miss
 }
 
 int
-claim_parse(const char *payload, size_t length, enum claim_purpose purpose, struct claim *ret_claim,
-            struct error *err)
+protocol_claim_parse(const char *payload, size_t length, enum claim_purpose purpose,
+                     struct protocol_claim *ret_claim, struct error *err)
 {
-    struct claim c = {.purpose = purpose};
+    struct protocol_claim c = {.purpose = purpose};
     const char *missing = "a purpose";
     char *text, *found;
     int r = -EPROTO;
@@ -253,7 +256,7 @@ claim_parse(const char *payload, size_t length, enum claim_purpose purpose, stru
     else
         r = 0;
     if (r < 0)
-        claim_fini(&c);
+        protocol_claim_fini(&c);
     else
         *ret_claim = c;
     return r;

@@ -39,7 +39,7 @@ enum claim_purpose {
 /* Text members point into `memory` after parsing, are "" when the purpose does
  * not have them, and never contain a newline.
  */
-struct claim {
+struct protocol_claim {
     enum claim_purpose purpose;
     const char *cluster;
     const char *nonce;        /* the client's, for all purposes */
@@ -60,14 +60,14 @@ struct claim {
     const char *headers;      /* request of version 2: digest; else NULL */
     char *memory;
 };
-void claim_fini(struct claim *c);
+void protocol_claim_fini(struct protocol_claim *c);
 
 /* Format: -EINVAL when a member has a control character. Parse: -EPROTO for a
  * text that is no claim, is of another version, or lacks a member.
  */
-int claim_format(const struct claim *c, struct strbuf *out);
-int claim_parse(const char *payload, size_t length, enum claim_purpose purpose,
-                struct claim *ret_claim, struct error *err);
+int protocol_claim_format(const struct protocol_claim *c, struct strbuf *out);
+int protocol_claim_parse(const char *payload, size_t length, enum claim_purpose purpose,
+                         struct protocol_claim *ret_claim, struct error *err);
 
 /* Makes a random nonce. */
 void protocol_nonce(char out[PROTOCOL_NONCE_SIZE]);

@@ -40,7 +40,7 @@ public_key(const unsigned char *secret, char out[DIGEST_HEX_SIZE])
  * agree on, so they agree on all of it or on nothing.
  */
 static void
-derive(const unsigned char *shared, const char *direction, const struct claim *call,
+derive(const unsigned char *shared, const char *direction, const struct protocol_claim *call,
        const char *answer_key, struct sealed_state *ret_state)
 {
     const char *const texts[] = {CALL,       direction, call->cluster, call->nonce,
@@ -59,7 +59,7 @@ derive(const unsigned char *shared, const char *direction, const struct claim *c
  * key is none, or one with which every secret gives the same.
  */
 static int
-exchange(const unsigned char *secret, const char *other, const struct claim *call,
+exchange(const unsigned char *secret, const char *other, const struct protocol_claim *call,
          const char *answer_key, struct sealed_state *from_caller, struct sealed_state *from_agent)
 {
     static const unsigned char nothing[CURVE25519_SIZE];
@@ -78,21 +78,21 @@ exchange(const unsigned char *secret, const char *other, const struct claim *cal
 }
 
 static int
-encode(struct credential_backend *backend, const struct claim *claim, uid_t reader,
+encode(struct credential_backend *backend, const struct protocol_claim *claim, uid_t reader,
        char **ret_credential, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf payload = STRBUF_INIT;
 
-    if (claim_format(claim, &payload) < 0)
+    if (protocol_claim_format(claim, &payload) < 0)
         return error_set(err, -EINVAL, "the name of a cluster, node or pod has control characters");
     return credential_backend_encode(backend, payload.text, payload.length, reader, PROTOCOL_TTL_S,
                                      ret_credential, err);
 }
 
-static struct claim
+static struct protocol_claim
 claim_of(const struct step_call *call, const char *key)
 {
-    return (struct claim){
+    return (struct protocol_claim){
         .purpose = CLAIM_STEP,
         .cluster = call->cluster,
         .nonce = call->nonce,
@@ -108,7 +108,7 @@ step_call_begin(struct step_call *call, struct credential_backend *backend, stru
 {
     CLEANUP_FREE char *credential = NULL;
     char key[DIGEST_HEX_SIZE];
-    struct claim claim;
+    struct protocol_claim claim;
     int r;
 
     protocol_nonce(call->nonce);
@@ -126,14 +126,14 @@ read_answer(const struct step_call *call, const struct credential *found, struct
             struct error *err)
 {
     char key[DIGEST_HEX_SIZE];
-    struct claim answer = {0}, own;
+    struct protocol_claim answer = {0}, own;
     int r;
 
     if (found->uid != call->agent_uid)
         return error_set(err, -EKEYREJECTED,
                          "uid %u answered for node '%s', not its agent (uid %u)",
                          (unsigned)found->uid, call->node, (unsigned)call->agent_uid);
-    if (claim_parse(found->payload, found->length, CLAIM_STEP_ANSWER, &answer, err) < 0)
+    if (protocol_claim_parse(found->payload, found->length, CLAIM_STEP_ANSWER, &answer, err) < 0)
         return -EKEYREJECTED;
     public_key(call->secret, key);
     own = claim_of(call, key);
@@ -143,7 +143,7 @@ read_answer(const struct step_call *call, const struct credential *found, struct
         r = error_set(err, -EKEYREJECTED, "the answer of node '%s' has no valid key", call->node);
     else
         r = 0;
-    claim_fini(&answer);
+    protocol_claim_fini(&answer);
     return r;
 }
 
@@ -193,7 +193,8 @@ check_credential(const struct credential *c, uid_t own_uid, struct error *err)
 }
 
 static int
-check_claim(const struct claim *claim, const char *cluster, const char *node, struct error *err)
+check_claim(const struct protocol_claim *claim, const char *cluster, const char *node,
+            struct error *err)
 {
     if (strcmp(claim->cluster, cluster) != 0)
         return error_set(err, -EKEYREJECTED,
@@ -208,13 +209,13 @@ check_claim(const struct claim *claim, const char *cluster, const char *node, st
 }
 
 static int
-answer(struct credential_backend *backend, const struct claim *call, struct step_caller *caller,
-       struct error *err)
+answer(struct credential_backend *backend, const struct protocol_claim *call,
+       struct step_caller *caller, struct error *err)
 {
     CLEANUP_FREE char *credential = NULL;
     unsigned char secret[CURVE25519_SIZE];
     char key[DIGEST_HEX_SIZE];
-    struct claim claim = {
+    struct protocol_claim claim = {
         .purpose = CLAIM_STEP_ANSWER,
         .cluster = call->cluster,
         .nonce = call->nonce,
@@ -245,7 +246,7 @@ step_caller_accept(struct credential_backend *backend, const char *cluster, cons
 {
     struct step_caller caller = {0};
     struct credential found = {0};
-    struct claim claim = {0};
+    struct protocol_claim claim = {0};
     int r;
 
     if (strncmp(line, CALL, strlen(CALL)) != 0)
@@ -255,7 +256,7 @@ step_caller_accept(struct credential_backend *backend, const char *cluster, cons
     r = credential_backend_decode(backend, line + strlen(CALL), &found, err);
     if (r == 0)
         r = check_credential(&found, own_uid, err);
-    if (r == 0 && claim_parse(found.payload, found.length, CLAIM_STEP, &claim, err) < 0)
+    if (r == 0 && protocol_claim_parse(found.payload, found.length, CLAIM_STEP, &claim, err) < 0)
         r = -EKEYREJECTED;
     if (r == 0)
         r = check_claim(&claim, cluster, node, err);
@@ -267,7 +268,7 @@ step_caller_accept(struct credential_backend *backend, const char *cluster, cons
         r = answer(backend, &claim, &caller, err);
     }
     credential_fini(&found);
-    claim_fini(&claim);
+    protocol_claim_fini(&claim);
     if (r < 0)
         step_caller_fini(&caller);
     else

@@ -20,7 +20,7 @@ run_wanted(struct trial *t)
 
         want_number(t, arena_printf(t->arena, "of %lld", (long long)nodes),
                     json_get_int(e, "find", -1),
-                    feasible_wanted((unsigned)percentage, (uint32_t)nodes));
+                    node_finder_wanted((unsigned)percentage, (uint32_t)nodes));
     }
 }
 

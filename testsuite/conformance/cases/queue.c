@@ -464,7 +464,7 @@ run_backoff(struct trial *t)
 
         json_to_int(json_at(wanted, i), &ms);
         want_number(t, arena_printf(t->arena, "after %u attempts", i), ms * 1000,
-                    backoff_us(first * 1000, most * 1000, i));
+                    queue_backoff_us(first * 1000, most * 1000, i));
     }
 }
 

@@ -57,8 +57,9 @@ wake(const char *key, void *context)
 static void
 notify_waiter(struct dependencies *d, struct edge *e)
 {
-    edge_judge(e);
-    if (e->target->is_gone || e->delay_us > 0 || e->is_by_element || waiter_is_decided(e->waiter))
+    dependency_edge_judge(e);
+    if (e->target->is_gone || e->delay_us > 0 || e->is_by_element
+        || dependency_waiter_is_decided(e->waiter))
         wake(e->waiter->key, d);
 }
 
@@ -129,16 +130,17 @@ see_waiter(struct dependencies *d, const char *key, const struct object *object)
 {
     struct waiter *w = map_find(d->waiters, key);
     const struct job *job = object != NULL ? job_of(object) : NULL;
-    const bool waits = job != NULL && (job_waits_for_others(job) || waiter_waits_by_element(job));
+    const bool waits =
+        job != NULL && (job_waits_for_others(job) || dependency_waiter_waits_by_element(job));
 
-    if (w != NULL && waits && waiter_is_current(w, job))
+    if (w != NULL && waits && dependency_waiter_is_current(w, job))
         return;
     if (w != NULL) {
         map_remove(d->waiters, key);
-        waiter_leave(w, d->targets);
+        dependency_waiter_leave(w, d->targets);
     }
     if (waits) {
-        w = waiter_new(key, job, d->targets);
+        w = dependency_waiter_new(key, job, d->targets);
         map_put(d->waiters, w->key, w);
     }
 }
@@ -361,7 +363,7 @@ dependencies_gate(struct dependencies *d, const struct object *object, int64_t *
     struct waiter *w;
 
     *ret_wake_after_us = 0;
-    if (!waiter_waits_by_element(job_of(object)))
+    if (!dependency_waiter_waits_by_element(job_of(object)))
         return NULL;
     object_key(object, key);
     see_waiter(d, key, object);
@@ -390,7 +392,7 @@ dependencies_free(struct dependencies *d)
     if (d == NULL)
         return;
     while (map_next(d->waiters, &at, NULL, &value))
-        waiter_free(value);
+        dependency_waiter_free(value);
     map_free(d->waiters);
     dependency_targets_free(d->targets);
     singletons_free(d->singletons);

@@ -38,14 +38,14 @@ count(struct waiter *w, enum job_dependency_verdict verdict, int by)
 }
 
 bool
-waiter_is_decided(const struct waiter *w)
+dependency_waiter_is_decided(const struct waiter *w)
 {
     return w->is_any ? w->n_met > 0 || w->n_never == (int)w->n_edges
                      : w->n_never > 0 || w->n_met == (int)w->n_edges;
 }
 
 void
-edge_judge(struct edge *e)
+dependency_edge_judge(struct edge *e)
 {
     const enum job_dependency_verdict verdict = judge_target(e);
 
@@ -59,7 +59,7 @@ edge_judge(struct edge *e)
 /* ---- Edges and life ---- */
 
 void
-waiter_free(struct waiter *w)
+dependency_waiter_free(struct waiter *w)
 {
     if (w == NULL)
         return;
@@ -71,7 +71,7 @@ waiter_free(struct waiter *w)
 }
 
 void
-waiter_leave(struct waiter *w TAKES, struct dependency_targets *all)
+dependency_waiter_leave(struct waiter *w TAKES, struct dependency_targets *all)
 {
     for (unsigned i = 0; i < w->n_edges; i++) {
         struct edge *e = &w->edges[i];
@@ -84,7 +84,7 @@ waiter_leave(struct waiter *w TAKES, struct dependency_targets *all)
         else
             dependency_targets_release(all, e->target);
     }
-    waiter_free(w);
+    dependency_waiter_free(w);
 }
 
 static bool
@@ -154,11 +154,11 @@ add_edge(struct dependency_targets *all, struct waiter *w, const struct job *job
         watch_tasks(all, e, dependency, noted, began_us);
     else
         follow_target(all, e, noted, began_us);
-    edge_judge(e);
+    dependency_edge_judge(e);
 }
 
 bool
-waiter_waits_by_element(const struct job *job)
+dependency_waiter_waits_by_element(const struct job *job)
 {
     const struct job_dependencies *all = job->spec.dependencies;
 
@@ -185,7 +185,7 @@ is_edge(const struct edge *e, const struct job_dependency *dependency)
 }
 
 bool
-waiter_is_current(const struct waiter *w, const struct job *job)
+dependency_waiter_is_current(const struct waiter *w, const struct job *job)
 {
     const struct job_dependencies *all = job->spec.dependencies;
 
@@ -199,7 +199,7 @@ waiter_is_current(const struct waiter *w, const struct job *job)
 }
 
 struct waiter *
-waiter_new(const char *key, const struct job *job, struct dependency_targets *all)
+dependency_waiter_new(const char *key, const struct job *job, struct dependency_targets *all)
 {
     const struct job_dependencies *jobs = job->spec.dependencies;
     struct waiter *w = xnew(struct waiter);
@@ -208,7 +208,7 @@ waiter_new(const char *key, const struct job *job, struct dependency_targets *al
     w->uid = xstrdup(job->meta.uid);
     w->is_any = job_dependencies_any(jobs);
     w->edges = xnew_array(struct edge, jobs->jobs.count + 1);
-    if (waiter_waits_by_element(job))
+    if (dependency_waiter_waits_by_element(job))
         w->gate = element_gate_new(job);
     for (unsigned i = 0; i < jobs->jobs.count; i++)
         add_edge(all, w, job, &jobs->jobs.items[i]);

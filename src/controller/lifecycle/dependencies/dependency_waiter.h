@@ -3,7 +3,7 @@
  * its dependencies and the number of dependencies that are met
  *
  * Owns:       copies of the waiting job's key and uid, its edges and its gate.
- *             An edge is in a list of its target or watch until waiter_leave.
+ *             An edge is in a list of its target or watch until dependency_waiter_leave.
  * Called by:  dependencies.c.
  * Thread:     the lifecycle loop's.
  * Invariant:  n_met and n_never count the edges by their verdicts.
@@ -58,22 +58,23 @@ struct waiter {
  * changes of them from then on. Leave unlinks the edges and frees the waiter.
  * Free is for when the targets were freed before.
  */
-void waiter_free(struct waiter *w);
-struct waiter *waiter_new(const char *key, const struct job *job, struct dependency_targets *all)
-    OWNED_BY(waiter_free);
-void waiter_leave(struct waiter *w TAKES, struct dependency_targets *all);
+void dependency_waiter_free(struct waiter *w);
+struct waiter *dependency_waiter_new(const char *key, const struct job *job,
+                                     struct dependency_targets *all)
+    OWNED_BY(dependency_waiter_free);
+void dependency_waiter_leave(struct waiter *w TAKES, struct dependency_targets *all);
 
 /* Is_decided: the verdict does not depend on the edges that still wait.
  * Is_current: the waiter has the same dependencies as the job; the job must
  * have some.
  */
-bool waiter_is_decided(const struct waiter *w);
-bool waiter_is_current(const struct waiter *w, const struct job *job);
+bool dependency_waiter_is_decided(const struct waiter *w);
+bool dependency_waiter_is_current(const struct waiter *w, const struct job *job);
 
 /* Whether each element of the array waits for its own counterpart. An array
  * that waits for any of several jobs waits as a whole.
  */
-bool waiter_waits_by_element(const struct job *job);
+bool dependency_waiter_waits_by_element(const struct job *job);
 
 /* Sets the verdict from the present state of the target or the watch. */
-void edge_judge(struct edge *e);
+void dependency_edge_judge(struct edge *e);

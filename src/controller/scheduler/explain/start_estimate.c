@@ -53,7 +53,7 @@ bit_of(const struct shortage *s, const char *name)
 }
 
 struct closers
-closers_of(const struct shortage *s)
+start_estimate_closers(const struct shortage *s)
 {
     struct closers c = {
         .to_all = bit_of(s, "TaintToleration") | bit_of(s, "NodeUnschedulable"),
@@ -273,7 +273,7 @@ walk_init(struct estimate_walk *w, struct start_estimate *ret, const struct shor
         .shortage = s,
         .diagnosis = d,
         .profile = s->profile,
-        .closers = closers_of(s),
+        .closers = start_estimate_closers(s),
         .what_if = {.timeline = timeline,
                     .profile = s->profile,
                     .filters = choose_filters(s),

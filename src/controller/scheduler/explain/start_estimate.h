@@ -61,7 +61,7 @@ void start_estimate_make(struct start_estimate *ret, const struct shortage *shor
 struct closers {
     plugin_set to_all, to_pod, volumes;
 };
-struct closers closers_of(const struct shortage *shortage);
+struct closers start_estimate_closers(const struct shortage *shortage);
 
 /* Whether that node can ever run the pod, as far as it is known without a trial. */
 bool start_estimate_may_ever(const struct closers *closers, const struct shortage *shortage,

@@ -452,7 +452,7 @@ profile_score(const struct profile *p, unsigned plugin, const struct cycle *c,
 }
 
 int64_t
-normalize_one(int64_t score, int64_t most, bool reversed)
+profile_normalize_one(int64_t score, int64_t most, bool reversed)
 {
     if (most == 0)
         return reversed ? SCORE_MAX : score;
@@ -476,7 +476,7 @@ profile_normalize(const struct profile *p, unsigned plugin, const struct cycle *
         if (scores[i] > most)
             most = scores[i];
     for (unsigned i = 0; i < count; i++)
-        scores[i] = normalize_one(scores[i], most, how == NORMALIZE_REVERSED);
+        scores[i] = profile_normalize_one(scores[i], most, how == NORMALIZE_REVERSED);
 }
 
 struct answer

@@ -159,7 +159,7 @@ void profile_normalize(const struct profile *p, unsigned plugin, const struct cy
                        const struct node_view *const *nodes, unsigned count, int64_t *scores);
 
 /* Normalizes one score as upstream's DefaultNormalizeScore does. */
-int64_t normalize_one(int64_t score, int64_t most, bool reversed);
+int64_t profile_normalize_one(int64_t score, int64_t most, bool reversed);
 
 /* Reserving the node. Unreserve runs in the reverse order. */
 struct answer profile_reserve(const struct profile *p, struct cycle *c,

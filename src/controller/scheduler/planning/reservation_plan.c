@@ -165,7 +165,7 @@ count_room_ever(const struct planner_parts *p, const struct assignment_group *g,
         .volumes = p->handle->volumes,
         .scratch_bytes = pod_spec_scratch_bytes(&a->cycle.pod->pod->spec),
     };
-    const struct closers closers = closers_of(&shortage);
+    const struct closers closers = start_estimate_closers(&shortage);
     struct node_sizes sizes = {
         .what_if = {.profile = a->profile,
                     .filters = a->profile->rooms,

@@ -214,4 +214,4 @@ typedef void queue_event_fn(const char *label, size_t count, void *context);
 void queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context);
 
 /* The backoff of a pod after so many attempts. */
-int64_t backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts);
+int64_t queue_backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts);

@@ -28,7 +28,7 @@
 #define RERANK_MOST 512
 
 int64_t
-backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts)
+queue_backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts)
 {
     return backoff_after(attempts, initial_us, max_us);
 }
@@ -50,11 +50,11 @@ backoff_end_us(const struct queue *q, const struct queued_pod *p)
 
         most = round < most ? round : most;
         return p->failed_at_us
-               + backoff_us(most < q->settings.initial_backoff_us ? most
-                                                                  : q->settings.initial_backoff_us,
-                            most, p->attempts);
+               + queue_backoff_us(
+                   most < q->settings.initial_backoff_us ? most : q->settings.initial_backoff_us,
+                   most, p->attempts);
     }
-    return p->failed_at_us + backoff_us(q->settings.initial_backoff_us, most, p->attempts);
+    return p->failed_at_us + queue_backoff_us(q->settings.initial_backoff_us, most, p->attempts);
 }
 
 int64_t

@@ -382,7 +382,7 @@ void
 unschedulable_pods_update(struct queued_pod *pod)
 {
     if (pod->group != NULL)
-        take_rejectors(pod, pod->group);
+        unschedulable_take_rejectors(pod, pod->group);
 }
 
 bool

@@ -88,7 +88,7 @@ struct unschedulable_pods {
  * other pods, too.
  */
 static inline void
-take_rejectors(struct queued_pod *pod, const struct signature_group *g)
+unschedulable_take_rejectors(struct queued_pod *pod, const struct signature_group *g)
 {
     pod->unschedulable = g->unschedulable;
     pod->pending = g->pending;

@@ -18,7 +18,7 @@ visit_group(struct list *link, unschedulable_pods_visit_fn *visit, void *context
 
     if (first == NULL)
         return true;
-    take_rejectors(first, g);
+    unschedulable_take_rejectors(first, g);
     return visit(first, context);
 }
 
@@ -82,7 +82,7 @@ first_of(const struct heap *sleeping)
     if (g == NULL)
         return NULL;
     first = heap_top(g->members);
-    take_rejectors(first, g);
+    unschedulable_take_rejectors(first, g);
     return first;
 }
 
@@ -126,7 +126,7 @@ offer_to_shape(struct unschedulable_pods *u, struct shape *shape,
     }
     for (unsigned i = 0; i < count; i++)
         if (found[i]->state == QUEUE_UNSCHEDULABLE && found[i]->group->shape == shape) {
-            take_rejectors(found[i], found[i]->group);
+            unschedulable_take_rejectors(found[i], found[i]->group);
             offer->try_first(found[i], offer->context);
         }
     return true;
@@ -285,7 +285,7 @@ offer_below(struct offer_walk *w, const struct heap *sleeping, size_t at)
         return;
     }
     if (g->seen < w->latest && !is_decided(w, g)) {
-        take_rejectors(pod, g);
+        unschedulable_take_rejectors(pod, g);
         if (w->takes(pod, g->seen > w->since ? g->seen : w->since, w->context)) {
             w->best = pod;
             w->is_open = true;
@@ -349,7 +349,7 @@ unschedulable_pods_next_turn(struct unschedulable_pods *u)
     list_add_last(&u->turns, &g->turn);
     if (heap_count(g->members) == 0)
         return NULL;
-    take_rejectors(heap_top(g->members), g);
+    unschedulable_take_rejectors(heap_top(g->members), g);
     return heap_top(g->members);
 }
 

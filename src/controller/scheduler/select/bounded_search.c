@@ -184,7 +184,7 @@ find_constant(struct bounded_search *s)
                 && best_score(s, plugin, &s->buckets->classes[i]->bounds) > 0)
                 return false;
         s->constant +=
-            normalize_one(0, 0, e->plugin->normalization == NORMALIZE_REVERSED) * e->weight;
+            profile_normalize_one(0, 0, e->plugin->normalization == NORMALIZE_REVERSED) * e->weight;
     }
     return true;
 }

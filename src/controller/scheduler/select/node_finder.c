@@ -73,7 +73,7 @@ node_finder_forget(struct node_finder *f)
 }
 
 uint32_t
-feasible_wanted(unsigned percentage, uint32_t n_nodes)
+node_finder_wanted(unsigned percentage, uint32_t n_nodes)
 {
     uint32_t wanted;
 
@@ -269,7 +269,7 @@ choose_by_linear_search(struct node_finder *f, const struct profile *profile, st
         .profile = profile,
         .c = c,
         .extender_results = extender_results,
-        .wanted = feasible_wanted(profile->percentage_of_nodes, c->snapshot->n_nodes),
+        .wanted = node_finder_wanted(profile->percentage_of_nodes, c->snapshot->n_nodes),
     };
     bool is_known;
 

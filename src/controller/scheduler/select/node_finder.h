@@ -107,4 +107,4 @@ struct node_finder_place node_finder_place(const struct node_finder *f);
 void node_finder_set_place(struct node_finder *f, struct node_finder_place place);
 
 /* How many feasible nodes end a search; percentage 0: adaptive. */
-uint32_t feasible_wanted(unsigned percentage, uint32_t n_nodes);
+uint32_t node_finder_wanted(unsigned percentage, uint32_t n_nodes);

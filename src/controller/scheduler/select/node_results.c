@@ -124,8 +124,8 @@ make_total(const struct node_results *b, uint32_t slot)
         if ((b->skipped & PLUGIN_BIT(b->scorers[i])) != 0)
             continue;
         if (e->plugin->normalization != NORMALIZE_NOT)
-            score = normalize_one(score, b->spectra[i].most,
-                                  e->plugin->normalization == NORMALIZE_REVERSED);
+            score = profile_normalize_one(score, b->spectra[i].most,
+                                          e->plugin->normalization == NORMALIZE_REVERSED);
         total += score * e->weight;
     }
     return total;
@@ -171,7 +171,7 @@ forget_slot(struct node_results *b, uint32_t slot)
     b->feasible--;
     for (unsigned i = 0; i < b->n_scorers; i++)
         if (is_normalized(b, i))
-            spectrum_remove(&b->spectra[i], raw[i]);
+            score_spectrum_remove(&b->spectra[i], raw[i]);
 }
 
 static void
@@ -181,7 +181,7 @@ learn_slot(struct node_results *b, uint32_t slot)
 
     b->feasible++;
     for (unsigned i = 0; i < b->n_scorers; i++)
-        if (is_normalized(b, i) && !spectrum_add(&b->spectra[i], raw[i]))
+        if (is_normalized(b, i) && !score_spectrum_add(&b->spectra[i], raw[i]))
             b->is_overfull = true;
 }
 
@@ -255,7 +255,7 @@ spectra_moved(struct node_results *b)
 
         if (!is_normalized(b, i))
             continue;
-        most = spectrum_most(&b->spectra[i]);
+        most = score_spectrum_most(&b->spectra[i]);
         has_moved |= most != b->spectra[i].most;
         b->spectra[i].most = most;
     }
@@ -512,11 +512,11 @@ adds_constant(const struct node_results *b, unsigned scorer, int64_t *total)
     const struct profile_entry *e = entry_of(b, scorer);
     int64_t value;
 
-    if (!spectrum_is_single(&b->spectra[scorer], &value))
+    if (!score_spectrum_is_single(&b->spectra[scorer], &value))
         return false;
     *total += e->weight
-              * normalize_one(value, value > 0 ? value : 0,
-                              e->plugin->normalization == NORMALIZE_REVERSED);
+              * profile_normalize_one(value, value > 0 ? value : 0,
+                                      e->plugin->normalization == NORMALIZE_REVERSED);
     return true;
 }
 
@@ -535,7 +535,8 @@ add_scorer(const struct node_results *b, unsigned scorer, const struct node_view
             most = raw[(size_t)nodes[i]->slot * stride];
     for (unsigned i = 0; i < count; i++)
         totals[i] +=
-            e->weight * normalize_one(raw[(size_t)nodes[i]->slot * stride], most, is_reversed);
+            e->weight
+            * profile_normalize_one(raw[(size_t)nodes[i]->slot * stride], most, is_reversed);
 }
 
 void

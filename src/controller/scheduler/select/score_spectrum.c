@@ -2,7 +2,7 @@
 #include "controller/scheduler/select/score_spectrum.h"
 
 bool
-spectrum_add(struct spectrum *s, int64_t value)
+score_spectrum_add(struct spectrum *s, int64_t value)
 {
     unsigned empty = s->count;
 
@@ -24,7 +24,7 @@ spectrum_add(struct spectrum *s, int64_t value)
 }
 
 void
-spectrum_remove(struct spectrum *s, int64_t value)
+score_spectrum_remove(struct spectrum *s, int64_t value)
 {
     for (unsigned i = 0; i < s->count; i++)
         if (s->values[i] == value)
@@ -32,7 +32,7 @@ spectrum_remove(struct spectrum *s, int64_t value)
 }
 
 bool
-spectrum_is_single(const struct spectrum *s, int64_t *ret_value)
+score_spectrum_is_single(const struct spectrum *s, int64_t *ret_value)
 {
     unsigned n = 0;
 
@@ -45,7 +45,7 @@ spectrum_is_single(const struct spectrum *s, int64_t *ret_value)
 }
 
 int64_t
-spectrum_most(const struct spectrum *s)
+score_spectrum_most(const struct spectrum *s)
 {
     int64_t most = 0;
 

@@ -22,11 +22,11 @@ struct spectrum {
 };
 
 /* Change. Add: false when there are too many different scores. */
-bool spectrum_add(struct spectrum *s, int64_t value);
-void spectrum_remove(struct spectrum *s, int64_t value);
+bool score_spectrum_add(struct spectrum *s, int64_t value);
+void score_spectrum_remove(struct spectrum *s, int64_t value);
 
 /* Whether all nodes have the same score. */
-bool spectrum_is_single(const struct spectrum *s, int64_t *ret_value);
+bool score_spectrum_is_single(const struct spectrum *s, int64_t *ret_value);
 
 /* Returns the largest score, at least 0. */
-int64_t spectrum_most(const struct spectrum *s);
+int64_t score_spectrum_most(const struct spectrum *s);

@@ -8,7 +8,7 @@
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
-static const struct claim welcome = {
+static const struct protocol_claim welcome = {
     .purpose = CLAIM_WELCOME,
     .cluster = "north",
     .nonce = "n0",
@@ -28,24 +28,24 @@ static const char welcome_text[] = "kiln-claim 1\n"
 START_TEST(a_claim_is_written_and_read_back)
 {
     struct strbuf out = STRBUF_INIT;
-    struct claim back = {0};
+    struct protocol_claim back = {0};
 
-    ck_assert_int_eq(claim_format(&welcome, &out), 0);
+    ck_assert_int_eq(protocol_claim_format(&welcome, &out), 0);
     ck_assert_str_eq(out.text, welcome_text);
-    ck_assert_int_eq(claim_parse(out.text, out.length, CLAIM_WELCOME, &back, NULL), 0);
+    ck_assert_int_eq(protocol_claim_parse(out.text, out.length, CLAIM_WELCOME, &back, NULL), 0);
 
     ck_assert_str_eq(back.cluster, "north");
     ck_assert_str_eq(back.session, "s1");
     ck_assert_str_eq(back.key, "k2");
     ck_assert_int_eq(back.lifetime_s, 43200);
-    claim_fini(&back);
+    protocol_claim_fini(&back);
     strbuf_fini(&out);
 }
 END_TEST
 
 START_TEST(a_request_and_its_answer_are_written_and_read_back)
 {
-    struct claim request = {
+    struct protocol_claim request = {
         .purpose = CLAIM_REQUEST,
         .cluster = "c",
         .nonce = "n",
@@ -53,7 +53,7 @@ START_TEST(a_request_and_its_answer_are_written_and_read_back)
         .target = "/a?b=c=d",
         .body = "00",
     };
-    struct claim answer = {
+    struct protocol_claim answer = {
         .purpose = CLAIM_ANSWER,
         .cluster = "c",
         .nonce = "n",
@@ -62,31 +62,31 @@ START_TEST(a_request_and_its_answer_are_written_and_read_back)
         .body = "00",
     };
     struct strbuf out = STRBUF_INIT;
-    struct claim back = {0};
+    struct protocol_claim back = {0};
 
-    ck_assert_int_eq(claim_format(&request, &out), 0);
-    ck_assert_int_eq(claim_parse(out.text, out.length, CLAIM_REQUEST, &back, NULL), 0);
+    ck_assert_int_eq(protocol_claim_format(&request, &out), 0);
+    ck_assert_int_eq(protocol_claim_parse(out.text, out.length, CLAIM_REQUEST, &back, NULL), 0);
     ck_assert_str_eq(back.target, "/a?b=c=d");
     ck_assert_str_eq(back.content_type, "");
-    claim_fini(&back);
+    protocol_claim_fini(&back);
     strbuf_truncate(&out, 0);
-    ck_assert_int_eq(claim_format(&answer, &out), 0);
-    ck_assert_int_eq(claim_parse(out.text, out.length, CLAIM_ANSWER, &back, NULL), 0);
+    ck_assert_int_eq(protocol_claim_format(&answer, &out), 0);
+    ck_assert_int_eq(protocol_claim_parse(out.text, out.length, CLAIM_ANSWER, &back, NULL), 0);
 
     ck_assert_int_eq(back.status, 201);
-    claim_fini(&back);
+    protocol_claim_fini(&back);
     strbuf_fini(&out);
 }
 END_TEST
 
 START_TEST(a_claim_with_a_newline_is_not_written)
 {
-    struct claim evil = welcome;
+    struct protocol_claim evil = welcome;
     struct strbuf out = STRBUF_INIT;
 
     evil.session = "s\nkey=mine";
 
-    ck_assert_int_eq(claim_format(&evil, &out), -EINVAL);
+    ck_assert_int_eq(protocol_claim_format(&evil, &out), -EINVAL);
     ck_assert_uint_eq(out.length, 0);
     strbuf_fini(&out);
 }
@@ -118,15 +118,17 @@ START_TEST(a_malformed_claim_is_refused_with_words)
 {
     for (size_t i = 0; i < ARRAY_SIZE(bad_claims); i++) {
         struct error err = {0};
-        struct claim back = {0};
+        struct protocol_claim back = {0};
 
-        ck_assert_msg(claim_parse(bad_claims[i], strlen(bad_claims[i]), CLAIM_WELCOME, &back, &err)
-                          == -EPROTO,
-                      "%s", bad_claims[i]);
+        ck_assert_msg(
+            protocol_claim_parse(bad_claims[i], strlen(bad_claims[i]), CLAIM_WELCOME, &back, &err)
+                == -EPROTO,
+            "%s", bad_claims[i]);
         ck_assert_ptr_null(back.memory);
         ck_assert_str_ne(err.text, "");
     }
-    ck_assert_int_eq(claim_parse("kiln-claim 1\n\0x", 15, CLAIM_HELLO, NULL, NULL), -EPROTO);
+    ck_assert_int_eq(protocol_claim_parse("kiln-claim 1\n\0x", 15, CLAIM_HELLO, NULL, NULL),
+                     -EPROTO);
 }
 END_TEST
 

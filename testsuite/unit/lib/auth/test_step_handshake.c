@@ -165,9 +165,9 @@ START_TEST(a_credential_of_another_purpose_is_refused)
     struct world *w = world_new();
     CLEANUP_FREE char *credential = NULL;
     CLEANUP_STRBUF struct strbuf payload = STRBUF_INIT;
-    const struct claim hello = {.purpose = CLAIM_HELLO, .cluster = "north", .nonce = "n"};
+    const struct protocol_claim hello = {.purpose = CLAIM_HELLO, .cluster = "north", .nonce = "n"};
 
-    ck_assert_int_eq(claim_format(&hello, &payload), 0);
+    ck_assert_int_eq(protocol_claim_format(&hello, &payload), 0);
     ck_assert_int_eq(credential_backend_encode(w->user, payload.text, payload.length, AGENT_UID,
                                                PROTOCOL_TTL_S, &credential, &w->error),
                      0);

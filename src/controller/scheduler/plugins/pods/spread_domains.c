@@ -8,14 +8,14 @@
 #include "lib/base/map.h"
 
 void
-domains_init(struct domains *d)
+spread_domains_init(struct domains *d)
 {
     d->by_value = map_new();
     d->fewest[0] = d->fewest[1] = (struct critical){NULL, INT32_MAX};
 }
 
 void
-domains_fini(struct domains *d)
+spread_domains_fini(struct domains *d)
 {
     size_t at = 0;
     void *value;
@@ -28,7 +28,7 @@ domains_fini(struct domains *d)
 }
 
 struct domain *
-domains_make(struct domains *d, const char *value)
+spread_domains_make(struct domains *d, const char *value)
 {
     struct domain *domain = map_find(d->by_value, value);
 
@@ -47,10 +47,10 @@ is_of(const struct critical *c, const struct domain *domain)
 }
 
 /* The two domains with the fewest pods are enough, as in upstream: a trial changes the
- * pods of one node, and so one domain, on a copy of its own (domains_copy).
+ * pods of one node, and so one domain, on a copy of its own (spread_domains_copy).
  */
 void
-domains_changed(struct domains *d, const struct domain *domain)
+spread_domains_changed(struct domains *d, const struct domain *domain)
 {
     struct critical *p = d->fewest;
     struct critical now = {domain->value, domain->pods};
@@ -72,30 +72,30 @@ domains_changed(struct domains *d, const struct domain *domain)
 }
 
 void
-domains_settle(struct domains *d)
+spread_domains_settle(struct domains *d)
 {
     size_t at = 0;
     void *value;
 
     while (map_next(d->by_value, &at, NULL, &value))
-        domains_changed(d, value);
+        spread_domains_changed(d, value);
 }
 
 void
-domains_copy(struct domains *to, const struct domains *from)
+spread_domains_copy(struct domains *to, const struct domains *from)
 {
     size_t at = 0;
     void *value;
 
-    domains_init(to);
+    spread_domains_init(to);
     while (map_next(from->by_value, &at, NULL, &value)) {
         const struct domain *domain = value;
 
-        domains_make(to, domain->value)->pods = domain->pods;
+        spread_domains_make(to, domain->value)->pods = domain->pods;
     }
     for (unsigned i = 0; i < 2; i++) {
         to->fewest[i].pods = from->fewest[i].pods;
         if (from->fewest[i].value != NULL)
-            to->fewest[i].value = domains_make(to, from->fewest[i].value)->value;
+            to->fewest[i].value = spread_domains_make(to, from->fewest[i].value)->value;
     }
 }

@@ -28,13 +28,13 @@ struct domains {
     struct critical fewest[2];
 };
 
-void domains_init(struct domains *d);
-void domains_fini(struct domains *d);
-void domains_copy(struct domains *to, const struct domains *from);
+void spread_domains_init(struct domains *d);
+void spread_domains_fini(struct domains *d);
+void spread_domains_copy(struct domains *to, const struct domains *from);
 
 /* The domain of that value; made with no pods when there is none. */
-struct domain *domains_make(struct domains *d, const char *value);
+struct domain *spread_domains_make(struct domains *d, const char *value);
 
 /* Updates the fewest after a change of that domain; after a change of all. */
-void domains_changed(struct domains *d, const struct domain *domain);
-void domains_settle(struct domains *d);
+void spread_domains_changed(struct domains *d, const struct domain *domain);
+void spread_domains_settle(struct domains *d);

@@ -30,7 +30,7 @@ filter_note_free(void *value)
     struct spread_note *note = value;
 
     for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL; i++)
-        domains_fini(&note->domains[i]);
+        spread_domains_fini(&note->domains[i]);
     if (note->owns_rules)
         spread_rules_fini(&note->rules);
     free(note);
@@ -47,11 +47,11 @@ drop_note(struct spread_note *note)
 static void
 domains_of_column(struct domains *d, const struct domain_column *column)
 {
-    domains_init(d);
+    spread_domains_init(d);
     for (uint32_t id = 1; id <= column->n_ids; id++)
         if (column->members[id] > 0)
-            domains_make(d, column->values[id])->pods = column->sums[id];
-    domains_settle(d);
+            spread_domains_make(d, column->values[id])->pods = column->sums[id];
+    spread_domains_settle(d);
 }
 
 static void *
@@ -66,7 +66,7 @@ filter_note_dup(const void *value)
         if (note->domain_counts != NULL)
             domains_of_column(&copy->domains[i], domain_counts_at(note->domain_counts, i));
         else
-            domains_copy(&copy->domains[i], &note->domains[i]);
+            spread_domains_copy(&copy->domains[i], &note->domains[i]);
     return copy;
 }
 
@@ -82,7 +82,7 @@ count_node(struct spread_note *note, const struct cycle *c, const struct node_vi
 
         if (!spread_rule_includes(rule, c->pod, node))
             continue;
-        domains_make(&note->domains[i], string_map_find(labels, rule->topology_key))->pods +=
+        spread_domains_make(&note->domains[i], string_map_find(labels, rule->topology_key))->pods +=
             spread_rule_count(rule, node, c->pod->namespace);
     }
 }
@@ -91,11 +91,11 @@ static void
 count_domains(struct spread_note *note, const struct cycle *c)
 {
     for (unsigned i = 0; i < note->rules.count; i++)
-        domains_init(&note->domains[i]);
+        spread_domains_init(&note->domains[i]);
     for (uint32_t i = 0; i < c->snapshot->n_nodes; i++)
         count_node(note, c, c->snapshot->nodes[i]);
     for (unsigned i = 0; i < note->rules.count; i++)
-        domains_settle(&note->domains[i]);
+        spread_domains_settle(&note->domains[i]);
 }
 
 enum verdict
@@ -146,9 +146,10 @@ change_pod(struct cycle *c, const struct pod_view *other, const struct node_view
         if (!spread_rule_selects(rule, &other->pod->meta.labels)
             || !spread_rule_includes(rule, c->pod, node))
             continue;
-        domain = domains_make(&note->domains[i], string_map_find(labels, rule->topology_key));
+        domain =
+            spread_domains_make(&note->domains[i], string_map_find(labels, rule->topology_key));
         domain->pods += by;
-        domains_changed(&note->domains[i], domain);
+        spread_domains_changed(&note->domains[i], domain);
     }
 }
 

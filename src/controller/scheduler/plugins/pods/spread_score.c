@@ -36,7 +36,7 @@ score_note_free(void *value)
 
     for (unsigned i = 0; i < note->rules.count; i++)
         if (note->domain_counts == NULL)
-            domains_fini(&note->domains[i]);
+            spread_domains_fini(&note->domains[i]);
         else
             free(note->ids[i]);
     free(note->ignored);
@@ -96,7 +96,7 @@ make_candidates(struct score_note *note, unsigned rule, const struct node_view *
 {
     for (unsigned n = 0; n < count; n++)
         if (!is_ignored(note, nodes[n]))
-            domains_make(&note->domains[rule], value_of(nodes[n], &note->rules.items[rule]));
+            spread_domains_make(&note->domains[rule], value_of(nodes[n], &note->rules.items[rule]));
     return map_count(note->domains[rule].by_value);
 }
 
@@ -161,7 +161,7 @@ spread_prescore(void *self, struct cycle *c, const struct node_view *const *node
     if (note->domain_counts != NULL)
         note_nodes(note, nodes, count);
     for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL; i++)
-        domains_init(&note->domains[i]);
+        spread_domains_init(&note->domains[i]);
     find_domains(note, nodes, count);
     for (uint32_t i = 0; i < c->snapshot->n_nodes && note->domain_counts == NULL; i++)
         count_for_score(note, c, c->snapshot->nodes[i]);

@@ -50,7 +50,7 @@ add_budget(const struct object *object, void *context)
 }
 
 struct budgets *
-budgets_new(const struct handle *handle)
+disruption_budgets_new(const struct handle *handle)
 {
     struct budgets *b = xnew(struct budgets);
 
@@ -61,7 +61,7 @@ budgets_new(const struct handle *handle)
 }
 
 void
-budgets_free(struct budgets *b)
+disruption_budgets_free(struct budgets *b)
 {
     if (b == NULL)
         return;
@@ -78,7 +78,7 @@ budgets_reset(struct budgets *b)
 }
 
 bool
-budgets_violate(struct budgets *b, const struct pod_view *pod)
+disruption_budgets_violate(struct budgets *b, const struct pod_view *pod)
 {
     const struct string_map *labels = &pod->pod->meta.labels;
     bool is_violated = false;

@@ -18,12 +18,13 @@ struct budgets;
 struct handle;
 struct pod_view;
 
-void budgets_free(struct budgets *b);
-struct budgets *budgets_new(const struct handle *handle) OWNED_BY(budgets_free);
-DEFINE_CLEANUP(struct budgets, budgets_free)
+void disruption_budgets_free(struct budgets *b);
+struct budgets *disruption_budgets_new(const struct handle *handle)
+    OWNED_BY(disruption_budgets_free);
+DEFINE_CLEANUP(struct budgets, disruption_budgets_free)
 
 /* Starts counting for another set of victims. */
 void budgets_reset(struct budgets *b);
 
 /* Counts the pod against its budgets; true when one of them is exceeded. */
-bool budgets_violate(struct budgets *b, const struct pod_view *pod);
+bool disruption_budgets_violate(struct budgets *b, const struct pod_view *pod);

@@ -131,7 +131,7 @@ static void
 try_nodes(struct candidates *found, const struct profile *p, const struct cycle *c,
           struct node_view *const *nodes, unsigned count, uint32_t wanted)
 {
-    CLEANUP(budgets_freep) struct budgets *budgets = budgets_new(p->handle);
+    CLEANUP(disruption_budgets_freep) struct budgets *budgets = disruption_budgets_new(p->handle);
     unsigned first = (unsigned)random_below(p->handle->random, count);
     uint32_t nobody = handle_reason(p->handle, NO_VICTIMS);
     bool has_harmless = false;

@@ -151,7 +151,7 @@ visit_member(struct pod_view *member, const struct node_view *node, void *contex
     if (pod_view_is_same(member, g->pod))
         return;
     if (g->budgets != NULL)
-        g->violates |= budgets_violate(g->budgets, member);
+        g->violates |= disruption_budgets_violate(g->budgets, member);
     if (g->victims == NULL)
         return;
     g->victims->sum_of_priorities += (double)member->priority + 2147483648.0;
@@ -185,7 +185,7 @@ violates_budgets(const struct profile *p, struct budgets *budgets, struct pod_vi
 
     if (!is_first_of_gang(pods, at))
         return false; /* counted with the first */
-    g.violates = budgets_violate(budgets, pods[at]);
+    g.violates = disruption_budgets_violate(budgets, pods[at]);
     visit_gang(p, &g);
     return g.violates;
 }
