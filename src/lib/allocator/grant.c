@@ -10,7 +10,7 @@
 #include "lib/base/alloc.h"
 
 /* The cores that are still available while a grant is made. */
-struct pick {
+struct grant_state {
     const struct occupancy *o;
     const struct demand *d;
     struct grant *grant;
@@ -30,7 +30,7 @@ in_set(uint64_t set, unsigned numa)
  * wants, and withholds the others.
  */
 static void
-take_core(struct pick *p, unsigned core)
+take_core(struct grant_state *p, unsigned core)
 {
     const struct topology_index *ti = p->o->topology_index;
     unsigned threads = p->d->threads_per_core, used = 0;
@@ -54,7 +54,7 @@ take_core(struct pick *p, unsigned core)
 }
 
 static unsigned
-core_yield(const struct pick *p, unsigned core)
+core_yield(const struct grant_state *p, unsigned core)
 {
     unsigned n = p->o->topology_index->cores[core].n_pus;
     unsigned threads = p->d->threads_per_core;
@@ -64,7 +64,7 @@ core_yield(const struct pick *p, unsigned core)
 
 /* The number of cores that may still be taken from the group. */
 static unsigned
-group_left(const struct pick *p, unsigned group)
+group_left(const struct grant_state *p, unsigned group)
 {
     unsigned left = p->package_left[p->o->topology_index->groups[group].package];
 
@@ -72,7 +72,7 @@ group_left(const struct pick *p, unsigned group)
 }
 
 static unsigned
-group_yield(const struct pick *p, unsigned group)
+group_yield(const struct grant_state *p, unsigned group)
 {
     const struct topology_index *ti = p->o->topology_index;
     unsigned threads = p->d->threads_per_core, sum = 0, left;
@@ -99,7 +99,7 @@ group_yield(const struct pick *p, unsigned group)
  * that is wanted; if there is none, the one that yields most.
  */
 static unsigned
-best_group(const struct pick *p, unsigned numa, unsigned wanted)
+best_group(const struct grant_state *p, unsigned numa, unsigned wanted)
 {
     const struct topology_index_numa *n = &p->o->topology_index->numa[numa];
     unsigned best = UINT16_MAX, best_yield = 0;
@@ -124,7 +124,7 @@ best_group(const struct pick *p, unsigned numa, unsigned wanted)
  * yields more, the one with fewest threads, so that fewest are withheld.
  */
 static unsigned
-next_core(const struct pick *p, unsigned group, unsigned wanted)
+next_core(const struct grant_state *p, unsigned group, unsigned wanted)
 {
     const struct topology_index *ti = p->o->topology_index;
     unsigned best = BITSET_BITS;
@@ -145,7 +145,7 @@ next_core(const struct pick *p, unsigned group, unsigned wanted)
  * missing.
  */
 static unsigned
-take_packed(struct pick *p, unsigned numa, unsigned pus)
+take_packed(struct grant_state *p, unsigned numa, unsigned pus)
 {
     while (pus > 0) {
         unsigned group = best_group(p, numa, pus);
@@ -168,7 +168,7 @@ take_packed(struct pick *p, unsigned numa, unsigned pus)
  * left.
  */
 static bool
-take_one(struct pick *p, unsigned numa)
+take_one(struct grant_state *p, unsigned numa)
 {
     const struct topology_index_numa *n = &p->o->topology_index->numa[numa];
     unsigned best = UINT16_MAX;
@@ -190,7 +190,7 @@ take_one(struct pick *p, unsigned numa)
 }
 
 static void
-take_in_turn(struct pick *p, uint64_t set)
+take_in_turn(struct grant_state *p, uint64_t set)
 {
     bool any = true;
 
@@ -203,7 +203,7 @@ take_in_turn(struct pick *p, uint64_t set)
 }
 
 static unsigned
-numa_yield(const struct pick *p, unsigned numa)
+numa_yield(const struct grant_state *p, unsigned numa)
 {
     const struct topology_index_numa *n = &p->o->topology_index->numa[numa];
     unsigned sum = 0;
@@ -217,7 +217,7 @@ numa_yield(const struct pick *p, unsigned numa)
  * most free last, so that the free cores that remain stay together.
  */
 static void
-take_in_order(struct pick *p, uint64_t set)
+take_in_order(struct grant_state *p, uint64_t set)
 {
     while (p->wanted > 0 && set != 0) {
         unsigned next = 64, least = 0;
@@ -237,7 +237,7 @@ take_in_order(struct pick *p, uint64_t set)
 }
 
 static void
-take(struct pick *p, uint64_t set)
+take(struct grant_state *p, uint64_t set)
 {
     if (p->d->distribution == DISTRIBUTION_PACK)
         take_in_order(p, set);
@@ -247,7 +247,7 @@ take(struct pick *p, uint64_t set)
 
 /* Restricts the pick to the free cores of this set. */
 static void
-offer(struct pick *p, const struct bitset *cores)
+offer(struct grant_state *p, const struct bitset *cores)
 {
     const struct topology_index *ti = p->o->topology_index;
 
@@ -259,7 +259,7 @@ offer(struct pick *p, const struct bitset *cores)
 }
 
 static unsigned
-set_yield(const struct pick *p, uint64_t set)
+set_yield(const struct grant_state *p, uint64_t set)
 {
     unsigned sum = 0;
 
@@ -272,7 +272,7 @@ set_yield(const struct pick *p, uint64_t set)
  * kind; otherwise takes cores of all kinds, the fastest first.
  */
 static void
-take_by_kind(struct pick *p, uint64_t set)
+take_by_kind(struct grant_state *p, uint64_t set)
 {
     const struct topology_index *ti = p->o->topology_index;
     bool has_enough = false;
@@ -294,7 +294,7 @@ take_by_kind(struct pick *p, uint64_t set)
  * that yield most first, so that the limit suffices whenever it can.
  */
 static void
-take_largest(struct pick *p, uint64_t set)
+take_largest(struct grant_state *p, uint64_t set)
 {
     const struct topology_index *ti = p->o->topology_index;
 
@@ -306,7 +306,7 @@ take_largest(struct pick *p, uint64_t set)
 }
 
 static void
-begin_pick(struct pick *p)
+begin_pick(struct grant_state *p)
 {
     const struct occupancy *o = p->o;
 
@@ -322,7 +322,7 @@ begin_pick(struct pick *p)
 static void
 grant_cores(const struct occupancy *o, const struct demand *d, uint64_t set, struct grant *grant)
 {
-    struct pick p = {.o = o, .d = d, .grant = grant};
+    struct grant_state p = {.o = o, .d = d, .grant = grant};
 
     if (d->is_whole_node) {
         grant->cores = o->core_set;

@@ -38,7 +38,7 @@ struct bearer_tokens {
 };
 
 /* The claims of a token, which its MAC covers. */
-struct promise {
+struct token_claims {
     uid_t uid;
     gid_t gid;
     int64_t ends_at_s;
@@ -155,7 +155,7 @@ bearer_tokens_reload(struct bearer_tokens *b)
 }
 
 static void
-sign(const struct bearer_tokens *b, const struct promise *p, char out[DIGEST_HEX_SIZE])
+sign(const struct bearer_tokens *b, const struct token_claims *p, char out[DIGEST_HEX_SIZE])
 {
     char *text = xasprintf("kiln-token 1\n%s\n%u\n%u\n%" PRId64 "\n", b->cluster, (unsigned)p->uid,
                            (unsigned)p->gid, p->ends_at_s);
@@ -171,7 +171,7 @@ void
 bearer_tokens_issue(struct bearer_tokens *b, uid_t uid, gid_t gid, int64_t lifetime_s,
                     char ret_token[BEARER_TOKEN_SIZE], int64_t *ret_ends_at_s)
 {
-    struct promise p = {
+    struct token_claims p = {
         .uid = uid,
         .gid = gid,
         .ends_at_s = clock_real_us(b->clock) / 1000000 + lifetime_s,
@@ -202,7 +202,7 @@ read_number(const char **at, uint64_t most, uint64_t *ret_value)
 }
 
 static int
-parse(const char *token, struct promise *ret_promise, struct digest *ret_mac)
+parse(const char *token, struct token_claims *ret_claims, struct digest *ret_mac)
 {
     static const char head[] = FORM ".";
     const char *at = token;
@@ -214,7 +214,7 @@ parse(const char *token, struct promise *ret_promise, struct digest *ret_mac)
     if (read_number(&at, UINT32_MAX, &uid) < 0 || read_number(&at, UINT32_MAX, &gid) < 0
         || read_number(&at, INT64_MAX, &ends) < 0 || digest_parse(at, ret_mac) < 0)
         return -EINVAL;
-    *ret_promise = (struct promise){(uid_t)uid, (gid_t)gid, (int64_t)ends};
+    *ret_claims = (struct token_claims){(uid_t)uid, (gid_t)gid, (int64_t)ends};
     return 0;
 }
 
@@ -222,7 +222,7 @@ int
 bearer_tokens_check(struct bearer_tokens *b, const char *token, uid_t *ret_uid, gid_t *ret_gid,
                     struct error *err)
 {
-    struct promise p;
+    struct token_claims p;
     struct digest given, expected;
     char mac[DIGEST_HEX_SIZE];
     int64_t late_s;

@@ -24,18 +24,18 @@
 #define BURST        400
 #define STEP_RESERVE (BURST / 2) /* RECORD_STEP may not use this part */
 #define MAX_CALLS    64u
-#define MAX_SAID     4096u
+#define MAX_RECORDED 4096u
 #define SAME_FOR_US  (600 * INT64_C(1000000))
 
 /* An Event that was recorded. A repetition within SAME_FOR_US raises its count.
  */
-struct said {
+struct recorded_event {
     char *event_name;
     int64_t count;
     int64_t last_us;
 };
 
-struct saying {
+struct event_write {
     struct list link;
     struct event_recorder *event_recorder;
     struct client_call *call;
@@ -45,7 +45,7 @@ struct event_recorder {
     struct client *client;
     struct clock *clock;
     const char *component, *host;
-    struct map *said; /* by the object's uid, reason and message */
+    struct map *recorded; /* by the object's uid, reason and message */
     struct list calls;
     unsigned n_calls;
     int64_t budget_us; /* refilled at PER_SECOND a second */
@@ -54,18 +54,18 @@ struct event_recorder {
 };
 
 static void
-forget_said(struct event_recorder *a)
+forget_recorded(struct event_recorder *a)
 {
     size_t at = 0;
     void *value;
 
-    while (map_next(a->said, &at, NULL, &value)) {
-        struct said *s = value;
+    while (map_next(a->recorded, &at, NULL, &value)) {
+        struct recorded_event *s = value;
 
         free(s->event_name);
         free(s);
     }
-    map_clear(a->said);
+    map_clear(a->recorded);
 }
 
 struct event_recorder *
@@ -78,7 +78,7 @@ event_recorder_new(struct client *client, struct clock *clock, const char *compo
     a->clock = clock;
     a->component = component;
     a->host = host;
-    a->said = map_new();
+    a->recorded = map_new();
     a->budget_us = INT64_C(1000000) * BURST / PER_SECOND;
     a->filled_us = clock_monotonic_us(clock);
     list_init(&a->calls);
@@ -93,13 +93,13 @@ event_recorder_free(struct event_recorder *a)
         return;
     list_foreach_safe(pos, &a->calls)
     {
-        struct saying *s = container_of(pos, struct saying, link);
+        struct event_write *s = container_of(pos, struct event_write, link);
 
         client_cancel(s->call);
         free(s);
     }
-    forget_said(a);
-    map_free(a->said);
+    forget_recorded(a);
+    map_free(a->recorded);
     free(a);
 }
 
@@ -122,9 +122,9 @@ may_record(struct event_recorder *a, enum recorded_event_kind kind)
 }
 
 static void
-on_said(const struct client_reply *reply, void *context)
+on_written(const struct client_reply *reply, void *context)
 {
-    struct saying *s = context;
+    struct event_write *s = context;
 
     (void)reply;
     s->event_recorder->n_calls--;
@@ -136,26 +136,26 @@ static void
 send(struct event_recorder *a, const struct event *event,
      struct client_call *call(const struct event_call_target *, const struct event *))
 {
-    struct saying *s = xnew(struct saying);
+    struct event_write *s = xnew(struct event_write);
 
     s->event_recorder = a;
     list_add_last(&a->calls, &s->link);
     a->n_calls++;
-    s->call = call(&(struct event_call_target){a->client, on_said, s}, event);
+    s->call = call(&(struct event_call_target){a->client, on_written, s}, event);
 }
 
-static struct said *
+static struct recorded_event *
 remember(struct event_recorder *a, const char *key)
 {
-    struct said *said = map_find(a->said, key);
+    struct recorded_event *recorded = map_find(a->recorded, key);
 
-    if (said != NULL)
-        return said;
-    if (map_count(a->said) >= MAX_SAID)
-        forget_said(a);
-    said = xnew(struct said);
-    map_put(a->said, key, said);
-    return said;
+    if (recorded != NULL)
+        return recorded;
+    if (map_count(a->recorded) >= MAX_RECORDED)
+        forget_recorded(a);
+    recorded = xnew(struct recorded_event);
+    map_put(a->recorded, key, recorded);
+    return recorded;
 }
 
 void
@@ -164,7 +164,7 @@ event_recorder_record(struct event_recorder *a, const struct object *object,
 {
     CLEANUP_FREE char *key = NULL;
     int64_t now = clock_monotonic_us(a->clock);
-    struct said *said;
+    struct recorded_event *recorded;
     struct event event = {
         .involved =
             {
@@ -186,19 +186,19 @@ event_recorder_record(struct event_recorder *a, const struct object *object,
         return;
     event.last_at_us = event.first_at_us;
     key = xasprintf("%s %s %s", object->meta->uid, reason, message);
-    said = remember(a, key);
-    if (said->count == 0 || now - said->last_us > SAME_FOR_US) {
-        free(said->event_name);
-        said->event_name = event_call_make_name(&a->random, object->meta->name);
-        said->count = 0;
+    recorded = remember(a, key);
+    if (recorded->count == 0 || now - recorded->last_us > SAME_FOR_US) {
+        free(recorded->event_name);
+        recorded->event_name = event_call_make_name(&a->random, object->meta->name);
+        recorded->count = 0;
         event.message = message;
     }
-    event.meta.name = said->event_name;
-    event.count = ++said->count;
-    if (said->count == 1)
+    event.meta.name = recorded->event_name;
+    event.count = ++recorded->count;
+    if (recorded->count == 1)
         send(a, &event, event_call_create);
     /* at counts 2, 4, 8, ... */
-    else if ((said->count & (said->count - 1)) == 0)
+    else if ((recorded->count & (recorded->count - 1)) == 0)
         send(a, &event, event_call_update);
-    said->last_us = now;
+    recorded->last_us = now;
 }

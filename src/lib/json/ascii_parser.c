@@ -24,7 +24,7 @@
 /* The values of open containers that fit without an allocation. */
 #define USUAL_VALUES 128u
 
-struct quick {
+struct ascii_parser {
     struct arena *arena;
     const char *at;
     const char *end;
@@ -37,10 +37,10 @@ struct quick {
     struct json_member usual[USUAL_VALUES];
 };
 
-static struct json *read_value(struct quick *q);
+static struct json *read_value(struct ascii_parser *q);
 
 static void
-skip_blanks(struct quick *q)
+skip_blanks(struct ascii_parser *q)
 {
     while (q->at < q->end && (*q->at == ' ' || *q->at == '\n' || *q->at == '\r' || *q->at == '\t'))
         q->at++;
@@ -48,7 +48,7 @@ skip_blanks(struct quick *q)
 
 /* Consumes that character and the blanks after it. */
 static bool
-take(struct quick *q, char wanted)
+take(struct ascii_parser *q, char wanted)
 {
     if (q->at == q->end || *q->at != wanted)
         return false;
@@ -79,7 +79,7 @@ is_plain(char c)
 
 /* The first byte from p on that is not plain. */
 static const char *
-behind_plain(const struct quick *q, const char *p)
+behind_plain(const struct ascii_parser *q, const char *p)
 {
     while (q->end - p >= 8 && are_plain(p))
         p += 8;
@@ -107,7 +107,7 @@ ascii_of(const char *digits)
  * parser does not support the escape.
  */
 static int
-read_escape(const struct quick *q, const char **p)
+read_escape(const struct ascii_parser *q, const char **p)
 {
     static const char letters[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -132,7 +132,7 @@ read_escape(const struct quick *q, const char **p)
  * the string does not end or this parser does not support it.
  */
 static bool
-measure_string(const struct quick *q, size_t *ret_raw, bool *ret_escapes)
+measure_string(const struct ascii_parser *q, size_t *ret_raw, bool *ret_escapes)
 {
     const char *p = behind_plain(q, q->at);
 
@@ -147,7 +147,7 @@ measure_string(const struct quick *q, size_t *ret_raw, bool *ret_escapes)
 
 /* This may work in place: the result is never longer than the input. */
 static bool
-unescape(const struct quick *q, char *out, size_t raw, size_t *ret_length)
+unescape(const struct ascii_parser *q, char *out, size_t raw, size_t *ret_length)
 {
     const char *p = q->at;
     const char *end = p + raw;
@@ -178,7 +178,7 @@ unescape(const struct quick *q, char *out, size_t raw, size_t *ret_length)
  * after the string; NULL: this parser does not support it.
  */
 static const char *
-read_text(struct quick *q, size_t *ret_length)
+read_text(struct ascii_parser *q, size_t *ret_length)
 {
     size_t raw;
     bool has_escapes;
@@ -196,7 +196,7 @@ read_text(struct quick *q, size_t *ret_length)
 }
 
 static struct json *
-text_value(struct quick *q, enum json_type type, const char *text, size_t length)
+text_value(struct ascii_parser *q, enum json_type type, const char *text, size_t length)
 {
     struct json *v = arena_alloc(q->arena, sizeof(*v));
 
@@ -207,7 +207,7 @@ text_value(struct quick *q, enum json_type type, const char *text, size_t length
 }
 
 static struct json *
-read_string(struct quick *q)
+read_string(struct ascii_parser *q)
 {
     const char *text;
     size_t length;
@@ -220,7 +220,7 @@ read_string(struct quick *q)
 /* ---- Numbers and literals ---- */
 
 static size_t
-take_digits(struct quick *q)
+take_digits(struct ascii_parser *q)
 {
     const char *from = q->at;
 
@@ -230,7 +230,7 @@ take_digits(struct quick *q)
 }
 
 static bool
-take_one_of(struct quick *q, const char *wanted)
+take_one_of(struct ascii_parser *q, const char *wanted)
 {
     if (q->at == q->end || *q->at == '\0' || strchr(wanted, *q->at) == NULL)
         return false;
@@ -239,7 +239,7 @@ take_one_of(struct quick *q, const char *wanted)
 }
 
 static struct json *
-read_number(struct quick *q)
+read_number(struct ascii_parser *q)
 {
     const char *from = q->at;
     const char *text;
@@ -262,7 +262,7 @@ read_number(struct quick *q)
 }
 
 static bool
-take_word(struct quick *q, const char *word, size_t length)
+take_word(struct ascii_parser *q, const char *word, size_t length)
 {
     if ((size_t)(q->end - q->at) < length || memcmp(q->at, word, length) != 0)
         return false;
@@ -274,7 +274,7 @@ take_word(struct quick *q, const char *word, size_t length)
 /* ---- Containers ---- */
 
 static void
-push(struct quick *q, const char *name, struct json *value)
+push(struct ascii_parser *q, const char *name, struct json *value)
 {
     if (q->n_stack == q->capacity) {
         struct json_member *old = q->stack != q->usual ? q->stack : NULL;
@@ -288,7 +288,7 @@ push(struct quick *q, const char *name, struct json *value)
 }
 
 static bool
-is_new(const struct quick *q, size_t first, const char *name)
+is_new(const struct ascii_parser *q, size_t first, const char *name)
 {
     for (size_t i = first; i < q->n_stack; i++)
         if (q->stack[i].name[0] == name[0] && strcmp(q->stack[i].name, name) == 0)
@@ -298,7 +298,7 @@ is_new(const struct quick *q, size_t first, const char *name)
 
 /* A name must not contain a NUL. */
 static const char *
-read_name(struct quick *q, size_t first)
+read_name(struct ascii_parser *q, size_t first)
 {
     size_t length;
     const char *name;
@@ -313,7 +313,7 @@ read_name(struct quick *q, size_t first)
 }
 
 static struct json *
-close_container(struct quick *q, enum json_type type, size_t first)
+close_container(struct ascii_parser *q, enum json_type type, size_t first)
 {
     struct json *v = arena_alloc(q->arena, sizeof(*v));
     const struct json_member *values = q->stack + first;
@@ -334,7 +334,7 @@ close_container(struct quick *q, enum json_type type, size_t first)
 
 /* Reads the values between the brackets and pushes them on the stack. */
 static bool
-read_inside(struct quick *q, enum json_type type, size_t first, char last)
+read_inside(struct ascii_parser *q, enum json_type type, size_t first, char last)
 {
     if (take(q, last))
         return true;
@@ -356,7 +356,7 @@ read_inside(struct quick *q, enum json_type type, size_t first, char last)
 }
 
 static struct json *
-read_container(struct quick *q, enum json_type type, char last)
+read_container(struct ascii_parser *q, enum json_type type, char last)
 {
     size_t first = q->n_stack;
 
@@ -368,7 +368,7 @@ read_container(struct quick *q, enum json_type type, char last)
 }
 
 static struct json *
-read_value(struct quick *q)
+read_value(struct ascii_parser *q)
 {
     if (q->at == q->end || q->left == 0)
         return NULL;
@@ -394,7 +394,7 @@ read_value(struct quick *q)
 struct json *
 json_parse_ascii(struct arena *arena, const char *text, size_t length, size_t most)
 {
-    struct quick q;
+    struct ascii_parser q;
     struct json *root;
 
     q.arena = arena;

@@ -16,7 +16,7 @@
 #include "lib/json/json.h"
 
 /* A value of the first text that may differ in others; without its quotes. */
-struct hole {
+struct template_place {
     size_t at;
     size_t length;
     struct json *value;
@@ -28,13 +28,13 @@ struct parse_template {
     struct json *tree;
     const char *text;
     size_t length;
-    struct hole *holes; /* sorted by position */
-    size_t n_holes;
+    struct template_place *places; /* sorted by position */
+    size_t n_places;
     size_t capacity;
-    size_t *filled; /* the holes whose value is of another text now */
+    size_t *filled; /* the places whose value is of another text now */
     size_t n_filled;
     char *words; /* their values, each followed by a NUL */
-    size_t seen_texts_capacity;
+    size_t words_capacity;
 };
 
 void
@@ -43,7 +43,7 @@ parse_template_free(struct parse_template *t)
     if (t == NULL)
         return;
     arena_free(t->arena);
-    free(t->holes);
+    free(t->places);
     free(t->filled);
     free(t->words);
     free(t);
@@ -52,10 +52,10 @@ parse_template_free(struct parse_template *t)
 /* --- the first text ------------------------------------------------------- */
 
 static void
-add_hole(struct parse_template *t, size_t at, struct json *value)
+add_place(struct parse_template *t, size_t at, struct json *value)
 {
-    xgrow(t->holes, t->n_holes, t->capacity);
-    t->holes[t->n_holes++] = (struct hole){
+    xgrow(t->places, t->n_places, t->capacity);
+    t->places[t->n_places++] = (struct template_place){
         .at = at,
         .length = value->count,
         .value = value,
@@ -73,20 +73,20 @@ skip_string(const struct parse_template *t, size_t at)
     return at + 1;
 }
 
-/* A string with escapes becomes no hole: it must be the same in every text. */
+/* A string with escapes becomes no place: it must be the same in every text. */
 static size_t
 find_string(struct parse_template *t, struct json *value, size_t at)
 {
     size_t end = skip_string(t, at);
 
     if (end - at == value->count + 2u)
-        add_hole(t, at + 1, value);
+        add_place(t, at + 1, value);
     return end;
 }
 
 /* Walks the text and its tree in parallel. Returns the end of the value. */
 static size_t
-find_holes(struct parse_template *t, struct json *value, size_t at)
+find_places(struct parse_template *t, struct json *value, size_t at)
 {
     switch (value->type) {
     case JSON_NULL:
@@ -94,17 +94,17 @@ find_holes(struct parse_template *t, struct json *value, size_t at)
     case JSON_BOOL:
         return at + strlen(value->boolean ? "true" : "false");
     case JSON_NUMBER:
-        add_hole(t, at, value);
+        add_place(t, at, value);
         return at + value->count;
     case JSON_STRING:
         return find_string(t, value, at);
     case JSON_ARRAY:
         for (uint32_t i = 0; i < value->count; i++)
-            at = find_holes(t, value->items[i], at + 1);
+            at = find_places(t, value->items[i], at + 1);
         return value->count > 0 ? at + 1 : at + strlen("[]");
     case JSON_OBJECT:
         for (uint32_t i = 0; i < value->count; i++)
-            at = find_holes(t, value->members[i].value, skip_string(t, at + 1) + 1);
+            at = find_places(t, value->members[i].value, skip_string(t, at + 1) + 1);
         return value->count > 0 ? at + 1 : at + strlen("{}");
     }
     return at;
@@ -127,8 +127,8 @@ parse_template_new(const char *text, size_t length)
     json_print(t->tree, &printed);
     if (printed.length != length || memcmp(printed.text, text, length) != 0)
         return NULL;
-    find_holes(t, t->tree, 0);
-    t->filled = xnew_array(size_t, t->n_holes + 1);
+    find_places(t, t->tree, 0);
+    t->filled = xnew_array(size_t, t->n_places + 1);
     made = t;
     t = NULL;
     return made;
@@ -188,65 +188,65 @@ measure_string(const char *p, size_t length, size_t *ret_n)
 }
 
 static bool
-measure_word(const struct hole *hole, const char *p, size_t length, size_t *ret_n)
+measure_word(const struct template_place *place, const char *p, size_t length, size_t *ret_n)
 {
-    if (hole->value->type == JSON_STRING)
+    if (place->value->type == JSON_STRING)
         return measure_string(p, length, ret_n);
     *ret_n = measure_number(p, length);
     return *ret_n > 0;
 }
 
 static void
-fill(struct parse_template *t, size_t hole, const char *word, size_t n, char **to)
+fill(struct parse_template *t, size_t place, const char *word, size_t n, char **to)
 {
-    struct json *value = t->holes[hole].value;
+    struct json *value = t->places[place].value;
 
     memcpy(*to, word, n);
     (*to)[n] = '\0';
     value->text = *to;
     value->count = (uint32_t)n;
     *to += n + 1;
-    t->filled[t->n_filled++] = hole;
+    t->filled[t->n_filled++] = place;
 }
 
 static void
 empty(struct parse_template *t)
 {
     while (t->n_filled > 0) {
-        const struct hole *hole = &t->holes[t->filled[--t->n_filled]];
+        const struct template_place *place = &t->places[t->filled[--t->n_filled]];
 
-        hole->value->text = hole->word;
-        hole->value->count = (uint32_t)hole->length;
+        place->value->text = place->word;
+        place->value->count = (uint32_t)place->length;
     }
 }
 
 static char *
 make_room(struct parse_template *t, size_t size)
 {
-    if (size > t->seen_texts_capacity) {
+    if (size > t->words_capacity) {
         free(t->words);
         t->words = xmalloc(size);
-        t->seen_texts_capacity = size;
+        t->words_capacity = size;
     }
     return t->words;
 }
 
-/* Finds the hole that contains the position in the first text or ends at it. */
+/* Finds the place that contains the position in the first text or ends at it. */
 static bool
-find_hole(const struct parse_template *t, size_t at, size_t *hole)
+find_place(const struct parse_template *t, size_t at, size_t *place)
 {
-    while (*hole < t->n_holes && t->holes[*hole].at + t->holes[*hole].length < at)
-        ++*hole;
-    return *hole < t->n_holes && t->holes[*hole].at <= at;
+    while (*place < t->n_places && t->places[*place].at + t->places[*place].length < at)
+        ++*place;
+    return *place < t->n_places && t->places[*place].at <= at;
 }
 
 const struct json *
 parse_template_apply(struct parse_template *t, const char *text, size_t length)
 {
-    char *to = make_room(t, length + t->n_holes + 1);
+    char *to = make_room(t, length + t->n_places + 1);
     size_t at = 0;   /* in the first text */
     size_t from = 0; /* in the new text */
-    size_t n, hole = 0;
+    size_t n, place = 0;
 
     empty(t);
     for (;;) {
@@ -259,14 +259,14 @@ parse_template_apply(struct parse_template *t, const char *text, size_t length)
         from += n;
         if (at == t->length && from == length)
             return t->tree;
-        if (!find_hole(t, at, &hole))
+        if (!find_place(t, at, &place))
             return NULL;
-        from -= at - t->holes[hole].at;
-        if (!measure_word(&t->holes[hole], text + from, length - from, &n))
+        from -= at - t->places[place].at;
+        if (!measure_word(&t->places[place], text + from, length - from, &n))
             return NULL;
-        fill(t, hole, text + from, n, &to);
+        fill(t, place, text + from, n, &to);
         from += n;
-        at = t->holes[hole].at + t->holes[hole].length;
-        hole++;
+        at = t->places[place].at + t->places[place].length;
+        place++;
     }
 }

@@ -77,7 +77,7 @@ compare(const void *a, const void *b)
 /* Selects the events of an object, not those of an earlier object with the same
  * name: by uid, or if that is NULL, by time, from `from_us` on.
  */
-struct about {
+struct event_choice {
     const struct kind *kind;
     const char *namespace;
     const char *name;
@@ -96,7 +96,7 @@ read_time(const char *text)
 }
 
 static bool
-is_about(const struct about *a, const struct json *event)
+is_about(const struct event_choice *a, const struct json *event)
 {
     const char *uid = json_path_text(event, "involvedObject.uid");
 
@@ -106,7 +106,7 @@ is_about(const struct about *a, const struct json *event)
 }
 
 static int
-add_of(struct kctl *kctl, const struct about *about, struct arena *arena, struct json *all,
+add_of(struct kctl *kctl, const struct event_choice *about, struct arena *arena, struct json *all,
        struct error *err)
 {
     /* The events of an object without a namespace are in the default one. */
@@ -151,15 +151,15 @@ add_of_pods(struct kctl *kctl, const struct target_object *job, const struct jso
         const struct json *pod = json_at(pods, i);
 
         r = add_of(kctl,
-                   &(struct about){.kind = &pod_kind,
-                                   .namespace = job->namespace,
-                                   .name = json_path_text(pod, "metadata.name"),
-                                   .uid = json_path_text(pod, "metadata.uid")},
+                   &(struct event_choice){.kind = &pod_kind,
+                                          .namespace = job->namespace,
+                                          .name = json_path_text(pod, "metadata.name"),
+                                          .uid = json_path_text(pod, "metadata.uid")},
                    arena, all, err);
     }
     if (r == 0 && last != NULL && !is_among(pods, last))
         r = add_of(kctl,
-                   &(struct about){
+                   &(struct event_choice){
                        .kind = &pod_kind,
                        .namespace = job->namespace,
                        .name = last,
@@ -258,7 +258,7 @@ collect_of_task(struct kctl *kctl, const struct target_object *object, struct ar
     struct json *of_job = json_array(arena);
     struct json *job = NULL, *items = NULL;
     struct target_object array;
-    struct about about = {.kind = &job_kind, .namespace = object->namespace};
+    struct event_choice about = {.kind = &job_kind, .namespace = object->namespace};
     int64_t attempt, last;
     int r = find_array(kctl, object, arena, &array, err);
 
@@ -305,10 +305,10 @@ collect_of(struct kctl *kctl, const struct target_object *object, struct arena *
         r = kctl_find(kctl, object, arena, &tree, err);
     if (r == 0)
         r = add_of(kctl,
-                   &(struct about){.kind = object->kind,
-                                   .namespace = object->namespace,
-                                   .name = object->name,
-                                   .uid = json_path_text(tree, "metadata.uid")},
+                   &(struct event_choice){.kind = object->kind,
+                                          .namespace = object->namespace,
+                                          .name = object->name,
+                                          .uid = json_path_text(tree, "metadata.uid")},
                    arena, all, err);
     if (r == 0 && is_job)
         r = add_of_pods(kctl, object, tree, arena, all, err);

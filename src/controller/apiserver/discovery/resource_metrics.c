@@ -24,7 +24,7 @@
 #define NANO 1000000000
 
 /* All pods at one moment, and the metrics of them. */
-struct stocktaking {
+struct metrics_snapshot {
     struct request *q;
     const struct object **pods; /* references */
     size_t n_pods, capacity;
@@ -86,8 +86,8 @@ has_ended(const struct pod *pod)
 }
 
 static void
-add_family(const struct stocktaking *t, struct strbuf *out, const char *metric, const char *help,
-           bool is_of_limits)
+add_family(const struct metrics_snapshot *t, struct strbuf *out, const char *metric,
+           const char *help, bool is_of_limits)
 {
     strbuf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
     for (size_t i = 0; i < t->n_pods; i++) {
@@ -109,7 +109,7 @@ add_family(const struct stocktaking *t, struct strbuf *out, const char *metric, 
 static void
 write_metrics(void *arg)
 {
-    struct stocktaking *t = arg;
+    struct metrics_snapshot *t = arg;
 
     add_family(t, &t->text, "kube_pod_resource_limit",
                "Resources limit for workloads on the cluster, broken down by "
@@ -128,7 +128,7 @@ write_metrics(void *arg)
 static void
 told(void *arg)
 {
-    struct stocktaking *t = arg;
+    struct metrics_snapshot *t = arg;
     struct request *q = t->q;
 
     for (size_t i = 0; i < t->n_pods; i++)
@@ -145,7 +145,7 @@ told(void *arg)
 static bool
 add(const struct object *pod, void *context)
 {
-    struct stocktaking *t = context;
+    struct metrics_snapshot *t = context;
 
     xgrow(t->pods, t->n_pods, t->capacity);
     t->pods[t->n_pods++] = object_ref(pod);
@@ -167,7 +167,7 @@ refuse(struct request *q, int code, const char *reason, const char *words)
 bool
 resource_metrics_serve(struct request *q, const char *path)
 {
-    struct stocktaking *t;
+    struct metrics_snapshot *t;
 
     if (strcmp(path, "/metrics/resources") != 0)
         return false;
@@ -180,7 +180,7 @@ resource_metrics_serve(struct request *q, const char *path)
         return true;
     }
     q->server->is_counting_resources = true;
-    t = xnew(struct stocktaking);
+    t = xnew(struct metrics_snapshot);
     t->q = q;
     strbuf_init(&t->text);
     store_list(q->server->store, &pod_kind, NULL, NULL, 0, add, t);

@@ -13,7 +13,7 @@
 #include "lib/base/alloc.h"
 
 /* One message. */
-struct news {
+struct mailbox_message {
     loop_fn fn;
     loop_fn abandoned;
     void *arg;
@@ -26,13 +26,13 @@ struct mailbox {
     struct loop *server_loop; /* the API's; this and the members below are used
                                * by its thread only
                                */
-    struct news *news;
+    struct mailbox_message *messages;
     size_t count, capacity;
 };
 
 /* The messages of one turn, on their way to the client's thread. */
 struct bundle {
-    struct news *news;
+    struct mailbox_message *messages;
     size_t count;
 };
 
@@ -42,7 +42,7 @@ mailbox_unref(struct mailbox *mailbox)
     if (mailbox == NULL || atomic_fetch_sub(&mailbox->references, 1) > 1)
         return;
     pthread_mutex_destroy(&mailbox->lock);
-    free(mailbox->news);
+    free(mailbox->messages);
     free(mailbox);
 }
 
@@ -77,7 +77,7 @@ mailbox_close(struct mailbox *mailbox)
 static void
 bundle_free(struct bundle *bundle)
 {
-    free(bundle->news);
+    free(bundle->messages);
     free(bundle);
 }
 
@@ -88,7 +88,7 @@ deliver_all(void *arg)
     struct bundle *bundle = arg;
 
     for (size_t i = 0; i < bundle->count; i++)
-        bundle->news[i].fn(bundle->news[i].arg);
+        bundle->messages[i].fn(bundle->messages[i].arg);
     bundle_free(bundle);
 }
 
@@ -96,7 +96,7 @@ static void
 abandon_all(struct bundle *bundle)
 {
     for (size_t i = 0; i < bundle->count; i++)
-        bundle->news[i].abandoned(bundle->news[i].arg);
+        bundle->messages[i].abandoned(bundle->messages[i].arg);
     bundle_free(bundle);
 }
 
@@ -107,8 +107,8 @@ end_turn(void *arg)
     struct bundle *bundle = xnew(struct bundle);
     bool is_open;
 
-    *bundle = (struct bundle){mailbox->news, mailbox->count};
-    mailbox->news = NULL;
+    *bundle = (struct bundle){mailbox->messages, mailbox->count};
+    mailbox->messages = NULL;
     mailbox->count = mailbox->capacity = 0;
     pthread_mutex_lock(&mailbox->lock);
     is_open = mailbox->loop != NULL;
@@ -125,6 +125,6 @@ mailbox_post(struct mailbox *mailbox, loop_fn fn, loop_fn abandoned, void *arg)
 {
     if (mailbox->count == 0)
         loop_defer(mailbox->server_loop, end_turn, mailbox_ref(mailbox));
-    xgrow(mailbox->news, mailbox->count, mailbox->capacity);
-    mailbox->news[mailbox->count++] = (struct news){fn, abandoned, arg};
+    xgrow(mailbox->messages, mailbox->count, mailbox->capacity);
+    mailbox->messages[mailbox->count++] = (struct mailbox_message){fn, abandoned, arg};
 }

@@ -21,7 +21,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-struct choosing {
+struct partition_search {
     const struct request *q;
     const struct pod *pod;
 };
@@ -30,7 +30,7 @@ struct choosing {
 static const struct object *
 find_partition(void *context, UNUSED const char *kind, const char *name)
 {
-    const struct choosing *c = context;
+    const struct partition_search *c = context;
     CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
 
     return start_rights_refuse(c->q->server->start_rights, c->pod, &partition_kind, name, &why)
@@ -73,7 +73,7 @@ partition_choice_write(struct request *q, const struct object *pod, struct json 
     const struct object *node;
     const struct partition *choice;
     struct json *placement;
-    struct choosing choosing = {q, pod_of(pod)};
+    struct partition_search search = {q, pod_of(pod)};
 
     if (!partition_choice_is_open(pod))
         return;
@@ -81,7 +81,7 @@ partition_choice_write(struct request *q, const struct object *pod, struct json 
     choice =
         node != NULL
             ? partition_find_start(pod_of(pod)->spec.placement->partition, &node->meta->labels,
-                                   is_whole(binding->allocation, node), find_partition, &choosing)
+                                   is_whole(binding->allocation, node), find_partition, &search)
             : NULL;
     if (choice == NULL)
         return;

@@ -32,7 +32,7 @@
 
 /* An event that was not sent yet: an object of the initial state, or a change.
  */
-struct untold {
+struct unsent_event {
     bool is_initial;
     struct store_change change;
 };
@@ -44,9 +44,9 @@ struct feed {
     void *context;
     struct store_watch *watch;
     int64_t after; /* changes up to this revision are skipped */
-    struct untold *untold;
-    size_t first, count, capacity; /* of `untold` */
-    bool is_behind;                /* new changes are added to `untold` */
+    struct unsent_event *unsent;
+    size_t first, count, capacity; /* of `unsent` */
+    bool is_behind;                /* new changes are added to `unsent` */
     bool is_added;                 /* to the time slices */
     bool is_telling;
     bool is_closed;
@@ -103,10 +103,10 @@ send_change(struct feed *feed, const struct store_change *change)
 static void
 keep(struct feed *feed, bool is_initial, const struct store_change *change)
 {
-    struct untold *u;
+    struct unsent_event *u;
 
-    xgrow(feed->untold, feed->count, feed->capacity);
-    u = &feed->untold[feed->count++];
+    xgrow(feed->unsent, feed->count, feed->capacity);
+    u = &feed->unsent[feed->count++];
     u->is_initial = is_initial;
     u->change = *change;
     if (change->old_object != NULL)
@@ -116,7 +116,7 @@ keep(struct feed *feed, bool is_initial, const struct store_change *change)
 }
 
 static void
-release_change(struct untold *u)
+release_change(struct unsent_event *u)
 {
     object_unref(u->change.old_object);
     object_unref(u->change.new_object);
@@ -148,8 +148,8 @@ static void
 feed_free(struct feed *feed)
 {
     for (; feed->first < feed->count; feed->first++)
-        release_change(&feed->untold[feed->first]);
-    free(feed->untold);
+        release_change(&feed->unsent[feed->first]);
+    free(feed->unsent);
     free(feed);
 }
 
@@ -162,7 +162,7 @@ send_some(struct feed *feed, size_t most)
 
     feed->is_telling = true;
     for (; most > 0 && feed->first < feed->count && !feed->is_closed; most--) {
-        struct untold u = feed->untold[feed->first++];
+        struct unsent_event u = feed->unsent[feed->first++];
 
         if (u.is_initial)
             send_state(feed, u.change.new_object);
@@ -172,8 +172,8 @@ send_some(struct feed *feed, size_t most)
     }
     if (!feed->is_closed && feed->first == feed->count) {
         feed->is_behind = false;
-        free(feed->untold);
-        feed->untold = NULL;
+        free(feed->unsent);
+        feed->unsent = NULL;
         feed->first = feed->count = feed->capacity = 0;
         feed->fn(&told, feed->context);
     }

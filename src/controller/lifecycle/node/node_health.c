@@ -45,7 +45,7 @@
 /* An agent that still runs has registered a deleted node again by then. */
 #define DELETED_NODE_MS  60000
 
-struct heard {
+struct node_heartbeat {
     size_t place;       /* in by_time */
     int64_t at_us;      /* time of the last heartbeat, monotonic */
     int64_t renewed_us; /* the lease's own time: only tested for a change */
@@ -85,9 +85,9 @@ struct health_pass {
 /* ---- Heartbeats ---- */
 
 static bool
-heard_earlier(const void *a, const void *b, UNUSED void *context)
+came_earlier(const void *a, const void *b, UNUSED void *context)
 {
-    const struct heard *x = a, *y = b;
+    const struct node_heartbeat *x = a, *y = b;
 
     return x->at_us < y->at_us;
 }
@@ -108,10 +108,10 @@ static void PRINTF(5, 6)
     event_recorder_record(h->event_recorder, node, kind, reason, message);
 }
 
-static struct heard *
+static struct node_heartbeat *
 add_heartbeat(struct node_health *h, const char *node)
 {
-    struct heard *n = map_find(h->heard, node);
+    struct node_heartbeat *n = map_find(h->heard, node);
     size_t size = strlen(node) + 1;
 
     if (n != NULL)
@@ -129,7 +129,7 @@ add_heartbeat(struct node_health *h, const char *node)
  * start and end their nodes as they like, so these do not count.
  */
 static void
-count_for_brake(struct node_health *h, const struct heard *n, int by)
+count_for_brake(struct node_health *h, const struct node_heartbeat *n, int by)
 {
     if (n->is_users)
         return;
@@ -139,7 +139,7 @@ count_for_brake(struct node_health *h, const struct heard *n, int by)
 }
 
 static void
-set_silent(struct node_health *h, struct heard *n, bool silent)
+set_silent(struct node_health *h, struct node_heartbeat *n, bool silent)
 {
     count_for_brake(h, n, -1);
     n->silent = silent;
@@ -153,7 +153,7 @@ is_of_user(const struct object *node)
 }
 
 static void
-note_heartbeat(struct node_health *h, struct heard *n)
+note_heartbeat(struct node_health *h, struct node_heartbeat *n)
 {
     n->at_us = clock_monotonic_us(h->clock);
     if (!n->silent) {
@@ -173,7 +173,7 @@ static void
 on_lease(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_health *h = context;
-    struct heard *n;
+    struct node_heartbeat *n;
     int64_t renewed;
 
     if (new_object == NULL
@@ -190,7 +190,7 @@ on_lease(UNUSED const struct object *old_object, const struct object *new_object
 static void
 forget(struct node_health *h, const char *node)
 {
-    struct heard *n = map_remove(h->heard, node);
+    struct node_heartbeat *n = map_remove(h->heard, node);
 
     if (n == NULL)
         return;
@@ -225,7 +225,7 @@ static void
 on_node(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_health *h = context;
-    struct heard *n;
+    struct node_heartbeat *n;
 
     if (new_object == NULL) {
         forget(h, old_object->meta->name);
@@ -247,7 +247,7 @@ static void
 on_pod(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_health *h = context;
-    const struct heard *n;
+    const struct node_heartbeat *n;
 
     if (new_object == NULL || pod_of(new_object)->spec.node_name == NULL)
         return;
@@ -276,7 +276,7 @@ check(void *context)
     struct node_health *h = context;
     int64_t now_us = clock_monotonic_us(h->clock);
     int64_t limit = now_us - h->grace_us;
-    struct heard *n;
+    struct node_heartbeat *n;
 
     if (h->is_cut_off != NULL && h->is_cut_off(h->cut_off_context))
         h->cut_off_us = now_us;
@@ -333,7 +333,7 @@ write_node(struct health_pass *pass, const struct object *object, bool silent)
 static int64_t
 silence_us(const struct node_health *h, const char *node)
 {
-    const struct heard *n = map_find(h->heard, node);
+    const struct node_heartbeat *n = map_find(h->heard, node);
     int64_t since_us;
 
     if (n == NULL || !n->silent)
@@ -458,7 +458,7 @@ work_on_node(const char *key, void *context)
 {
     struct node_health *h = context;
     const struct object *node = object_cache_find(h->cache, &node_kind, NULL, key);
-    const struct heard *n = map_find(h->heard, key);
+    const struct node_heartbeat *n = map_find(h->heard, key);
     struct health_pass pass = {.health = h, .node = key};
 
     if (!object_cache_has_synced(h->cache)) {
@@ -488,7 +488,7 @@ on_synced(void *context)
     void *n;
 
     while (map_next(h->heard, &at, NULL, &n)) {
-        struct heard *node = n;
+        struct node_heartbeat *node = n;
 
         note_heartbeat(h, node);
         workqueue_add(h->queue, node->name);
@@ -519,7 +519,7 @@ node_health_new(const struct node_health_settings *settings)
     h->check_ms = settings->check_ms ? settings->check_ms
                                      : shorter(grace_ms / CHECKS_PER_GRACE, LONGEST_CHECK_MS);
     h->heard = map_new();
-    h->by_time = heap_new(heard_earlier, NULL, offsetof(struct heard, place));
+    h->by_time = heap_new(came_earlier, NULL, offsetof(struct node_heartbeat, place));
     h->event_recorder = event_recorder_new(h->client, h->clock, "node-controller", NULL);
     h->fence_after_us = settings->fence_after_ms * 1000;
     if (settings->fence_program != NULL)

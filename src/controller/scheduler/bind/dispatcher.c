@@ -17,7 +17,7 @@
 #define KINDS     8
 
 /* An object that is written to. */
-struct addressee {
+struct call_target {
     char *key;
     struct dispatched_call *waiting;
     struct dispatched_call *under_way;
@@ -26,8 +26,8 @@ struct addressee {
 struct dispatched_call {
     struct list link; /* of the calls that can start, or of none */
     struct dispatcher *owner;
-    struct addressee **to; /* &first, or an array of its own */
-    struct addressee *first;
+    struct call_target **to; /* &first, or an array of its own */
+    struct call_target *first;
     unsigned n_to;
     /* While the call waits: how many of its objects have a call under way. */
     unsigned n_busy;
@@ -44,7 +44,7 @@ struct kind_count {
 
 struct dispatcher {
     struct dispatcher_settings settings;
-    struct map *addressees;
+    struct map *targets;
     struct list ready; /* the one that waited longest first */
     struct kind_count counts[KINDS];
     size_t n_waiting, n_under_way;
@@ -59,7 +59,7 @@ dispatcher_new(const struct dispatcher_settings *settings)
     d->settings = *settings;
     if (d->settings.at_a_time == 0)
         d->settings.at_a_time = AT_A_TIME;
-    d->addressees = map_new();
+    d->targets = map_new();
     list_init(&d->ready);
     return d;
 }
@@ -96,7 +96,7 @@ dispatch_free(struct dispatched_call *call)
 }
 
 static void
-addressee_free(struct addressee *to)
+call_target_free(struct call_target *to)
 {
     free(to->key);
     free(to);
@@ -107,7 +107,7 @@ static void
 forget(struct dispatched_call *call)
 {
     for (unsigned i = 0; i < call->n_to; i++) {
-        struct addressee *to = call->to[i];
+        struct call_target *to = call->to[i];
 
         if (to->waiting == call)
             to->waiting = NULL;
@@ -125,8 +125,8 @@ dispatcher_free(struct dispatcher *d)
 
     if (d == NULL)
         return;
-    while (map_next(d->addressees, &at, NULL, &value)) {
-        struct addressee *to = value;
+    while (map_next(d->targets, &at, NULL, &value)) {
+        struct call_target *to = value;
 
         if (to->waiting != NULL)
             forget(to->waiting);
@@ -134,9 +134,9 @@ dispatcher_free(struct dispatcher *d)
             forget(to->under_way);
     }
     at = 0;
-    while (map_next(d->addressees, &at, NULL, &value))
-        addressee_free(value);
-    map_free(d->addressees);
+    while (map_next(d->targets, &at, NULL, &value))
+        call_target_free(value);
+    map_free(d->targets);
     free(d);
 }
 
@@ -150,13 +150,13 @@ make_ready(struct dispatched_call *call)
 
 /* Frees the entry of an object that no call waits for or writes to. */
 static void
-drop_if_idle(struct dispatcher *d, struct addressee *to)
+drop_if_idle(struct dispatcher *d, struct call_target *to)
 {
     if (to->under_way != NULL)
         return;
     if (to->waiting == NULL) {
-        map_remove(d->addressees, to->key);
-        addressee_free(to);
+        map_remove(d->targets, to->key);
+        call_target_free(to);
     }
 }
 
@@ -165,7 +165,7 @@ static void
 leave(struct dispatched_call *call)
 {
     for (unsigned i = 0; i < call->n_to; i++) {
-        struct addressee *to = call->to[i];
+        struct call_target *to = call->to[i];
 
         if (to->waiting == call) {
             to->waiting = NULL;
@@ -237,15 +237,15 @@ start_ready(struct dispatcher *d)
         (void)start(d, container_of(d->ready.next, struct dispatched_call, link));
 }
 
-static struct addressee *
-addressee_of(struct dispatcher *d, const char *key)
+static struct call_target *
+call_target_of(struct dispatcher *d, const char *key)
 {
-    struct addressee *to = map_find(d->addressees, key);
+    struct call_target *to = map_find(d->targets, key);
 
     if (to == NULL) {
-        to = xnew(struct addressee);
+        to = xnew(struct call_target);
         to->key = xstrdup(key);
-        map_put(d->addressees, key, to);
+        map_put(d->targets, key, to);
     }
     return to;
 }
@@ -317,12 +317,12 @@ dispatcher_add_for_all(struct dispatcher *d, const char *const *keys, unsigned n
 
     list_init(&call->link);
     call->owner = d;
-    call->to = n_keys == 1 ? &call->first : xnew_array(struct addressee *, n_keys);
+    call->to = n_keys == 1 ? &call->first : xnew_array(struct call_target *, n_keys);
     call->n_to = n_keys;
     call->kind = kind;
     call->context = context;
     for (unsigned i = 0; i < n_keys; i++)
-        call->to[i] = addressee_of(d, keys[i]);
+        call->to[i] = call_target_of(d, keys[i]);
     if (is_outranked(call)) {
         drop(call);
         return NULL;

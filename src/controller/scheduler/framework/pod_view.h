@@ -5,7 +5,7 @@
  * Thread:     the scheduler's; the reference count is not atomic.
  * Invariant:  immutable after partition_terms_view has set the partition's terms,
  *             except for the holding, which the scheduler sets when it assumes
- *             the pod, the signature, the label bits, the recorder's story, and
+ *             the pod, the signature, the label bits, the recorder's record, and
  *             free_at_us, which the cache updates.
  */
 #pragma once
@@ -19,7 +19,7 @@
 
 struct holding;
 struct shared_demands;
-struct story;
+struct failing_pod;
 struct string_ids;
 struct object;
 struct pod;
@@ -80,7 +80,7 @@ struct pod_view {
     int64_t owner;           /* uid that it runs as; -1: none */
     struct holding *holding; /* or NULL */
     /* The recorder's; NULL: none, or another view of the pod has it */
-    struct story *story;
+    struct failing_pod *failing;
 };
 
 /* Life. Sharing: views with the same requests share one demand. */

@@ -8,7 +8,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 
-struct happening {
+struct in_flight_event {
     struct in_flight_mark mark;
     struct cluster_event event;
     const struct object *old_object, *new_object;
@@ -44,10 +44,10 @@ mark_of(struct list *link)
     return container_of(link, struct in_flight_mark, link);
 }
 
-static struct happening *
-happening_of(struct in_flight_mark *mark)
+static struct in_flight_event *
+in_flight_event_of(struct in_flight_mark *mark)
 {
-    return container_of(mark, struct happening, mark);
+    return container_of(mark, struct in_flight_event, mark);
 }
 
 /* Events of further labels are not counted once the table is full. */
@@ -66,7 +66,7 @@ count_label(struct in_flight *f, const char *label, int by)
 }
 
 static void
-forget(struct in_flight *f, struct happening *h)
+forget(struct in_flight *f, struct in_flight_event *h)
 {
     list_remove(&h->mark.link);
     f->n_events--;
@@ -85,7 +85,7 @@ prune(struct in_flight *f)
 
         if (!first->is_event)
             return;
-        forget(f, happening_of(first));
+        forget(f, in_flight_event_of(first));
     }
 }
 
@@ -95,7 +95,7 @@ in_flight_free(struct in_flight *f)
     if (f == NULL)
         return;
     list_foreach_safe(link, &f->marks) if (mark_of(link)->is_event)
-        forget(f, happening_of(mark_of(link)));
+        forget(f, in_flight_event_of(mark_of(link)));
     free(f);
 }
 
@@ -121,11 +121,11 @@ void
 in_flight_add(struct in_flight *f, const struct cluster_event *event,
               const struct object *old_object, const struct object *new_object)
 {
-    struct happening *h;
+    struct in_flight_event *h;
 
     if (f->n_pods == 0)
         return;
-    h = xnew(struct happening);
+    h = xnew(struct in_flight_event);
     h->mark.is_event = true;
     h->event = *event;
     h->old_object = old_object != NULL ? object_ref(old_object) : NULL;
@@ -140,11 +140,11 @@ in_flight_visit(const struct in_flight *f, const struct queued_pod *pod, in_flig
                 void *context)
 {
     for (struct list *link = pod->mark.link.next; link != &f->marks; link = link->next) {
-        const struct happening *h;
+        const struct in_flight_event *h;
 
         if (!mark_of(link)->is_event)
             continue;
-        h = happening_of(mark_of(link));
+        h = in_flight_event_of(mark_of(link));
         if (!visit(&h->event, h->old_object, h->new_object, context))
             return;
     }

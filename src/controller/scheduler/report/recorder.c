@@ -27,9 +27,9 @@
 #define MAX_ONCE 20000
 
 static const char *
-story_key(const void *story)
+failing_pod_key(const void *failing)
 {
-    return ((const struct story *)story)->key;
+    return ((const struct failing_pod *)failing)->key;
 }
 
 struct recorder *
@@ -40,10 +40,10 @@ recorder_new(const struct recorder_settings *settings)
     r->settings = *settings;
     if (r->settings.writes_per_second == 0)
         r->settings.writes_per_second = WRITES_PER_SECOND;
-    r->stories = item_map_new(story_key);
+    r->failing_pods = item_map_new(failing_pod_key);
     r->shared_text = shared_text_new();
     list_init(&r->dirty);
-    list_init(&r->remarks);
+    list_init(&r->single_events);
     list_init(&r->writes);
     r->budget_at_us = clock_monotonic_us(settings->clock);
     r->budget = (int64_t)r->settings.writes_per_second * 1000000;
@@ -52,10 +52,10 @@ recorder_new(const struct recorder_settings *settings)
 }
 
 static void
-story_free(struct recorder *r, struct story *s)
+failing_pod_free(struct recorder *r, struct failing_pod *s)
 {
     list_remove(&s->link);
-    s->pod->story = NULL;
+    s->pod->failing = NULL;
     pod_view_unref(s->pod);
     shared_text_drop(r->shared_text, s->reason);
     shared_text_drop(r->shared_text, s->message);
@@ -67,7 +67,7 @@ story_free(struct recorder *r, struct story *s)
 }
 
 void
-recorder_free_remark(struct remark *m)
+recorder_free_single_event(struct single_event *m)
 {
     list_remove(&m->link);
     pod_view_unref(m->pod);
@@ -85,12 +85,12 @@ recorder_free(struct recorder *r)
 
     if (r == NULL)
         return;
-    while (item_map_next(r->stories, &at, &value))
-        story_free(r, value);
-    list_foreach_safe(link, &r->remarks)
-        recorder_free_remark(container_of(link, struct remark, link));
+    while (item_map_next(r->failing_pods, &at, &value))
+        failing_pod_free(r, value);
+    list_foreach_safe(link, &r->single_events)
+        recorder_free_single_event(container_of(link, struct single_event, link));
     recorder_cancel_writes(r);
-    item_map_free(r->stories);
+    item_map_free(r->failing_pods);
     shared_text_free(r->shared_text);
     free(r);
 }
@@ -117,25 +117,25 @@ ref(const struct pod_view *pod)
     return pod_view_ref((struct pod_view *)(uintptr_t)pod);
 }
 
-/* Finds the story of any pod with this name. */
-static struct story *
+/* Finds the record of any failing pod with this name. */
+static struct failing_pod *
 find_by_name(const struct recorder *r, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
 
-    if (item_map_count(r->stories) == 0)
+    if (item_map_count(r->failing_pods) == 0)
         return NULL;
     snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
-    return item_map_find(r->stories, key);
+    return item_map_find(r->failing_pods, key);
 }
 
-/* NULL: there is no story of this pod, though another pod may have had its
+/* NULL: there is no record of this pod, though another pod may have had its
  * name.
  */
-static struct story *
-find_story(const struct recorder *r, const struct pod_view *pod)
+static struct failing_pod *
+find_failing_pod(const struct recorder *r, const struct pod_view *pod)
 {
-    struct story *s = pod->story;
+    struct failing_pod *s = pod->failing;
 
     if (s == NULL) {
         s = find_by_name(r, pod);
@@ -146,32 +146,32 @@ find_story(const struct recorder *r, const struct pod_view *pod)
 }
 
 static void
-set_view(struct story *s, const struct pod_view *pod)
+set_view(struct failing_pod *s, const struct pod_view *pod)
 {
     if (s->pod != NULL) {
-        s->pod->story = NULL;
+        s->pod->failing = NULL;
         pod_view_unref(s->pod);
     }
     s->pod = ref(pod);
-    s->pod->story = s;
+    s->pod->failing = s;
 }
 
-static struct story *
-story_new(const struct pod_view *pod)
+static struct failing_pod *
+failing_pod_new(const struct pod_view *pod)
 {
     const size_t size = strlen(pod->namespace) + 1 + strlen(pod->name) + 1;
-    struct story *s = xcalloc(1, sizeof(*s) + size);
+    struct failing_pod *s = xcalloc(1, sizeof(*s) + size);
 
     list_init(&s->link);
     snprintf(s->key, size, "%s/%s", pod->namespace, pod->name);
     return s;
 }
 
-/* Returns the story of this pod, and not that of another pod with its name. */
-static struct story *
-story_of(struct recorder *r, const struct pod_view *pod)
+/* Returns the record of this pod, and not that of another pod with its name. */
+static struct failing_pod *
+failing_pod_of(struct recorder *r, const struct pod_view *pod)
 {
-    struct story *s = pod->story;
+    struct failing_pod *s = pod->failing;
 
     if (s != NULL)
         return s;
@@ -181,16 +181,16 @@ story_of(struct recorder *r, const struct pod_view *pod)
         s = NULL;
     }
     if (s == NULL) {
-        s = story_new(pod);
+        s = failing_pod_new(pod);
         s->first_us = clock_real_us(r->settings.clock);
-        item_map_put(r->stories, s);
+        item_map_put(r->failing_pods, s);
     }
     set_view(s, pod);
     return s;
 }
 
 void
-recorder_mark_dirty(struct recorder *r, struct story *s)
+recorder_mark_dirty(struct recorder *r, struct failing_pod *s)
 {
     if (!list_is_empty(&s->link))
         return;
@@ -199,7 +199,7 @@ recorder_mark_dirty(struct recorder *r, struct story *s)
 }
 
 void
-recorder_mark_clean(struct recorder *r, struct story *s)
+recorder_mark_clean(struct recorder *r, struct failing_pod *s)
 {
     if (list_is_empty(&s->link))
         return;
@@ -208,7 +208,7 @@ recorder_mark_clean(struct recorder *r, struct story *s)
 }
 
 static void
-set_condition(struct recorder *r, struct story *s, const char *reason, const char *message)
+set_condition(struct recorder *r, struct failing_pod *s, const char *reason, const char *message)
 {
     if (s->reason != NULL && strcmp(s->reason, reason) == 0 && strcmp(s->message, message) == 0)
         return;
@@ -227,7 +227,7 @@ is_other_plan(const struct pod_cause *was, const struct pod_cause *now)
 }
 
 static void
-set_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
+set_plan(struct recorder *r, struct failing_pod *s, const struct pod_cause *now)
 {
     const char *old = s->cause.node;
 
@@ -243,12 +243,12 @@ void
 recorder_set_cause(struct recorder *r, const struct pod_view *pod, const struct pod_cause *cause)
 {
     struct pod_cause now = *cause;
-    struct story *s;
+    struct failing_pod *s;
     bool is_same;
 
     if (r->settings.is_off)
         return;
-    s = story_of(r, pod);
+    s = failing_pod_of(r, pod);
     is_same = s->cause.code != NULL && strcmp(s->cause.code, cause->code) == 0
               && strcmp(s->cause.message, cause->message) == 0;
     if (now.from_us == CAUSE_FROM_SAME) {
@@ -266,7 +266,7 @@ recorder_set_cause(struct recorder *r, const struct pod_view *pod, const struct 
 
 /* Sets the time and the node, if the pod has a cause. */
 static void
-change_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
+change_plan(struct recorder *r, struct failing_pod *s, const struct pod_cause *now)
 {
     if (is_other_plan(&s->cause, now))
         set_plan(r, s, now);
@@ -275,7 +275,7 @@ change_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
 void
 recorder_set_plan(struct recorder *r, const struct pod_view *pod, const char *node_name)
 {
-    struct story *s = find_story(r, pod);
+    struct failing_pod *s = find_failing_pod(r, pod);
     struct pod_cause now;
 
     if (s == NULL || s->cause.code == NULL)
@@ -288,7 +288,7 @@ recorder_set_plan(struct recorder *r, const struct pod_view *pod, const char *no
 void
 recorder_set_start(struct recorder *r, const struct pod_view *pod, int64_t from_us, bool is_assumed)
 {
-    struct story *s = find_story(r, pod);
+    struct failing_pod *s = find_failing_pod(r, pod);
     struct pod_cause now;
 
     if (s == NULL || s->cause.code == NULL)
@@ -303,11 +303,11 @@ void
 recorder_failed(struct recorder *r, const struct pod_view *pod, const char *reason,
                 const char *message)
 {
-    struct story *s;
+    struct failing_pod *s;
 
     if (r->settings.is_off)
         return;
-    s = story_of(r, pod);
+    s = failing_pod_of(r, pod);
     s->count++;
     /* If only the count has changed, it is written at 1, 2, 4, 8, ... */
     if (s->message == NULL || strcmp(s->message, message) != 0
@@ -323,13 +323,13 @@ recorder_condition(struct recorder *r, const struct pod_view *pod, const char *r
                    const char *message)
 {
     if (!r->settings.is_off)
-        set_condition(r, story_of(r, pod), reason, message);
+        set_condition(r, failing_pod_of(r, pod), reason, message);
 }
 
 void
 recorder_copy(struct recorder *r, const struct pod_view *pod, const struct pod_view *other)
 {
-    const struct story *s = find_story(r, pod);
+    const struct failing_pod *s = find_failing_pod(r, pod);
     struct pod_cause cause;
 
     if (s == NULL || s->cause.code == NULL || s->reason == NULL)
@@ -344,7 +344,7 @@ recorder_copy(struct recorder *r, const struct pod_view *pod, const struct pod_v
 const struct pod_cause *
 recorder_cause(const struct recorder *r, const struct pod_view *pod)
 {
-    const struct story *s = find_story(r, pod);
+    const struct failing_pod *s = find_failing_pod(r, pod);
 
     return s != NULL && s->cause.code != NULL ? &s->cause : NULL;
 }
@@ -352,7 +352,7 @@ recorder_cause(const struct recorder *r, const struct pod_view *pod)
 const char *
 recorder_message(const struct recorder *r, const struct pod_view *pod)
 {
-    const struct story *s = find_story(r, pod);
+    const struct failing_pod *s = find_failing_pod(r, pod);
 
     return s != NULL ? s->message : NULL;
 }
@@ -360,11 +360,11 @@ recorder_message(const struct recorder *r, const struct pod_view *pod)
 void
 recorder_nominate(struct recorder *r, const struct pod_view *pod, const char *node_name)
 {
-    struct story *s;
+    struct failing_pod *s;
 
     if (r->settings.is_off)
         return;
-    s = story_of(r, pod);
+    s = failing_pod_of(r, pod);
     set_text(&s->nominated, node_name);
     recorder_mark_dirty(r, s);
 }
@@ -373,27 +373,27 @@ void
 recorder_event(struct recorder *r, const struct pod_view *pod, const char *type, const char *reason,
                const char *message)
 {
-    struct remark *m;
+    struct single_event *m;
 
-    if (r->settings.is_off || r->n_remarks >= MAX_ONCE)
+    if (r->settings.is_off || r->n_single_events >= MAX_ONCE)
         return;
-    m = xnew(struct remark);
+    m = xnew(struct single_event);
     m->pod = ref(pod);
     m->type = xstrdup(type);
     m->reason = xstrdup(reason);
     m->message = xstrdup(message);
-    list_add_last(&r->remarks, &m->link);
-    r->n_remarks++;
+    list_add_last(&r->single_events, &m->link);
+    r->n_single_events++;
 }
 
 void
 recorder_forget(struct recorder *r, const struct pod_view *pod)
 {
-    struct story *s = pod->story != NULL ? pod->story : find_by_name(r, pod);
+    struct failing_pod *s = pod->failing != NULL ? pod->failing : find_by_name(r, pod);
 
     if (s == NULL)
         return;
-    item_map_remove(r->stories, s->key);
+    item_map_remove(r->failing_pods, s->key);
     recorder_mark_clean(r, s);
-    story_free(r, s);
+    failing_pod_free(r, s);
 }

@@ -4,8 +4,8 @@
  * Called by:  recorder.c (what is recorded) and recorder_writes.c (what is
  *             written of it). No other file.
  * Thread:     the scheduler's.
- * Invariant:  a pod's view points at its story if and only if the story points
- *             at that view; other views of the pod find the story by name.
+ * Invariant:  a pod's view points at its record if and only if the record points
+ *             at that view; other views of the pod find the record by name.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ struct item_map;
 struct shared_text;
 
 /* A failing pod: its latest reason, and what was written about it. */
-struct story {
-    struct list link; /* of the stories to be written, or of none */
+struct failing_pod {
+    struct list link; /* of the failing pods to be written, or of none */
     struct pod_view *pod;
     const char *reason; /* owned by shared_text, as message is */
     const char *message;
@@ -35,7 +35,7 @@ struct story {
 };
 
 /* An event that is written once. */
-struct remark {
+struct single_event {
     struct list link;
     struct pod_view *pod;
     char *type;
@@ -45,11 +45,11 @@ struct remark {
 
 struct recorder {
     struct recorder_settings settings;
-    struct item_map *stories;
-    struct shared_text *shared_text; /* texts of the stories */
+    struct item_map *failing_pods;
+    struct shared_text *shared_text; /* texts of the failing pods */
     struct list dirty;
-    struct list remarks;
-    size_t n_dirty, n_remarks;
+    struct list single_events;
+    size_t n_dirty, n_single_events;
     struct list writes;
     unsigned in_flight;
     int64_t budget; /* writes left, in millionths */
@@ -58,14 +58,14 @@ struct recorder {
     struct random_source random;
 };
 
-/* The story is to be written. */
-void recorder_mark_dirty(struct recorder *r, struct story *s);
+/* The record is to be written. */
+void recorder_mark_dirty(struct recorder *r, struct failing_pod *s);
 
-/* The story need not be written any more. */
-void recorder_mark_clean(struct recorder *r, struct story *s);
+/* The record need not be written any more. */
+void recorder_mark_clean(struct recorder *r, struct failing_pod *s);
 
-/* Frees the remark and removes it from its list. */
-void recorder_free_remark(struct remark *m);
+/* Frees the event and removes it from its list. */
+void recorder_free_single_event(struct single_event *m);
 
 /* Cancels all writes. */
 void recorder_cancel_writes(struct recorder *r);

@@ -115,15 +115,15 @@ patch_status(const struct status_call_target *to, const struct pod_view *pod,
 
 /* ---- Writes ---- */
 
-/* A write that waits or is under way. It refers to a story by its key, because
- * the story may be freed; or it owns a remark.
+/* A write that waits or is under way. It refers to a failing pod by its key, because
+ * the record may be freed; or it owns a single event.
  */
 struct recorder_write {
     struct list link;
     struct recorder *recorder;
     struct dispatched_call *call;
-    char *story_key; /* or NULL */
-    struct remark *remark;
+    char *failing_pod_key; /* or NULL */
+    struct single_event *single_event;
     bool is_event;
 };
 
@@ -132,9 +132,9 @@ write_free(struct recorder_write *w)
 {
     list_remove(&w->link);
     w->recorder->in_flight--;
-    if (w->remark != NULL)
-        recorder_free_remark(w->remark);
-    free(w->story_key);
+    if (w->single_event != NULL)
+        recorder_free_single_event(w->single_event);
+    free(w->failing_pod_key);
     free(w);
 }
 
@@ -154,7 +154,7 @@ recorder_cancel_writes(struct recorder *r)
 static void
 write_failed(struct recorder_write *w, int code)
 {
-    struct story *s = item_map_find(w->recorder->stories, w->story_key);
+    struct failing_pod *s = item_map_find(w->recorder->failing_pods, w->failing_pod_key);
 
     if (s == NULL)
         return;
@@ -176,7 +176,7 @@ write_done(const struct client_reply *reply, void *context)
 {
     struct recorder_write *w = context;
 
-    if (w->story_key != NULL && (reply->code < 200 || reply->code > 299))
+    if (w->failing_pod_key != NULL && (reply->code < 200 || reply->code > 299))
         write_failed(w, reply->code);
     write_free(w);
 }
@@ -188,7 +188,7 @@ write_dropped(void *context)
 }
 
 static bool
-has_new_status(const struct story *s)
+has_new_status(const struct failing_pod *s)
 {
     return s->has_new_condition || s->has_new_cause || s->nominated != NULL;
 }
@@ -206,7 +206,7 @@ start_status(struct client *client, client_done_fn *done, void *done_context, vo
         done_context,
         clock_real_us(w->recorder->settings.clock),
     };
-    struct story *s = item_map_find(w->recorder->stories, w->story_key);
+    struct failing_pod *s = item_map_find(w->recorder->failing_pods, w->failing_pod_key);
     struct client_call *call;
 
     if (s == NULL || !has_new_status(s))
@@ -243,7 +243,7 @@ event_about(const struct recorder *r, const struct pod_view *pod)
 }
 
 static struct client_call *
-start_failure(struct recorder *r, const struct event_call_target *to, struct story *s)
+start_failure(struct recorder *r, const struct event_call_target *to, struct failing_pod *s)
 {
     CLEANUP_FREE char *name = NULL;
     struct event event = event_about(r, s->pod);
@@ -263,7 +263,8 @@ start_failure(struct recorder *r, const struct event_call_target *to, struct sto
 }
 
 static struct client_call *
-start_remark(struct recorder *r, const struct event_call_target *to, const struct remark *m)
+start_single_event(struct recorder *r, const struct event_call_target *to,
+                   const struct single_event *m)
 {
     CLEANUP_FREE char *name = event_call_make_name(&r->random, m->pod->name);
     struct event event = event_about(r, m->pod);
@@ -283,11 +284,11 @@ start_event(struct client *client, client_done_fn *done, void *done_context, voi
     struct recorder_write *w = context;
     struct recorder *r = w->recorder;
     const struct event_call_target to = {client, done, done_context};
-    struct story *s;
+    struct failing_pod *s;
 
-    if (w->remark != NULL)
-        return start_remark(r, &to, w->remark);
-    s = item_map_find(r->stories, w->story_key);
+    if (w->single_event != NULL)
+        return start_single_event(r, &to, w->single_event);
+    s = item_map_find(r->failing_pods, w->failing_pod_key);
     return s != NULL && s->has_new_event ? start_failure(r, &to, s) : NULL;
 }
 
@@ -309,16 +310,16 @@ const struct dispatch_kind recorder_event_kind = {
 
 /* The write may have been freed when this returns. */
 static void
-submit(struct recorder *r, const char *key, const struct dispatch_kind *kind, const char *story_key,
-       struct remark *remark TAKES)
+submit(struct recorder *r, const char *key, const struct dispatch_kind *kind,
+       const char *failing_pod_key, struct single_event *single_event TAKES)
 {
     struct recorder_write *w = xnew(struct recorder_write);
     struct dispatched_call *call;
 
     w->recorder = r;
     w->is_event = kind == &recorder_event_kind;
-    w->story_key = story_key != NULL ? xstrdup(story_key) : NULL;
-    w->remark = remark;
+    w->failing_pod_key = failing_pod_key != NULL ? xstrdup(failing_pod_key) : NULL;
+    w->single_event = single_event;
     list_add_last(&r->writes, &w->link);
     r->in_flight++;
     r->budget -= 1000000;
@@ -328,7 +329,7 @@ submit(struct recorder *r, const char *key, const struct dispatch_kind *kind, co
 }
 
 static void
-write_story(struct recorder *r, struct story *s)
+write_failing_pod(struct recorder *r, struct failing_pod *s)
 {
     CLEANUP_FREE char *key = xstrdup(s->key);
     CLEANUP_FREE char *event_key = xasprintf("event %s", s->key);
@@ -342,12 +343,12 @@ write_story(struct recorder *r, struct story *s)
 }
 
 static void
-write_remark(struct recorder *r, struct remark *m)
+write_single_event(struct recorder *r, struct single_event *m)
 {
     CLEANUP_FREE char *key = xasprintf("event %llu", (unsigned long long)r->n_said++);
 
     list_remove(&m->link);
-    r->n_remarks--;
+    r->n_single_events--;
     submit(r, key, &recorder_event_kind, NULL, m);
 }
 
@@ -368,8 +369,8 @@ recorder_flush(struct recorder *r)
         r->budget = most;
     r->budget_at_us = now_us;
     while (may_write(r) && !list_is_empty(&r->dirty))
-        write_story(r, container_of(r->dirty.next, struct story, link));
-    while (may_write(r) && !list_is_empty(&r->remarks))
-        write_remark(r, container_of(r->remarks.next, struct remark, link));
-    return r->n_dirty + r->n_remarks > 0;
+        write_failing_pod(r, container_of(r->dirty.next, struct failing_pod, link));
+    while (may_write(r) && !list_is_empty(&r->single_events))
+        write_single_event(r, container_of(r->single_events.next, struct single_event, link));
+    return r->n_dirty + r->n_single_events > 0;
 }

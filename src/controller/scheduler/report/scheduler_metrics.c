@@ -16,7 +16,7 @@ struct point_series {
 };
 
 /* The evaluations of a profile's plugins that the metrics contain already. */
-struct told {
+struct counted_evaluations {
     struct list link;
     const struct profile *profile;
     uint64_t evaluations[POINTS][PROFILE_MAX_PLUGINS];
@@ -24,7 +24,7 @@ struct told {
 
 struct scheduler_metrics {
     struct metric_families f;
-    struct list told;                 /* of struct told */
+    struct list counted;              /* of struct counted_evaluations */
     struct point_series steps[STEPS]; /* of the last profile */
 };
 
@@ -43,7 +43,7 @@ scheduler_metrics_new(struct metric_registry *registry)
         return NULL;
     m = xnew(struct scheduler_metrics);
     metric_families_make(&m->f, registry);
-    list_init(&m->told);
+    list_init(&m->counted);
     return m;
 }
 
@@ -52,7 +52,7 @@ scheduler_metrics_free(struct scheduler_metrics *m)
 {
     if (m == NULL)
         return;
-    list_foreach_safe(link, &m->told) free(container_of(link, struct told, link));
+    list_foreach_safe(link, &m->counted) free(container_of(link, struct counted_evaluations, link));
     free(m);
 }
 
@@ -186,21 +186,21 @@ scheduler_metrics_event_handled(struct scheduler_metrics *m, const char *event, 
         metric_observe(metric_series(m->f.event_seconds, event), (double)took_us / 1e6);
 }
 
-static struct told *
-told_of(struct scheduler_metrics *m, const struct profile *profile)
+static struct counted_evaluations *
+counted_of(struct scheduler_metrics *m, const struct profile *profile)
 {
-    struct told *told;
+    struct counted_evaluations *counted;
 
-    list_foreach(link, &m->told)
+    list_foreach(link, &m->counted)
     {
-        told = container_of(link, struct told, link);
-        if (told->profile == profile)
-            return told;
+        counted = container_of(link, struct counted_evaluations, link);
+        if (counted->profile == profile)
+            return counted;
     }
-    told = xnew(struct told);
-    told->profile = profile;
-    list_add_last(&m->told, &told->link);
-    return told;
+    counted = xnew(struct counted_evaluations);
+    counted->profile = profile;
+    list_add_last(&m->counted, &counted->link);
+    return counted;
 }
 
 /* Upstream counts evaluations at these points only. */
@@ -213,12 +213,12 @@ count_evaluations(struct scheduler_metrics *m, const struct profile *profile)
         POINT_PRESCORE,
         POINT_SCORE,
     };
-    struct told *told = told_of(m, profile);
+    struct counted_evaluations *counted = counted_of(m, profile);
 
     for (unsigned i = 0; i < ARRAY_SIZE(points); i++)
         for (unsigned p = 0; p < profile->n_entries; p++) {
             uint64_t now = profile->evaluations[points[i]][p];
-            uint64_t *before = &told->evaluations[points[i]][p];
+            uint64_t *before = &counted->evaluations[points[i]][p];
 
             if (now == *before)
                 continue;

@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-struct phrase {
+struct shared_entry {
     size_t users;
     char text[];
 };
@@ -42,31 +42,31 @@ shared_text_free(struct shared_text *t)
 const char *
 shared_text_take(struct shared_text *t, const char *text)
 {
-    struct phrase *phrase = map_find(t->by_text, text);
+    struct shared_entry *entry = map_find(t->by_text, text);
     size_t size = strlen(text) + 1;
 
-    if (phrase == NULL) {
-        phrase = xmalloc(sizeof(*phrase) + size);
-        phrase->users = 0;
-        memcpy(phrase->text, text, size);
-        map_put(t->by_text, text, phrase);
+    if (entry == NULL) {
+        entry = xmalloc(sizeof(*entry) + size);
+        entry->users = 0;
+        memcpy(entry->text, text, size);
+        map_put(t->by_text, text, entry);
     }
-    phrase->users++;
-    return phrase->text;
+    entry->users++;
+    return entry->text;
 }
 
 void
 shared_text_drop(struct shared_text *t, const char *taken)
 {
-    struct phrase *phrase;
+    struct shared_entry *entry;
 
     if (taken == NULL)
         return;
-    phrase = (struct phrase *)((uintptr_t)taken - offsetof(struct phrase, text));
-    if (--phrase->users > 0)
+    entry = (struct shared_entry *)((uintptr_t)taken - offsetof(struct shared_entry, text));
+    if (--entry->users > 0)
         return;
     map_remove(t->by_text, taken);
-    free(phrase);
+    free(entry);
 }
 
 size_t

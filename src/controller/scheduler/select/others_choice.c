@@ -24,7 +24,7 @@ node_finder_find_others(const struct profile *profile, struct cycle *c)
 }
 
 /* By slot: nodes with nominated pods that count against this pod. */
-struct crowd {
+struct crowded_nodes {
     const struct cycle *c;
     bool *is_crowded;
 };
@@ -32,23 +32,23 @@ struct crowd {
 static void
 note_crowded(const struct node_view *node, void *context)
 {
-    const struct crowd *crowd = context;
+    const struct crowded_nodes *crowded = context;
 
-    if (node->slot < crowd->c->snapshot->n_slots && profile_has_nominated(crowd->c, node))
-        crowd->is_crowded[node->slot] = true;
+    if (node->slot < crowded->c->snapshot->n_slots && profile_has_nominated(crowded->c, node))
+        crowded->is_crowded[node->slot] = true;
 }
 
 /* NULL: there are no nominated pods. */
 static bool *
 find_crowded(const struct profile *profile, const struct cycle *c)
 {
-    struct crowd crowd = {c, NULL};
+    struct crowded_nodes crowded = {c, NULL};
 
     if (nominator_count(profile->handle->nominator) == 0)
         return NULL;
-    crowd.is_crowded = xnew_array(bool, c->snapshot->n_slots + 1);
-    nominator_visit_nodes(profile->handle->nominator, note_crowded, &crowd);
-    return crowd.is_crowded;
+    crowded.is_crowded = xnew_array(bool, c->snapshot->n_slots + 1);
+    nominator_visit_nodes(profile->handle->nominator, note_crowded, &crowded);
+    return crowded.is_crowded;
 }
 
 /* Keeps the nodes that are feasible by the kept results and by the other

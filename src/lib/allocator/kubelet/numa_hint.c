@@ -23,7 +23,7 @@ numa_hints_add(struct numa_hints *h, uint64_t nodes, bool is_preferred)
 #define MOST_MEETINGS (1u << 18) /* more than 255 * 255, all pairs of sets of 8 nodes */
 
 /* The hints of one resource; "no preference" and "impossible" are hints too. */
-struct voice {
+struct resource_hints {
     const struct numa_hint *items;
     unsigned count;
 };
@@ -31,19 +31,19 @@ struct voice {
 static const struct numa_hint anything = {.is_any = true, .is_preferred = true};
 static const struct numa_hint nothing = {.is_any = true, .is_preferred = false};
 
-static struct voice
-voice_of(const struct numa_hints *h)
+static struct resource_hints
+hints_of(const struct numa_hints *h)
 {
     if (h == NULL || h->is_anything)
-        return (struct voice){.items = &anything, .count = 1};
+        return (struct resource_hints){.items = &anything, .count = 1};
     if (h->count == 0)
-        return (struct voice){.items = &nothing, .count = 1};
-    return (struct voice){.items = h->items, .count = h->count};
+        return (struct resource_hints){.items = &nothing, .count = 1};
+    return (struct resource_hints){.items = h->items, .count = h->count};
 }
 
 /* single-numa-node considers only preferred hints of one node or any node. */
 static bool
-is_heard(const struct hint_merge *m, const struct numa_hint *h)
+is_considered(const struct hint_merge *m, const struct numa_hint *h)
 {
     return m->policy != HINT_SINGLE
            || (h->is_preferred && (h->is_any || __builtin_popcountll(h->nodes) == 1));
@@ -104,13 +104,13 @@ rank_of_width(uint64_t nodes, int wanted)
 }
 
 static bool
-prefers(const struct hint_merge *m, struct voice v, uint64_t nodes, bool *is_any)
+prefers(const struct hint_merge *m, struct resource_hints v, uint64_t nodes, bool *is_any)
 {
     bool found = false;
 
     *is_any = false;
     for (unsigned i = 0; i < v.count; i++) {
-        if (!is_heard(m, &v.items[i]) || !v.items[i].is_preferred)
+        if (!is_considered(m, &v.items[i]) || !v.items[i].is_preferred)
             continue;
         if (v.items[i].is_any)
             *is_any = true;
@@ -128,7 +128,7 @@ all_prefer(const struct hint_merge *m, const struct numa_hints *const *resources
     bool is_any;
 
     for (unsigned i = 0; i < count; i++)
-        if (!prefers(m, voice_of(resources[i]), nodes, &is_any))
+        if (!prefers(m, hints_of(resources[i]), nodes, &is_any))
             return false;
     return true;
 }
@@ -140,7 +140,7 @@ all_prefer_anything(const struct hint_merge *m, const struct numa_hints *const *
     for (unsigned i = 0; i < count; i++) {
         bool is_any;
 
-        prefers(m, voice_of(resources[i]), 0, &is_any);
+        prefers(m, hints_of(resources[i]), 0, &is_any);
         if (!is_any)
             return false;
     }
@@ -156,7 +156,7 @@ best_preferred(const struct hint_merge *m, const struct numa_hints *const *resou
     if (all_prefer_anything(m, resources, count))
         best = m->nodes;
     for (unsigned i = 0; i < count; i++) {
-        struct voice v = voice_of(resources[i]);
+        struct resource_hints v = hints_of(resources[i]);
 
         for (unsigned k = 0; k < v.count; k++) {
             uint64_t nodes = v.items[k].nodes;
@@ -216,7 +216,7 @@ sets_put(struct sets *s, uint64_t nodes)
  * machine that the kubelet supports.
  */
 static void
-meet(const struct hint_merge *m, struct sets *so_far, struct voice v)
+meet(const struct hint_merge *m, struct sets *so_far, struct resource_hints v)
 {
     struct sets after = {0};
     unsigned most = MOST_MEETINGS / (so_far->count > 0 ? so_far->count : 1);
@@ -230,7 +230,7 @@ meet(const struct hint_merge *m, struct sets *so_far, struct voice v)
         for (unsigned k = 0; k < v.count; k++) {
             uint64_t nodes = v.items[k].is_any ? m->nodes : v.items[k].nodes;
 
-            if (is_heard(m, &v.items[k]) && (nodes & so_far->slots[i]) != 0)
+            if (is_considered(m, &v.items[k]) && (nodes & so_far->slots[i]) != 0)
                 sets_put(&after, nodes & so_far->slots[i]);
         }
     }
@@ -239,14 +239,14 @@ meet(const struct hint_merge *m, struct sets *so_far, struct voice v)
 }
 
 static int
-least_width(const struct hint_merge *m, struct voice v)
+least_width(const struct hint_merge *m, struct resource_hints v)
 {
     int least = -1;
 
     for (unsigned i = 0; i < v.count; i++) {
         int width = __builtin_popcountll(v.items[i].nodes);
 
-        if (!v.items[i].is_any && is_heard(m, &v.items[i]) && (least < 0 || width < least))
+        if (!v.items[i].is_any && is_considered(m, &v.items[i]) && (least < 0 || width < least))
             least = width;
     }
     return least;
@@ -262,11 +262,11 @@ best_common(const struct hint_merge *m, const struct numa_hints *const *resource
 
     sets_put(&common, m->nodes);
     for (unsigned i = 0; i < count; i++) {
-        int least = least_width(m, voice_of(resources[i]));
+        int least = least_width(m, hints_of(resources[i]));
 
         if (least > wanted)
             wanted = least;
-        meet(m, &common, voice_of(resources[i]));
+        meet(m, &common, hints_of(resources[i]));
     }
     for (unsigned i = 0; i < common.size; i++) {
         uint64_t nodes = common.slots[i];

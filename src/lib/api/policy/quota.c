@@ -267,7 +267,7 @@ missing(struct arena *arena, const struct json *hard, const struct json *spec)
 }
 
 /* The three lists in the message about exceeded limits. */
-struct excess {
+struct exceeded_lists {
     struct strbuf requested;
     struct strbuf used;
     struct strbuf limited;
@@ -283,7 +283,7 @@ add_pair(struct strbuf *list, const char *name, const struct quantity *amount)
 }
 
 static const char *
-describe_excess(struct arena *arena, const char *quota_name, struct excess *e)
+describe_exceeded(struct arena *arena, const char *quota_name, struct exceeded_lists *e)
 {
     const char *words = NULL;
 
@@ -304,7 +304,7 @@ charge(struct arena *arena, const struct json *quota, const struct quota_amounts
 {
     const struct json *hard = json_get_path(quota, "status.hard");
     const char **names = sorted_names(arena, hard);
-    struct excess e = {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT};
+    struct exceeded_lists e = {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT};
 
     for (uint32_t i = 0; i < json_count(hard); i++) {
         const struct quota_amount *t = find(taken, names[i]);
@@ -325,7 +325,7 @@ charge(struct arena *arena, const struct json *quota, const struct quota_amounts
         quantity_format(&after, text);
         json_set_string(arena, used, names[i], text);
     }
-    return describe_excess(arena, check_text(json_get(quota, "metadata"), "name"), &e);
+    return describe_exceeded(arena, check_text(json_get(quota, "metadata"), "name"), &e);
 }
 
 /* The text about resources that the object uses while the quota's use of them

@@ -96,7 +96,7 @@ static const struct option_table table = {
 };
 
 /* The parsed values of the options. */
-struct manner {
+struct deletion_options {
     int64_t grace_s;    /* NO_GRACE_GIVEN: the object's own */
     int64_t timeout_us; /* 0: never */
 };
@@ -152,7 +152,8 @@ delete_body(struct arena *arena, int64_t grace)
 
 static int
 delete_one(struct kctl *kctl, const struct kctl_delete_options *o,
-           const struct target_object *target, const struct manner *how, struct error *err)
+           const struct target_object *target, const struct deletion_options *how,
+           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct client_request request = {
@@ -175,8 +176,8 @@ delete_one(struct kctl *kctl, const struct kctl_delete_options *o,
 }
 
 static int
-delete_files(struct kctl *kctl, const struct kctl_delete_options *o, const struct manner *how,
-             struct error *err)
+delete_files(struct kctl *kctl, const struct kctl_delete_options *o,
+             const struct deletion_options *how, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct documents documents;
@@ -194,7 +195,7 @@ delete_run(struct kctl *kctl, const void *options, int n_operands, char **operan
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct kctl_delete_options *o = options;
     struct named_resources resources;
-    struct manner how;
+    struct deletion_options how;
     int result = grace_of(o, &how.grace_s, err);
 
     kctl->for_tasks = "use 'kctl cancel' for tasks; it keeps the other tasks";
