@@ -39,7 +39,7 @@
 #define FORECAST_MOST 2000u
 
 /* How often a forecast is made at the most, that it takes at most one part in
- * this many of the time, and how old it may become although nothing has
+ * this many of a processor's time, and how old it may become although nothing has
  * happened.
  */
 #define FORECAST_EVERY_US INT64_C(2000000)
@@ -68,7 +68,6 @@
 struct forecast_work {
     struct start_forecast *forecast; /* NULL: nobody wants the result any more */
     struct forecast_input *input;
-    struct clock *clock; /* the scheduler's, which outlives it */
     atomic_bool is_cancelled;
     int64_t ran_us;
 };
@@ -80,7 +79,7 @@ struct start_forecast {
     bool is_stale;                /* something happened since the last one began */
     uint64_t number;              /* of the last one; 0: none was made */
     int64_t began_us;             /* on the monotonic clock */
-    int64_t spent_us, took_us;    /* the work of this one, and of the last */
+    int64_t spent_us, took_us;    /* the processor's time for this one, and the last */
     int64_t first_us;             /* the first start in it; INT64_MAX: none */
     struct time_share questions;
 };
@@ -217,10 +216,10 @@ static void
 run_work(void *arg)
 {
     struct forecast_work *work = arg;
-    int64_t began_us = clock_monotonic_us(work->clock);
+    int64_t began_us = time_share_thread_cpu_us();
 
     forecast_input_run(work->input, WORK_US, &work->is_cancelled);
-    work->ran_us = clock_monotonic_us(work->clock) - began_us;
+    work->ran_us = time_share_thread_cpu_us() - began_us;
 }
 
 static void
@@ -244,7 +243,6 @@ simulate(struct start_forecast *f)
 
     work->forecast = f;
     work->input = f->input;
-    work->clock = f->parts.settings->clock;
     f->input = NULL;
     f->work = work;
     if (f->parts.settings->run_aside != NULL) {
@@ -295,9 +293,9 @@ start_forecast_tick(struct start_forecast *f)
         return;
     if (f->input == NULL)
         begin(f);
-    began_us = now_us(f);
+    began_us = time_share_thread_cpu_us();
     is_collected = collect(f, f->input, SLICE_US);
-    f->spent_us += now_us(f) - began_us;
+    f->spent_us += time_share_thread_cpu_us() - began_us;
     if (is_collected)
         simulate(f);
 }

@@ -31,6 +31,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
+#include "lib/base/time_share.h"
 
 /* Until the next reading: so many times the processor time that this one took. Where
  * there was something to read the pause is not too short, for most objects change
@@ -292,15 +293,6 @@ read_rest(struct follower *f, struct error *err)
 }
 
 static int64_t
-processor_us(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-static int64_t
 pause_us(const struct follower *f, int r, int64_t took_us)
 {
     int64_t least = f->store->settings.follow_pause_us;
@@ -331,7 +323,7 @@ load_snapshot(void *arg)
     struct follower *f = arg;
 
     f->load_result = read_snapshot(f, &f->load_error);
-    f->load_us = processor_us();
+    f->load_us = time_share_thread_cpu_us();
     atomic_store(&f->is_loaded, true);
     return NULL;
 }
@@ -362,7 +354,7 @@ end_loading(struct follower *f)
 static void
 follow_once(struct follower *f)
 {
-    int64_t began_us = processor_us();
+    int64_t began_us = time_share_thread_cpu_us();
     struct error err = {0};
     int r;
 
@@ -376,7 +368,7 @@ follow_once(struct follower *f)
         return;
     }
     r = read_rest(f, &err);
-    has_read(f, r, processor_us() - began_us, &err);
+    has_read(f, r, time_share_thread_cpu_us() - began_us, &err);
 }
 
 static bool

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/base/time_share.h"
 
+#include <time.h>
+
 #include "lib/base/clock.h"
 
 /* Each window that passes pays off `most_us` of the time overspent. */
@@ -52,4 +54,13 @@ void
 time_share_add(struct time_share *share, int64_t took_us)
 {
     share->spent_us += took_us;
+}
+
+int64_t
+time_share_thread_cpu_us(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }

@@ -30,3 +30,8 @@ int64_t time_share_wait_us(struct time_share *share);
 int64_t time_share_begin(const struct time_share *share);
 void time_share_end(struct time_share *share, int64_t began_us);
 void time_share_add(struct time_share *share, int64_t took_us);
+
+/* The processor time that the calling thread has used, for what work costs: waiting for a
+ * processor on a busy machine does not count, as it does by the monotonic clock.
+ */
+int64_t time_share_thread_cpu_us(void);

@@ -566,6 +566,46 @@ START_TEST(a_simulation_outlives_its_scheduler)
 }
 END_TEST
 
+/* The time that passes while the thread waits for a processor. */
+static int64_t
+starved_monotonic_us(struct clock *c)
+{
+    struct fake_clock *time = container_of(c, struct fake_clock, clock);
+
+    fake_clock_advance(time, 2 * FAKE_SECOND);
+    return time->monotonic_us;
+}
+
+/* A twentieth is of what it costs, not of how long a busy machine lets it wait. */
+START_TEST(a_forecast_that_waited_for_a_processor_does_not_delay_the_next)
+{
+    struct aside aside = {0};
+    struct world *w = forecast_new_aside(&aside);
+    struct aside first;
+
+    world_add_node(w, "n1", 1);
+    submit(w, "runs", "", 1, 600, "");
+    submit(w, "waits", "", 1, 600, "");
+    world_advance(w, 3000);
+    ck_assert_ptr_nonnull(aside.work);
+    first = aside;
+    aside = (struct aside){0};
+    w->time.clock.monotonic_us = starved_monotonic_us;
+    first.work(first.arg);
+    w->time.clock.monotonic_us = fake_clock_monotonic_us;
+    first.done(first.arg);
+
+    submit(w, "next", "", 1, 600, "");
+    world_advance(w, 3000);
+    ck_assert_ptr_nonnull(aside.work);
+    aside.work(aside.arg);
+    aside.done(aside.arg);
+    world_settle(w);
+    ck_assert_int_gt(told_s(w, "next"), 0);
+    world_free(w);
+}
+END_TEST
+
 static bool
 has_pod(const struct forecast_input *in, const char *name, const struct object *object)
 {
@@ -664,4 +704,5 @@ SUITE("scheduler/start_forecast", pods_may_change_while_they_are_collected,
       a_member_is_told_when_another_leaves_the_only_node,
       a_group_that_asks_for_more_than_can_be_counted_gives_nobody_room,
       turns_follow_what_ends_before_its_limit, why_says_the_turn_and_what_would_be_alone,
-      a_simulation_outlives_its_scheduler)
+      a_simulation_outlives_its_scheduler,
+      a_forecast_that_waited_for_a_processor_does_not_delay_the_next)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/base/time_share.h"
 
+#include <time.h>
+
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
 
@@ -81,6 +83,19 @@ START_TEST(a_long_rest_is_no_credit)
 }
 END_TEST
 
+START_TEST(work_costs_the_thread_and_waiting_does_not)
+{
+    int64_t began_us = time_share_thread_cpu_us(), waited_us;
+
+    nanosleep(&(struct timespec){.tv_nsec = 100 * MS * 1000}, NULL);
+    waited_us = time_share_thread_cpu_us() - began_us;
+    ck_assert_int_lt(waited_us, 50 * MS);
+    while (time_share_thread_cpu_us() - began_us < waited_us + 1 * MS)
+        ;
+}
+END_TEST
+
 SUITE("base/time_share", work_that_began_in_time_may_end_late,
       a_share_is_open_again_in_the_next_window,
-      work_beyond_the_limit_is_owed_by_the_windows_that_follow, a_long_rest_is_no_credit)
+      work_beyond_the_limit_is_owed_by_the_windows_that_follow, a_long_rest_is_no_credit,
+      work_costs_the_thread_and_waiting_does_not)
