@@ -31,7 +31,10 @@ directory "$cluster/b" 700
 start b kiln-controller --state-dir "$cluster/b" --store "$cluster_store" --listen "$b" \
     --listen-tls "$tls_b" --cluster test --munge-socket "$munge_socket" \
     --socket "$cluster/socket-b" --config /dev/null
-metric() { curl -s "http://$b/metrics" | sed -n "s/^$1 //p"; }
+metric() {
+    curl -s --max-time 10 -H "Authorization: Bearer $monitoring" "http://$b/metrics" |
+        sed -n "s/^$1 //p"
+}
 knows_leader() { curl -fs "http://$b/readyz"; }
 ok "a controller that waits says on its port that it can be used" wait_for 20 knows_leader
 admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
@@ -55,7 +58,19 @@ ok "on the machine of this head the local socket names the leader" \
 ok "TLS ends at the leader" curl -fs --cacert "$cluster/state/tls.crt" \
     "https://localhost:${tls_b#*:}/version" -o /dev/null
 is "health is answered here" "$(curl -s "http://$b/livez")" ok
-is "and metrics" "$(metric kiln_standby)" 1
+monitoring=$(admin metrics-token monitoring)
+is "and metrics, for whom the leader gives his" "$(metric kiln_standby)" 1
+refused() { # HOST [OPTION]...
+    refused_at=$1
+    shift
+    curl -s -o /dev/null -w '%{http_code}' --max-time 10 "$@" "http://$refused_at/metrics"
+}
+is "without a proof they are refused" "$(refused "$b")" 401
+is "as those of the leader are" "$(refused "$cluster_address_a")" 401
+is "also with a wrong one" "$(refused "$b" -H "Authorization: Bearer x$monitoring")" 401
+admin metrics-token gone >"$cluster/gone"
+admin metrics-token --revoke gone >/dev/null
+is "or one that was revoked" "$(refused "$b" -H "Authorization: Bearer $(cat "$cluster/gone")")" 401
 case $(curl -s "http://$b/version") in
 *gitVersion*) pass "all else by the leader" ;;
 *) fail "all else by the leader" ;;

@@ -318,10 +318,12 @@ is_loading() { admin controllers --no-headers | grep -qw loading; }
 ok "one that reads all objects says so, although a table is locked" wait_for 60 is_loading
 ok "it relays meanwhile" wait_for 20 as kilntest1 env KILN_SERVER="http://$waits_at" \
     kctl get nodes --no-wait
-like "it has no objects yet" "$(curl -s "http://$waits_at/metrics")" 'kiln_standby_objects 0'
+token=$(admin metrics-token heads)
+metrics() { curl -s --max-time 10 -H "Authorization: Bearer $token" "http://$waits_at/metrics"; }
+like "it has no objects yet" "$(metrics)" 'kiln_standby_objects 0'
 unlock deltas
 ok "then it follows" wait_for 60 log_says aside 'follows the one that leads'
-has_objects() { curl -s "http://$waits_at/metrics" | grep -q '^kiln_standby_objects [1-9]'; }
+has_objects() { metrics | grep -q '^kiln_standby_objects [1-9]'; }
 ok "and has objects" wait_for 20 has_objects
 lock leader # which the leader needs, too
 stop aside

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The requests that a standby answers itself, over plain HTTP. */
+/* The requests that a standby answers itself, over plain HTTP. Health tells nothing that
+ * the open port does not. Metrics are for whom a leader gives them, but this head knows
+ * neither tokens nor administrators as they are now: so the leader is asked for its own
+ * metrics with the very request, and who would get those gets the ones of this head.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -52,8 +56,8 @@ relay_answer_unreachable(struct relay_connection *c)
                 "try again\",\"reason\":\"NotLeading\",\"code\":503}\n");
 }
 
-static void
-answer_metrics(struct relay_connection *c)
+void
+relay_answer_metrics(struct relay_connection *c)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -77,8 +81,10 @@ relay_answer_try(struct relay_connection *c, const char *start)
     const struct relay *relay = c->relay;
 
     if (asks_for(start, "GET /metrics")) {
-        answer_metrics(c);
-    } else if (asks_for(start, "GET /healthz") || asks_for(start, "GET /livez")) {
+        c->asks_metrics = true;
+        return false;
+    }
+    if (asks_for(start, "GET /healthz") || asks_for(start, "GET /livez")) {
         send_answer(c, "200 OK", "text/plain; charset=utf-8", "ok");
     } else if (asks_for(start, "GET /readyz")) {
         if (relay->target.key[0] != '\0' && !relay->is_leader_away)

@@ -254,11 +254,43 @@ end(struct relay_connection *c)
     fdwatch_want(c->client_watch, FDWATCH_READ);
 }
 
+/* The leader's first words say whether it shows its metrics: true while they are not there,
+ * or if this head has answered. A refusal is relayed as it is.
+ */
+static bool
+check_metrics(struct relay_connection *c)
+{
+    static const char allowed[] = "HTTP/1.1 200";
+    char start[sizeof(allowed) - 1];
+    ssize_t n = recv(c->leader, start, sizeof(start), MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        fdwatch_want(c->client_watch, wanted(&c->up, &c->down) & FDWATCH_READ);
+        fdwatch_want(c->leader_watch, FDWATCH_READ | (c->up.rest != NULL ? FDWATCH_WRITE : 0));
+        return true;
+    }
+    c->asks_metrics = false;
+    set_least(c->leader, 1);
+    if (n < (ssize_t)sizeof(start) || memcmp(start, allowed, sizeof(start)) != 0)
+        return false;
+    hang_up(c);
+    relay_answer_metrics(c);
+    return true;
+}
+
 static void
 relay_bytes(struct relay_connection *c)
 {
     size_t before = left(c);
 
+    if (c->asks_metrics) {
+        if (move(c->relay, &c->up, c->client, c->leader) < 0) {
+            relay_connection_close(c, true);
+            return;
+        }
+        if (check_metrics(c))
+            return;
+    }
     if (move(c->relay, &c->up, c->client, c->leader) < 0
         || move(c->relay, &c->down, c->leader, c->client) < 0) {
         relay_connection_close(c, true);
@@ -308,6 +340,8 @@ on_leader(int fd, unsigned ready, void *arg)
         return;
     }
     c->relay->is_leader_away = false;
+    if (c->asks_metrics)
+        set_least(c->leader, (int)strlen("HTTP/1.1 200"));
     metric_count(c->relay->relayed, 1);
     relay_connection_enter(c, RELAY_OPEN);
     relay_bytes(c);

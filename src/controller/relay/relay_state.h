@@ -60,6 +60,7 @@ struct relay_connection {
     enum relay_phase phase;
     int64_t since_ms;
     bool is_tls;
+    bool asks_metrics; /* of this head, and the leader has not said yet whether it may */
     struct sockaddr_storage from;
     size_t n_endpoint; /* being tried */
     int client, leader;
@@ -109,8 +110,9 @@ void relay_connection_enter(struct relay_connection *c, enum relay_phase phase);
 void relay_connection_dial_next(struct relay_connection *c);
 
 /* relay_answer.c. Try: answers if the request is one for this head; false: it is
- * to be relayed.
+ * to be relayed. Metrics: once the leader has allowed them.
  */
 bool relay_answer_try(struct relay_connection *c, const char *start);
+void relay_answer_metrics(struct relay_connection *c);
 void relay_answer_unreachable(struct relay_connection *c);
 void relay_answer_drain(struct relay_connection *c);
