@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens and the certificate must outlive a takeover, so their keys are in the store, and the
+ * files of each head follow it (decision 790). While a controller leads, a file that an
+ * administrator replaces is the newer truth and goes into the store: rotating a key means the
+ * same with one head and with two. The certificate and its key are two files, and a kill
+ * between them leaves none rather than a pair that does not match.
+ */
 #include "controller/shared_keys.h"
 
 #include <errno.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two threads, because a statement may wait ten seconds for a locked table, and a signal, a
+ * health check and relayed connections must not: one thread waits for the lead, the loop does
+ * everything else (decision 822). Whatever the waiting thread learns is posted to the loop; a
+ * message may come after what it is about has changed, so it is compared with the present
+ * state first.
+ *
+ * A handover ends the leader as an administrator would have, since what a controller has in
+ * memory is what it has led with.
+ */
 #include "controller/standby.h"
 
 #include <errno.h>

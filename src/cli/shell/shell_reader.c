@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A hint about a script ("srun is called here", "this module is loaded") needs to know which
+ * words are commands, and only a shell knows that for certain. This reads the grammar that
+ * decides it, quotes, substitutions, here documents and case patterns, and expands nothing. A
+ * wrong guess must not hide the rest of the script, so a here document without an end is
+ * passed over only if an end exists, and the number of such searches is bounded: any bytes may
+ * come.
+ */
 #include "cli/shell/shell_reader.h"
 
 #include <ctype.h>

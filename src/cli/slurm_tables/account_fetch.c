@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An attempt is in history when it has ended and in the queue until then, and the two are
+ * asked one after the other. A job that ends, or is started again, between both requests would
+ * be missing or there twice. So ended jobs are asked for between them as well, rows of one
+ * attempt are joined by what identifies it, and what still looks active is asked for once
+ * more.
+ */
 #include "cli/slurm_tables/account_fetch.h"
 
 #include <errno.h>

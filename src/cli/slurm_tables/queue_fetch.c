@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A cluster has a hundred thousand waiting jobs, and squeue is run in loops. So it reads the
+ * server's table, which has cells and no objects, page by page; arrays, of which a table has
+ * only a part, are asked for one by one if they are few, and otherwise the list is read again
+ * with the objects.
+ */
 #include "cli/slurm_tables/queue_fetch.h"
 
 #include <errno.h>

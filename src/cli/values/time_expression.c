@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* "16:00" or "monday" matches many days, and which is meant depends on the question: --begin
+ * looks ahead, --starttime of history looks back. So a text gives a point and how it repeats,
+ * and the direction chooses. Clocks change: a local time that does not exist is refused, and
+ * one that occurs twice is decided by the direction.
+ */
 #include "cli/values/time_expression.h"
 
 #include <ctype.h>

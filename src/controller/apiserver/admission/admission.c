@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rules stand in one table, in the order in which they run, because later ones rely on
+ * earlier ones: a name before what counts names, defaults before limits, and quotas at the
+ * end, since an object that another rule of creation refuses must not be charged. Each rule
+ * has a name, which a refusal carries, so that an administrator finds it in the manual. Rules
+ * of upstream are told from Kiln's by a flag; under --conformance only the former run.
+ */
 #include "controller/apiserver/admission/admission.h"
 
 #include <stddef.h>

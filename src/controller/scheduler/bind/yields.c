@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A yield has three parties that may die: the scheduler that asks, the agent that freezes, and
+ * the API. Its state is in the pod alone, so each of them continues from there (decision 272).
+ * The request is taken back under the same condition under which a binding is accepted, so a
+ * pod that comes onto the cores and one that gets them back cannot both succeed.
+ *
+ * A pod that did not yield in time is not asked again for minutes; otherwise one that cannot
+ * be frozen would keep a preemptor waiting for it.
+ */
 #include "controller/scheduler/bind/yields.h"
 
 #include <stdint.h>

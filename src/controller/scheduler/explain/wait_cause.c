@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A cycle gives hundreds of answers, and the user wants to know what to do. So the answers are
+ * ordered by what they mean for him: waiting helps (in use), somebody may open it (closed),
+ * asking for less helps (too small), asking for something else helps (unwanted). Within one
+ * meaning the most frequent reason is named. Proving that no node is large enough may take a
+ * look at all nodes; beyond a bound the cause is not claimed, because a wrong one is worse
+ * than a general one.
+ */
 #include "controller/scheduler/explain/wait_cause.h"
 
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Where a group may go is decided by counts, before any node is looked at: each domain knows
+ * how many of its nodes have how much free, in two sizes for each power of two. That is coarse
+ * on purpose; the cycle then places each pod as ever, among the nodes of the domain that was
+ * chosen (decision 705). Levels of labels that users name are made when they are asked for,
+ * and the least recently used ones go.
+ */
 #include "controller/scheduler/state/node_domains.h"
 
 #include <stdlib.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The terms of a waiting pod depend on pods that it does not know: how many of its group have
+ * a node or have succeeded. They are counted with each event, by group and owner, and pods
+ * whose terms may differ now are collected in a list, so that a change costs the pods that it
+ * concerns. Anybody may write the name of another's group into a pod; counting by owner makes
+ * that harmless.
+ */
 #include "controller/scheduler/state/pod_groups.h"
 
 #include <limits.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* People write numbers, and numbers may be issued again after a restore, or name another
+ * user's job; what is stored has uids, which admission adds. Tasks are named by their ids, as
+ * people see them, and never by indexes. The grammar is Slurm's, with what its users type in
+ * other cases and orders; what cannot be meant is refused with the place in the text.
+ */
 #include "lib/api/job/job_dependency.h"
 
 #include <ctype.h>

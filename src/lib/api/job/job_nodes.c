@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler knows nothing of features and lists of names: they become upstream's node
+ * affinity, so that every client and every plugin understands them. An affinity is
+ * alternatives of requirements, and an expression has to be multiplied out into that form; the
+ * product has bounds, since a short text can stand for very many terms. Slurm reads its
+ * operators from left to right without precedence, and so does this (decision 810).
+ */
 #include "lib/api/job/job_nodes.h"
 
 #include <ctype.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Many things keep a job from running at once, and a column has room for one. So they are
+ * asked in a fixed order: how it ended, an order to end it, what its pod does on a node, who
+ * holds it, whom it waits for, its begin time, and only then what keeps a pod from a node; as
+ * long as an earlier one stands, a later one does not matter. Causes that only one component
+ * can know are written by that component; all others are derived here from the objects, so
+ * they cannot be stale.
+ */
 #include "lib/api/job/job_reason.h"
 
 #include <inttypes.h>

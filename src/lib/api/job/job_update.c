@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A pod copies its Job's template, and an update of the Job must reach each pod that has not
+ * started, and no other. So updates are numbered, pods carry the number that they were made
+ * with, and a pod with another number gets no node until it was updated: neither the scheduler
+ * nor the binding needs to compare templates.
+ */
 #include "lib/api/job/job_update.h"
 
 #include <inttypes.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The text is stored in up to a hundred thousand pods and shown in a column, so it is short
+ * and cut at a word, and it says one thing: what is missing, and of how many nodes. The
+ * refusal of a quota is read back from upstream's message, because the controller gets it as
+ * any client does.
+ */
 #include "lib/api/job/job_wait.h"
 
 #include <string.h>

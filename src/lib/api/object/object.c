@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A cluster has some hundred thousand objects in two versions each, and most differ from
+ * another in a few bytes. So an object is one allocation that never changes: head, struct,
+ * text. Beside the plain form there are three small ones: packed against a dictionary object,
+ * renumbered (the same object at another revision) and patched (some members replaced).
+ * Readers cannot tell them apart, which is why the text is got by a call.
+ *
+ * Because nothing ever changes but an atomic count, objects cross threads without locks.
+ */
 #include "lib/api/object/object.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Windows are computed and not listed: a reservation may recur each day for years. Days are
+ * counted in the reservation's own time zone, so that the local hour stays the same when
+ * clocks change; a day may then be an hour shorter, which is why the windows of a daily one
+ * may be an hour less than a day at most.
+ */
 #include "lib/api/policy/node_reservation.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The partition is Slurm's and not a namespace: nodes may be in several, and a pod may name
+ * several and gets the first with room. A limit of 0 is none, here and in all functions below,
+ * so that the smaller of two limits is one rule (least_of_limits). The tier is a part of the
+ * priority in the scheduler and nowhere else (decision 235).
+ */
 #include "lib/api/policy/partition.h"
 
 #include <string.h>

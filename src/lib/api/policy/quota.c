@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The names of a quota, what a pod uses, and the words of a refusal are upstream's, because
+ * tools and people match them. Quantities are summed exactly and compared before anything is
+ * charged: either all resources of an object fit, or nothing is charged, and the message has
+ * all that were exceeded.
+ */
 #include "lib/api/policy/quota.h"
 
 #include <stdlib.h>

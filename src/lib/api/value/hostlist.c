@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A list of ten thousand names has to fit into a line, and "n[1-10000]" of an attacker must
+ * not become a billion names: products of brackets are counted before a name is made. Leading
+ * zeros are part of a name (n08 is not n8), so ranges keep their width. Names sort by their
+ * numbers and not as text, as people number racks and nodes.
+ */
 #include "lib/api/value/hostlist.h"
 
 #include <ctype.h>
