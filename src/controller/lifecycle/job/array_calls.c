@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/array_ends.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod.h"
 #include "controller/lifecycle/job/job_sync.h"
@@ -155,7 +155,7 @@ describe(struct arena *arena, const struct array_end *end)
 }
 
 void
-array_calls_settle(struct client *client, const struct object *job, struct array_state *array,
+array_calls_settle(struct client *client, const struct object *job, struct array_ends *ends,
                    array_settled_fn *done, void *context)
 {
     struct arena *arena = arena_new(0);
@@ -164,7 +164,7 @@ array_calls_settle(struct client *client, const struct object *job, struct array
     struct array_call *call = begin(job, context);
     size_t n = 0;
 
-    list_foreach(pos, &array->ends)
+    list_foreach(pos, &ends->list)
     {
         struct array_end *e = container_of(pos, struct array_end, link);
 

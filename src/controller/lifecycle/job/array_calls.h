@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct array_state;
+struct array_ends;
 struct client;
 struct job_plan_pod;
 struct job_sync;
@@ -30,7 +30,7 @@ void array_calls_read(struct client *client, const struct object *job, array_rea
                       void *context);
 
 /* Sends the first ends of the list, and marks them as sent. */
-void array_calls_settle(struct client *client, const struct object *job, struct array_state *array,
+void array_calls_settle(struct client *client, const struct object *job, struct array_ends *ends,
                         array_settled_fn *done, void *context);
 
 /* Creates the pods of a sync in one request. No Event is recorded for them. */

@@ -16,7 +16,10 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/element_gate.h"
+#include "controller/lifecycle/job/array_ends.h"
 #include "lib/api/job/job.h"
+#include "lib/api/value/index_set.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -35,6 +38,38 @@
 #define PIECES_AT_END 200
 #define RUNS_AT_END   1000000
 
+/* From the record: the next attempt of a waiting element. */
+struct array_try {
+    int64_t index, attempt;
+};
+
+struct array_state {
+    bool is_loaded, is_loading;
+    bool must_read_again; /* a pod was removed while the record was read */
+    bool must_visit;
+    bool must_follow; /* read the lists again, even if they have not changed */
+
+    struct arena *arena; /* for the lists of tasks */
+    struct task_list tasks;
+    char *held_text, *cancelled_text;
+    struct index_set cancelled;
+    struct index_set held;
+    struct index_set requeued;
+    struct index_set unstarted;
+    struct array_try *tries;
+    size_t n_tries, tries_room;
+    struct element_gate *gate;
+    int64_t n_vain;
+    int64_t frontier;    /* no element below it may get a new pod */
+    int64_t ended_below; /* all elements below it are settled or cancelled */
+
+    int64_t second_us; /* monotonic; start of the second that `bound` counts */
+    int64_t bound, bound_before;
+    int64_t window; /* most pods without a node */
+
+    struct array_ends ends;
+};
+
 struct array_state *
 array_state_new(const struct job *job)
 {
@@ -42,7 +77,7 @@ array_state_new(const struct job *job)
     struct error err = {0};
 
     a->arena = arena_new(0);
-    list_init(&a->ends);
+    array_ends_init(&a->ends);
     /* The API server has validated the list. */
     if (task_list_parse(a->arena, job->spec.array->tasks, &a->tasks, &err) < 0)
         a->tasks = (struct task_list){0};
@@ -55,8 +90,7 @@ array_state_free(struct array_state *a)
 {
     if (a == NULL)
         return;
-    list_foreach_safe(pos, &a->ends)
-        array_state_drop_end(a, container_of(pos, struct array_end, link));
+    array_ends_fini(&a->ends);
     index_set_fini(&a->cancelled);
     index_set_fini(&a->held);
     index_set_fini(&a->unstarted);
@@ -127,7 +161,32 @@ array_state_follow(struct array_state *a, const struct job *job)
     add_list(a, array->cancelled, &a->cancelled);
     add_list(a, array->held, &a->held);
     a->frontier = 0;
-    a->must_look = true;
+    a->must_visit = true;
+}
+
+void
+array_state_follow_again(struct array_state *a)
+{
+    a->must_follow = true;
+}
+
+const struct task_list *
+array_state_tasks(const struct array_state *a)
+{
+    return &a->tasks;
+}
+
+const struct index_set *
+array_state_cancelled(const struct array_state *a)
+{
+    return &a->cancelled;
+}
+
+void
+array_state_hold(struct array_state *a, int64_t index)
+{
+    index_set_add(&a->held, index);
+    a->ends.must_settle = true;
 }
 
 bool
@@ -141,6 +200,92 @@ array_state_is_barred(const struct array_state *a, int64_t index)
 {
     return index_set_has(&a->cancelled, index) || index_set_has(&a->held, index);
 }
+
+/* ---- Single elements ---- */
+
+struct array_ends *
+array_state_ends(struct array_state *a)
+{
+    return &a->ends;
+}
+
+void
+array_state_requeue(struct array_state *a, int64_t index)
+{
+    index_set_add(&a->requeued, index);
+    a->must_visit = true;
+}
+
+bool
+array_state_is_requeued(const struct array_state *a, int64_t index)
+{
+    return index_set_has(&a->requeued, index);
+}
+
+void
+array_state_end_requeue(struct array_state *a, int64_t index)
+{
+    index_set_remove(&a->requeued, index);
+}
+
+void
+array_state_note_unstarted(struct array_state *a, int64_t index)
+{
+    index_set_add(&a->unstarted, index);
+}
+
+void
+array_state_note_started(struct array_state *a, int64_t index)
+{
+    index_set_remove(&a->unstarted, index);
+}
+
+const struct index_set *
+array_state_unstarted(const struct array_state *a)
+{
+    return &a->unstarted;
+}
+
+void
+array_state_add_vain(struct array_state *a)
+{
+    a->n_vain++;
+}
+
+int64_t
+array_state_n_vain(const struct array_state *a)
+{
+    return a->n_vain;
+}
+
+void
+array_state_request_visit(struct array_state *a)
+{
+    a->must_visit = true;
+}
+
+bool
+array_state_take_visit(struct array_state *a)
+{
+    const bool must_visit = a->must_visit;
+
+    a->must_visit = false;
+    return must_visit;
+}
+
+void
+array_state_set_gate(struct array_state *a, struct element_gate *gate)
+{
+    a->gate = gate;
+}
+
+struct element_gate *
+array_state_gate(const struct array_state *a)
+{
+    return a->gate;
+}
+
+/* ---- The next element ---- */
 
 void
 array_state_note_free(struct array_state *a, int64_t index)
@@ -163,6 +308,13 @@ array_state_note_settled(struct array_state *a, const struct index_set *settled)
 }
 
 int64_t
+array_state_first(struct array_state *a, const struct index_set *taken)
+{
+    a->frontier = array_state_next(a, taken, a->frontier);
+    return a->frontier;
+}
+
+int64_t
 array_state_next(const struct array_state *a, const struct index_set *taken, int64_t index)
 {
     int64_t at = index, before;
@@ -178,32 +330,49 @@ array_state_next(const struct array_state *a, const struct index_set *taken, int
     return at;
 }
 
-/* ---- Ends ---- */
+/* ---- The record of elements ---- */
 
-struct array_end *
-array_state_add_end(struct array_state *a, const char *pod, const char *uid, int64_t index,
-                    enum array_outcome outcome)
+bool
+array_state_is_loaded(const struct array_state *a)
 {
-    struct array_end *end = xnew(struct array_end);
+    return a->is_loaded;
+}
 
-    end->pod = pod != NULL ? xstrdup(pod) : NULL;
-    end->uid = uid != NULL ? xstrdup(uid) : NULL;
-    end->index = index;
-    end->outcome = outcome;
-    end->of_attempt = -1;
-    list_add_last(&a->ends, &end->link);
-    a->n_ends++;
-    return end;
+bool
+array_state_begin_load(struct array_state *a)
+{
+    if (a->is_loaded || a->is_loading)
+        return false;
+    a->is_loading = true;
+    return true;
+}
+
+bool
+array_state_end_load(struct array_state *a)
+{
+    const bool is_current = !a->must_read_again;
+
+    a->is_loading = false;
+    a->must_read_again = false;
+    return is_current;
 }
 
 void
-array_state_drop_end(struct array_state *a, struct array_end *end)
+array_state_note_removed(struct array_state *a)
 {
-    list_remove(&end->link);
-    a->n_ends--;
-    free(end->pod);
-    free(end->uid);
-    free(end);
+    a->must_read_again = true;
+}
+
+void
+array_state_set_loaded(struct array_state *a)
+{
+    a->is_loaded = true;
+}
+
+void
+array_state_set_broken(struct array_state *a)
+{
+    a->is_loading = true;
 }
 
 void
@@ -214,6 +383,21 @@ array_state_add_try(struct array_state *a, int64_t index, int64_t attempt)
         a->tries = xrealloc_array(a->tries, a->tries_room, sizeof(*a->tries));
     }
     a->tries[a->n_tries++] = (struct array_try){index, attempt};
+}
+
+bool
+array_state_take_try(struct array_state *a, int64_t *ret_index, int64_t *ret_attempt)
+{
+    if (a->n_tries == 0) {
+        free(a->tries);
+        a->tries = NULL;
+        a->tries_room = 0;
+        return false;
+    }
+    a->n_tries--;
+    *ret_index = a->tries[a->n_tries].index;
+    *ret_attempt = a->tries[a->n_tries].attempt;
+    return true;
 }
 
 /* ---- The window ---- */
@@ -238,6 +422,12 @@ array_state_set_window(struct array_state *a, int64_t now_us)
     a->window = 2 * most < MOST_WINDOW ? 2 * most : MOST_WINDOW;
     if (a->window < LEAST_WINDOW)
         a->window = LEAST_WINDOW;
+}
+
+int64_t
+array_state_window(const struct array_state *a)
+{
+    return a->window;
 }
 
 /* ---- The waiting elements ---- */

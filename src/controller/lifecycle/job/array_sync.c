@@ -14,6 +14,7 @@
 #include "controller/lifecycle/dependencies/dependencies.h"
 #include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/job/array_calls.h"
+#include "controller/lifecycle/job/array_ends.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/element_counts.h"
 #include "controller/lifecycle/job/job_memory.h"
@@ -26,6 +27,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
@@ -67,12 +69,10 @@ on_elements_read(const struct object *job, const struct json *elements, void *co
     char key[OBJECT_KEY_SIZE];
 
     object_key(job, key);
-    if (m == NULL || m->counts->array->is_loaded)
+    if (m == NULL || array_state_is_loaded(m->counts->array))
         return; /* read twice: the job's state was dropped in between */
-    m->counts->array->is_loading = false;
-    if (m->counts->array->must_read_again) {
+    if (!array_state_end_load(m->counts->array)) {
         /* The record may be older than the removal of a pod that is no longer seen. */
-        m->counts->array->must_read_again = false;
         workqueue_add(sync->settings.queue, key);
         return;
     }
@@ -81,8 +81,7 @@ on_elements_read(const struct object *job, const struct json *elements, void *co
         return;
     }
     if (!element_counts_load(m->counts, job_of(job), elements)) {
-        m->counts->array->is_loading = true; /* so that it is not read again
-                                              * and again */
+        array_state_set_broken(m->counts->array);
         log_error("job '%s/%s' is not processed: the record of its elements "
                   "is of a later release, or damaged",
                   job->meta->namespace, job->meta->name);
@@ -98,11 +97,10 @@ array_sync_knows_elements(struct array_sync *sync, struct job_memory *m, const s
 {
     struct array_state *a = m->counts->array;
 
-    if (a == NULL || a->is_loaded)
+    if (a == NULL || array_state_is_loaded(a))
         return true;
-    if (!a->is_loading)
+    if (array_state_begin_load(a))
         array_calls_read(sync->settings.client, job, on_elements_read, sync);
-    a->is_loading = true;
     return false;
 }
 
@@ -139,9 +137,11 @@ static void on_settled(const struct object *job, const struct json *kept, const 
 static void
 send_ends(struct array_sync *sync, struct job_memory *m, const struct object *job)
 {
-    m->counts->array->must_settle = false;
+    struct array_ends *ends = array_state_ends(m->counts->array);
+
+    ends->must_settle = false;
     m->is_settling = true;
-    array_calls_settle(sync->settings.client, job, m->counts->array, on_settled, sync);
+    array_calls_settle(sync->settings.client, job, ends, on_settled, sync);
 }
 
 /* The message has the words of a held job that is not an array. */
@@ -149,7 +149,7 @@ static void
 record_held(struct array_sync *sync, const struct object *job, const struct job_pod_counts *counts,
             const struct array_end *end)
 {
-    const int64_t task = task_list_at(&counts->array->tasks, end->index);
+    const int64_t task = task_list_at(array_state_tasks(counts->array), end->index);
     CLEANUP_FREE char *words =
         xasprintf("task %" PRId64 " held: interrupted %" PRId64 " times, started again "
                   "%" PRId64 " time%s at most; 'kctl release %" PRId64 "_%" PRId64 "' "
@@ -166,13 +166,15 @@ on_settled(const struct object *job, const struct json *kept, const struct json 
 {
     struct array_sync *sync = context;
     struct job_memory *m = find_memory(sync, job);
+    struct array_ends *ends;
     char key[OBJECT_KEY_SIZE];
 
     object_key(job, key);
     if (m == NULL)
         return;
     m->is_settling = false;
-    list_foreach_safe(pos, &m->counts->array->ends)
+    ends = array_state_ends(m->counts->array);
+    list_foreach_safe(pos, &ends->list)
     {
         struct array_end *end = container_of(pos, struct array_end, link);
 
@@ -184,20 +186,20 @@ on_settled(const struct object *job, const struct json *kept, const struct json 
         if (end->is_too_often && has_index(held, end->index))
             record_held(sync, job, m->counts, end);
         else if (end->is_too_often) /* released or requeued meanwhile */
-            m->counts->array->must_follow = true;
+            array_state_follow_again(m->counts->array);
         if (end->of_attempt < 0 && has_index(kept, end->index))
             element_counts_keep(m->counts, end->pod);
         else if (end->outcome != ARRAY_AGAIN && !has_index(stale, end->index))
             dependencies_see_element(sync->settings.dependencies, job->meta->uid, end->index,
                                      state_of_end(end));
-        array_state_drop_end(m->counts->array, end);
+        array_ends_drop(ends, end);
     }
     /* The next request is sent at once if many ends are left, since more
      * elements may end during a sync than one request holds.
      */
     if (json_count(stale) > 0) /* the counts include elements that run again */
         job_memories_forget(sync->settings.memories, key);
-    else if (kept != NULL && m->counts->array->n_ends >= SETTLE_MANY)
+    else if (kept != NULL && ends->count >= SETTLE_MANY)
         send_ends(sync, m, job);
     if (kept == NULL)
         workqueue_add_after(sync->settings.queue, key, AGAIN_AFTER_MS);
@@ -209,18 +211,21 @@ void
 array_sync_settle(struct array_sync *sync, const char *key, struct job_memory *m,
                   const struct object *job)
 {
-    struct array_state *a = m->counts->array;
     int64_t now_us = clock_monotonic_us(sync->settings.clock);
+    struct array_ends *ends;
     struct array_end *first;
     int64_t left;
 
-    if (a == NULL || a->n_ends == 0 || m->is_settling)
+    if (m->counts->array == NULL || m->is_settling)
         return;
-    first = container_of(a->ends.next, struct array_end, link);
+    ends = array_state_ends(m->counts->array);
+    if (ends->count == 0)
+        return;
+    first = container_of(ends->list.next, struct array_end, link);
     if (first->since_us == 0)
         first->since_us = now_us;
     left = first->since_us + SETTLE_AFTER_US - now_us;
-    if (left > 0 && a->n_ends < SETTLE_MANY && m->counts->active > 0 && !a->must_settle) {
+    if (left > 0 && ends->count < SETTLE_MANY && m->counts->active > 0 && !ends->must_settle) {
         workqueue_add_after(sync->settings.queue, key, left / 1000 + 1);
         return;
     }
@@ -257,7 +262,7 @@ check_pod(const struct object *object, void *context)
     if (is_placed(pod)) {
         if (array_state_is_cancelled(a, index))
             job_sync_delete_pod(l->calls, object);
-        else if (index_set_has(&a->requeued, index))
+        else if (array_state_is_requeued(a, index))
             job_sync_requeue_pod(l->calls, object);
         return;
     }
@@ -274,30 +279,33 @@ array_sync_visit_pods(struct array_sync *sync, struct job_sync *calls,
                       struct job_pod_counts *counts, int64_t n_withdraw)
 {
     struct pod_count_walk l = {calls, counts, n_withdraw};
+    struct array_ends *ends;
 
-    if (counts->array == NULL || (!counts->array->must_look && n_withdraw == 0))
+    if (counts->array == NULL || (!array_state_take_visit(counts->array) && n_withdraw == 0))
         return;
-    counts->array->must_look = false;
     object_cache_visit_owned(sync->settings.cache, counts->job_uid, check_pod, &l);
-    counts->array->must_settle = counts->array->n_ends > 0;
+    ends = array_state_ends(counts->array);
+    ends->must_settle = ends->count > 0;
 }
 
 int64_t
 array_sync_see_gate(struct array_sync *sync, struct job_memory *m, const struct object *job)
 {
     struct array_state *a = m->counts->array;
+    struct element_gate *gate;
     int64_t wake_after_us;
 
     if (a == NULL)
         return 0;
-    a->gate = dependencies_gate(sync->settings.dependencies, job, &wake_after_us);
-    if (a->gate == NULL)
+    gate = dependencies_gate(sync->settings.dependencies, job, &wake_after_us);
+    array_state_set_gate(a, gate);
+    if (gate == NULL)
         return 0;
-    array_state_note_free(a, a->gate->freed_from);
-    a->gate->freed_from = INT64_MAX;
+    array_state_note_free(a, gate->freed_from);
+    gate->freed_from = INT64_MAX;
     if (m->counts->waits_for != NULL && m->counts->waits_for->verdict != DEPENDENCY_IS_MET)
         return wake_after_us;
-    if (!sync->settings.holds_never_satisfied && a->n_ends < SETTLE_MANY)
+    if (!sync->settings.holds_never_satisfied && array_state_ends(a)->count < SETTLE_MANY)
         element_counts_give_up(m->counts, SETTLE_MANY);
     return wake_after_us;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/element_gate.h"
+#include "controller/lifecycle/job/array_ends.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
@@ -13,6 +14,7 @@
 #include "lib/api/job/element_states.h"
 #include "lib/api/job/job.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"
@@ -28,8 +30,7 @@ note_interrupted(struct job_pod_counts *counts, struct array_end *end, int64_t i
     index_counts_set_interrupted(&counts->indexes, end->index, end->is_too_often ? 0 : interrupted);
     if (!end->is_too_often)
         return;
-    index_set_add(&counts->array->held, end->index);
-    counts->array->must_settle = true;
+    array_state_hold(counts->array, end->index);
 }
 
 /* The last pod was deleted while no controller ran, which would have held the
@@ -43,7 +44,7 @@ load_interrupted(struct job_pod_counts *counts, const struct element_tries *trie
     index_counts_set_interrupted(&counts->indexes, tries->index, tries->interrupted);
     if (counts->maximum_requeues == 0 || tries->interrupted <= counts->maximum_requeues)
         return;
-    end = array_state_add_end(counts->array, NULL, NULL, tries->index, ARRAY_AGAIN);
+    end = array_ends_add(array_state_ends(counts->array), NULL, NULL, tries->index, ARRAY_AGAIN);
     end->of_attempt = tries->attempt - 1;
     end->attempt = tries->attempt;
     end->failures = tries->failures;
@@ -74,8 +75,9 @@ load_element(struct job_pod_counts *counts, const struct job *job, int64_t index
     } else if (state == ELEMENT_CANCELLED) {
         index_counts_cancel(&counts->indexes, index);
         if (tries == NULL)
-            index_set_add(&counts->array->unstarted, index);
-        counts->array->n_vain += !array_state_is_cancelled(counts->array, index);
+            array_state_note_unstarted(counts->array, index);
+        if (!array_state_is_cancelled(counts->array, index))
+            array_state_add_vain(counts->array);
         counts->excused++;
     } else if (state == ELEMENT_FAILED) {
         index_counts_fail(&counts->indexes, index);
@@ -83,7 +85,7 @@ load_element(struct job_pod_counts *counts, const struct job *job, int64_t index
     } else if (tries != NULL && limit != NULL && tries->failures > *limit) {
         /* The pod was deleted while no controller ran. */
         index_counts_fail(&counts->indexes, index);
-        array_state_add_end(counts->array, NULL, NULL, index, ARRAY_FAILED);
+        array_ends_add(array_state_ends(counts->array), NULL, NULL, index, ARRAY_FAILED);
         return;
     } else
         return;
@@ -109,7 +111,7 @@ element_counts_load(struct job_pod_counts *counts, const struct job *job,
                          element_chunk_tries(&chunk, first + at));
         element_chunk_fini(&chunk);
     }
-    counts->array->is_loaded = true;
+    array_state_set_loaded(counts->array);
     return true;
 }
 
@@ -119,22 +121,16 @@ element_counts_load(struct job_pod_counts *counts, const struct job *job,
 void
 element_counts_find_requeued(struct job_pod_counts *counts, const struct job *job)
 {
-    struct array_state *a = counts->array;
+    int64_t index, attempt;
 
-    for (size_t i = 0; i < a->n_tries; i++) {
+    while (array_state_take_try(counts->array, &index, &attempt)) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        const char *pod =
-            job_pod_name(arena, job->meta.name, a->tries[i].index, a->tries[i].attempt - 1);
+        const char *pod = job_pod_name(arena, job->meta.name, index, attempt - 1);
         const unsigned is = (unsigned)(uintptr_t)map_find(counts->pods, pod);
 
-        if ((is & SEEN_LIVE) != 0) {
-            index_set_add(&a->requeued, a->tries[i].index);
-            a->must_look = true;
-        }
+        if ((is & SEEN_LIVE) != 0)
+            array_state_requeue(counts->array, index);
     }
-    free(a->tries);
-    a->tries = NULL;
-    a->n_tries = a->tries_room = 0;
 }
 
 static bool
@@ -153,20 +149,20 @@ element_counts_add_end(struct job_pod_counts *counts, const struct job *job, con
 
     if (index < 0)
         return;
-    end = array_state_add_end(counts->array, is_gone ? NULL : pod->meta.name,
-                              is_gone ? NULL : pod->meta.uid, index,
-                              is_done                                            ? ARRAY_DONE
-                              : pod_end_is_cancelled(counts, job, pod, index)    ? ARRAY_CANCELLED
-                              : index_counts_is_settled(&counts->indexes, index) ? ARRAY_FAILED
-                                                                                 : ARRAY_AGAIN);
+    end = array_ends_add(array_state_ends(counts->array), is_gone ? NULL : pod->meta.name,
+                         is_gone ? NULL : pod->meta.uid, index,
+                         is_done                                            ? ARRAY_DONE
+                         : pod_end_is_cancelled(counts, job, pod, index)    ? ARRAY_CANCELLED
+                         : index_counts_is_settled(&counts->indexes, index) ? ARRAY_FAILED
+                                                                            : ARRAY_AGAIN);
     end->of_attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
     if (end->of_attempt < 0)
         end->of_attempt = 0;
     if (has_node(pod) || end->of_attempt > 0)
-        index_set_remove(&counts->array->unstarted, index);
+        array_state_note_started(counts->array, index);
     else
-        index_set_add(&counts->array->unstarted, index);
-    index_set_remove(&counts->array->requeued, index);
+        array_state_note_unstarted(counts->array, index);
+    array_state_end_requeue(counts->array, index);
     /* needed for a requeue, and to know that a pod has started */
     if (end->outcome != ARRAY_AGAIN
         && (end->of_attempt > 0 || (end->outcome == ARRAY_CANCELLED && has_node(pod))))
@@ -190,8 +186,8 @@ element_counts_withdraw(struct job_pod_counts *counts, const struct pod *pod, bo
 
     if (was == 0 || (was & SEEN_WITHDRAWN) != 0)
         return;
-    end = array_state_add_end(counts->array, pod->meta.name, pod->meta.uid, index,
-                              is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
+    end = array_ends_add(array_state_ends(counts->array), pod->meta.name, pod->meta.uid, index,
+                         is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
     end->since_us = -1; /* send at once */
     end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
     if (!is_cancelled && slot != NULL) {
@@ -205,7 +201,8 @@ element_counts_withdraw(struct job_pod_counts *counts, const struct pod *pod, bo
 void
 element_counts_give_up(struct job_pod_counts *counts, unsigned most)
 {
-    struct element_gate *gate = counts->array->gate;
+    struct element_gate *gate = array_state_gate(counts->array);
+    struct array_ends *ends = array_state_ends(counts->array);
     int64_t index;
 
     while (most-- > 0 && index_set_count(&gate->never) > 0) {
@@ -215,12 +212,12 @@ element_counts_give_up(struct job_pod_counts *counts, unsigned most)
             || array_state_is_cancelled(counts->array, index))
             continue;
         index_counts_cancel(&counts->indexes, index);
-        index_set_add(&counts->array->unstarted, index);
+        array_state_note_unstarted(counts->array, index);
         counts->made++;
         counts->excused++;
-        counts->array->n_vain++;
-        counts->array->must_settle = true;
-        array_state_add_end(counts->array, NULL, NULL, index, ARRAY_CANCELLED);
+        array_state_add_vain(counts->array);
+        ends->must_settle = true;
+        array_ends_add(ends, NULL, NULL, index, ARRAY_CANCELLED);
     }
 }
 
@@ -232,7 +229,7 @@ element_counts_keep(struct job_pod_counts *counts, const char *pod_name)
     if (was != 0)
         map_put(counts->pods, pod_name, (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
     if (counts->array != NULL)
-        counts->array->must_look = true;
+        array_state_request_visit(counts->array);
 }
 
 void
@@ -240,7 +237,7 @@ element_counts_forget(struct job_pod_counts *counts, int64_t index, int64_t atte
 {
     counts->made--;
     if (attempt == 0)
-        index_set_add(&counts->array->unstarted, index);
+        array_state_note_unstarted(counts->array, index);
     if (array_state_is_cancelled(counts->array, index)) {
         counts->made++;
         counts->excused++;
@@ -253,8 +250,8 @@ void
 element_counts_find_unstarted(const struct job_pod_counts *counts, struct index_set *ret_indexes)
 {
     const struct index_set *taken = &counts->indexes.taken;
-    const struct index_set *had = &counts->array->unstarted;
-    const int64_t total = counts->array->tasks.total;
+    const struct index_set *had = array_state_unstarted(counts->array);
+    const int64_t total = array_state_tasks(counts->array)->total;
     int64_t next;
 
     for (int64_t at = index_set_gap(taken, 0); at < total; at = index_set_gap(taken, next)) {

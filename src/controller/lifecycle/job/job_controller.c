@@ -296,7 +296,7 @@ work_on_job(const char *key, void *context)
              m->counts->array != NULL ? ELEMENTS_AT_A_TIME : PODS_AT_A_TIME, arena, &plan);
     m->counts->waits_for = NULL;
     if (m->counts->array != NULL)
-        m->counts->array->gate = NULL;
+        array_state_set_gate(m->counts->array, NULL);
     if (wake_after_us > 0)
         workqueue_add_after(c->queue, key, wake_after_us / 1000 + 1);
     if (job_memories_put_off_status(c->memories, key, m, &plan))
@@ -403,9 +403,9 @@ note_pod_change(struct job_controller *c, const char *key, const struct owner_re
     if (job == NULL || strcmp(job->meta->uid, owner->uid) != 0 || job_is_finished(job_of(job)))
         return;
     m = job_memories_find(c->memories, key, job_of(job));
-    if (job_is_array(job_of(job)) && (m == NULL || !m->counts->array->is_loaded)) {
+    if (job_is_array(job_of(job)) && (m == NULL || !array_state_is_loaded(m->counts->array))) {
         if (m != NULL && new_pod == NULL)
-            m->counts->array->must_read_again = true;
+            array_state_note_removed(m->counts->array);
         return;
     }
     if (m == NULL && new_pod == NULL)

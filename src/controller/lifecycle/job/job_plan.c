@@ -12,6 +12,7 @@
 #include "controller/lifecycle/job/job_plan.h"
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/job/array_ends.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
@@ -36,7 +37,7 @@ static int64_t
 count_wanted_of_array(const struct job *job, const struct job_pod_counts *counts)
 {
     const int64_t *throttle = job->spec.array->throttle;
-    int64_t wanted = counts->placed + counts->ending + counts->array->window;
+    int64_t wanted = counts->placed + counts->ending + array_state_window(counts->array);
 
     if (counts->refusal != NULL)
         wanted = counts->active + 1;
@@ -187,11 +188,10 @@ plan_indexes(const struct job *job, const struct job_pod_counts *counts, int64_t
     int64_t retry_left = retry_left_us(counts, now_us);
     unsigned waiting = 0;
 
-    int64_t first = next_index(counts, counts->array != NULL ? counts->array->frontier : 0);
-
-    if (counts->array != NULL)
-        counts->array->frontier = first;
-    for (int64_t i = first; i < end && plan->n_create < wanted && waiting < MAX_WAITING;
+    for (int64_t i = counts->array != NULL
+                         ? array_state_first(counts->array, &counts->indexes.taken)
+                         : next_index(counts, 0);
+         i < end && plan->n_create < wanted && waiting < MAX_WAITING;
          i = next_index(counts, i + 1)) {
         int64_t left = index_backoff_us(job, counts, i, now_us);
 
@@ -401,7 +401,8 @@ plan_end(const struct job *job, const struct job_pod_counts *counts,
         job_report_order(report, verdict);
     if (counts->active > 0 || counts->ending > 0)
         return;
-    if (counts->array != NULL && (map_count(counts->pods) > 0 || counts->array->n_ends > 0))
+    if (counts->array != NULL
+        && (map_count(counts->pods) > 0 || array_state_ends(counts->array)->count > 0))
         return; /* the end of each element must be recorded first */
     if (!is_final)
         job_report_verdict(report, verdict);

@@ -26,6 +26,7 @@
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/backoff.h"
@@ -137,7 +138,7 @@ job_pod_counts_new(const struct job *job)
     counts->failure = state_of_failure(counts, job, counts->run.reason);
     if (job_is_array(job)) {
         counts->array = array_state_new(job);
-        counts->indexes.is_merged = counts->array->tasks.total > LISTED_INDEXES;
+        counts->indexes.is_merged = array_state_tasks(counts->array)->total > LISTED_INDEXES;
     } else if (job_is_indexed(job))
         index_counts_load(&counts->indexes, status->completed_indexes, status->failed_indexes);
     else if (counts->is_numbered && status->succeeded > 0)
@@ -506,7 +507,7 @@ job_pod_counts_see(struct job_pod_counts *counts, const struct job *job, const s
     if (counts->array != NULL && was != 0 && pod_sight_change(was, is, SEEN_PLACED) > 0)
         array_state_note_bound(counts->array);
     if (counts->array != NULL && was == 0 && array_state_is_barred(counts->array, index))
-        counts->array->must_look = true;
+        array_state_request_visit(counts->array);
     if (pod_sight_change(was, is, SEEN_READY) > 0)
         counts->refusals = 0;
     recount(counts, was, is, index);

@@ -232,7 +232,7 @@ judge_time(const struct job *job, const struct job_pod_counts *counts, int64_t n
 int64_t
 job_verdict_count_cancelled(const struct job *job, const struct job_pod_counts *counts)
 {
-    const struct index_set *cancelled = &counts->array->cancelled;
+    const struct index_set *cancelled = array_state_cancelled(counts->array);
 
     if (job_is_cancelled(job)) /* includes all that had no pod */
         return job_completions(job) - index_set_count(&counts->indexes.taken)
@@ -263,7 +263,7 @@ judge_array(const struct job *job, const struct job_pod_counts *counts, int64_t 
             .reason = REASON_FAILED_INDEXES,
             .message = arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks failed", failed, end),
         };
-    if (counts->array->n_vain > 0)
+    if (array_state_n_vain(counts->array) > 0)
         return (struct job_verdict){
             .outcome = JOB_FAILED,
             .reason = REASON_CANCELLED,
@@ -271,7 +271,7 @@ judge_array(const struct job *job, const struct job_pod_counts *counts, int64_t 
                                     "%" PRId64 " of %" PRId64 " tasks were cancelled, "
                                     "%" PRId64 " because the tasks that they waited for "
                                     "(aftercorr) have not completed",
-                                    cancelled, end, counts->array->n_vain),
+                                    cancelled, end, array_state_n_vain(counts->array)),
         };
     return (struct job_verdict){
         .outcome = JOB_FAILED,

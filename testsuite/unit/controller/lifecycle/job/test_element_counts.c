@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/lifecycle/job/array_ends.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "lib/api/job/element_states.h"
@@ -52,6 +53,14 @@ load(int64_t maximum_requeues)
     return t;
 }
 
+static void
+cancel(struct job_pod_counts *t, const char *tasks)
+{
+    const struct job_array some = {.tasks = "0-99", .cancelled = tasks};
+
+    array_state_follow(t->array, &(struct job){.spec.array = &some});
+}
+
 /* The controller was killed after the pod was gone and counted, and before the
  * element was held.
  */
@@ -60,8 +69,8 @@ START_TEST(an_element_interrupted_too_often_is_held_by_the_next_controller)
     CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(1);
     const struct array_end *end;
 
-    ck_assert_uint_eq(t->array->n_ends, 1);
-    end = container_of(t->array->ends.next, struct array_end, link);
+    ck_assert_uint_eq(array_state_ends(t->array)->count, 1);
+    end = container_of(array_state_ends(t->array)->list.next, struct array_end, link);
     ck_assert_int_eq(end->outcome, ARRAY_AGAIN);
     ck_assert_int_eq(end->index, 5);
     ck_assert_int_eq(end->of_attempt, 1);
@@ -78,7 +87,7 @@ START_TEST(without_a_maximum_none_is)
 {
     CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(0);
 
-    ck_assert_uint_eq(t->array->n_ends, 0);
+    ck_assert_uint_eq(array_state_ends(t->array)->count, 0);
     ck_assert(!array_state_is_barred(t->array, 5));
 }
 END_TEST
@@ -97,9 +106,9 @@ START_TEST(an_element_that_ran_before_it_was_cancelled_is_not_called_unstarted)
 
     ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &pod, NULL), 0);
     job_pod_counts_see(t, &job, pod_of(pod));
-    index_set_add(&t->array->cancelled, 6);
+    cancel(t, "6");
     element_counts_withdraw(t, pod_of(pod), true);
-    end = container_of(t->array->ends.prev, struct array_end, link);
+    end = container_of(array_state_ends(t->array)->list.prev, struct array_end, link);
     ck_assert_int_eq(end->index, 6);
     ck_assert_int_eq(end->attempt, 1);
 
@@ -137,11 +146,12 @@ START_TEST(a_task_that_failed_before_it_was_cancelled_has_failed)
 
         ck_assert_int_eq(object_parse(&pod_kind, cases[i].text, strlen(cases[i].text), &pod, NULL),
                          0);
-        index_set_add(&t->array->cancelled, 8);
+        cancel(t, "8");
         job_pod_counts_see(t, &job, pod_of(pod));
 
-        ck_assert_int_eq(container_of(t->array->ends.prev, struct array_end, link)->outcome,
-                         cases[i].outcome);
+        ck_assert_int_eq(
+            container_of(array_state_ends(t->array)->list.prev, struct array_end, link)->outcome,
+            cases[i].outcome);
         ck_assert_int_eq(t->failed, cases[i].outcome == ARRAY_FAILED);
         object_unref(pod);
     }

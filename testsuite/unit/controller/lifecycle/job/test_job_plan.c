@@ -979,7 +979,7 @@ static void
 given_failed_array(const char *status)
 {
     given_job("", FAIL_FAST, status);
-    counts->array->is_loaded = true;
+    array_state_set_loaded(counts->array);
     given_pod("j-0", FAILED_WITH("3"));
     given_pod("j-1", "\"phase\":\"Pending\"");
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/job/array_ends.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod.h"
@@ -638,7 +639,7 @@ list_ends(const struct life *l)
     static char letters[8];
     size_t n = 0;
 
-    list_foreach(pos, &l->counts->array->ends) letters[n++] =
+    list_foreach(pos, &array_state_ends(l->counts->array)->list) letters[n++] =
         "dfca"[container_of(pos, struct array_end, link)->outcome];
     letters[n] = '\0';
     return letters;
@@ -710,7 +711,7 @@ START_TEST(a_task_that_is_interrupted_too_often_is_to_be_held)
 
         job_pod_counts_see(l->counts, job_of(l->job), pod_of(pod));
         job_pod_counts_see(l->counts, job_of(l->job), pod_of(pod));
-        e = container_of(l->counts->array->ends.prev, struct array_end, link);
+        e = container_of(array_state_ends(l->counts->array)->list.prev, struct array_end, link);
         ck_assert_int_eq(e->outcome, ARRAY_AGAIN);
         ck_assert_int_eq(e->attempt, (int)i + 1);
         ck_assert_int_eq(e->interrupted, rows[i].interrupted);
@@ -718,7 +719,7 @@ START_TEST(a_task_that_is_interrupted_too_often_is_to_be_held)
         ck_assert(array_state_is_barred(l->counts->array, 5) == (i >= 2));
         object_unref(pod);
     }
-    ck_assert_uint_eq(l->counts->array->n_ends, ARRAY_SIZE(rows));
+    ck_assert_uint_eq(array_state_ends(l->counts->array)->count, ARRAY_SIZE(rows));
     end(l);
 }
 END_TEST
