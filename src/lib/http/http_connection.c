@@ -10,9 +10,11 @@
 #include "lib/http/http_connection.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -25,8 +27,8 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
-#include "lib/http/http_preface.h"
 #include "lib/http/http_refusal.h"
+#include "lib/loop/base.h"
 #include "lib/loop/loop.h"
 
 /* So many bytes are passed to the kernel in one call. The default of libevent, 16 KiB, is a
@@ -37,7 +39,225 @@
 
 #define SAID_EVERY_MS 60000
 
+/* While the last request of a client is still being answered, the server reads
+ * at most this many more bytes: enough to see the client close, too few to fill
+ * memory. Only a request that turns out to be longer gets more.
+ */
+#define READ_AHEAD_BYTES (64u << 10)
+
 static void close_done(struct evhttp_connection *ev, void *arg);
+
+/* ---- Error pages of evhttp ---- */
+
+/* Evhttp answers what it cannot read with a page of HTML, which no client of the API can
+ * parse. It cannot be told another text, so the page is replaced in the buffer before the loop
+ * writes it. Note: evhttp has written to the output of a connection whose request was not
+ * passed on.
+ */
+static void
+note_refusal(struct http_connection *c)
+{
+    if (c->is_refused || !list_is_empty(&c->refused_place))
+        return;
+    list_add_last(&c->server->refused, &c->refused_place);
+    event_active(&c->server->deferred, EV_TIMEOUT, 0);
+}
+
+/* 0: the output is no error page but 100 Continue. */
+static int
+status_of(struct evbuffer *output)
+{
+    char head[16] = "";
+    int status = 0;
+
+    if (evbuffer_copyout(output, head, sizeof(head) - 1) <= 0
+        || sscanf(head, "HTTP/1.%*1d %3d", &status) != 1 || status < 400)
+        return 0;
+    return status;
+}
+
+/* The page has not been sent yet: the loop writes to sockets in a later turn
+ * than the one that runs an activated event.
+ */
+static void
+replace_page(struct http_connection *c)
+{
+    struct evbuffer *output = bufferevent_get_output(c->bev);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int status = status_of(output);
+
+    if (status == 0)
+        return;
+    c->is_refused = true;
+    http_refusal_write(&c->server->refusals, status, &text);
+    evbuffer_drain(output, evbuffer_get_length(output));
+    evbuffer_add(output, text.text, text.length);
+}
+
+void
+http_connection_replace_refusals(struct http_server *server)
+{
+    while (!list_is_empty(&server->refused)) {
+        struct http_connection *c =
+            container_of(server->refused.next, struct http_connection, refused_place);
+
+        list_remove(&c->refused_place);
+        replace_page(c);
+    }
+}
+
+/* ---- Bytes from the client ---- */
+
+/* A request's bytes count in the total of all connections from its first byte
+ * until its answer.
+ */
+static void
+count_input(struct http_connection *c, size_t bytes)
+{
+    struct http_server *server = c->server;
+    size_t most = server->limits.header_bytes + server->limits.body_bytes;
+
+    /* evhttp discards bytes above that, and answers 413. */
+    if (c->received + bytes > most)
+        bytes = most > c->received ? most - c->received : 0;
+    c->received += bytes;
+    server->counts.inflight_bytes += bytes;
+    /* Small requests are accepted even then. */
+    if (server->counts.inflight_bytes > server->limits.inflight_bytes
+        && c->received > READ_AHEAD_BYTES)
+        http_connection_close_later(c, HTTP_TOO_MUCH_IN_FLIGHT);
+}
+
+static void
+read_on(struct http_connection *c)
+{
+    struct evbuffer *input = bufferevent_get_input(c->bev);
+
+    if (c->phase == HTTP_RECEIVING && evbuffer_get_length(input) >= READ_AHEAD_BYTES)
+        bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
+}
+
+/* With lingering close on, evhttp never answers a client that announces too
+ * long a body and waits for 100 Continue. This looks at the first bytes of a
+ * request, which contain the head of any such client.
+ */
+static bool
+announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
+{
+    static const char expect[] = "\r\nExpect: 100-continue";
+    static const char length[] = "\r\nContent-Length:";
+    struct evbuffer_iovec head;
+    char text[4096];
+    const char *field;
+    size_t n;
+
+    if (evbuffer_peek(buffer, 1, NULL, &head, 1) < 1
+        || *(const char *)head.iov_base != 'P' /* POST, PUT, PATCH */
+        || memmem(head.iov_base, head.iov_len, expect, sizeof(expect) - 1) == NULL)
+        return false;
+    n = head.iov_len < sizeof(text) - 1 ? head.iov_len : sizeof(text) - 1;
+    memcpy(text, head.iov_base, n);
+    text[n] = '\0';
+    field = strcasestr(text, length);
+    return field != NULL
+           && strtoull(field + sizeof(length) - 1, NULL, 10) > c->server->limits.body_bytes;
+}
+
+/* Checks the newest bytes before evhttp reads them. A request with a fault is
+ * refused when it is handled, and its connection ends with the refusal.
+ */
+static void
+check_syntax(struct http_connection *c, struct evbuffer *buffer, size_t added)
+{
+    struct evbuffer_iovec pieces[8];
+    struct evbuffer_ptr at;
+    size_t length = evbuffer_get_length(buffer);
+
+    while (added > 0) {
+        size_t before = added;
+        uint64_t passes = http_syntax_passes(&c->syntax);
+        int n;
+
+        if (passes >= added) {
+            http_syntax_pass(&c->syntax, added);
+            return;
+        }
+        evbuffer_ptr_set(buffer, &at, length - added, EVBUFFER_PTR_SET);
+        n = evbuffer_peek(buffer, (ev_ssize_t)added, &at, pieces, (int)ARRAY_SIZE(pieces));
+        for (int i = 0; i < n && i < (int)ARRAY_SIZE(pieces) && added > 0; i++) {
+            size_t take = pieces[i].iov_len < added ? pieces[i].iov_len : added;
+
+            http_syntax_feed(&c->syntax, pieces[i].iov_base, take);
+            added -= take;
+        }
+        if (added == before)
+            return;
+    }
+}
+
+static void
+on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *info, void *arg)
+{
+    struct http_connection *c = arg;
+
+    if (info->n_added == 0 || c->server == NULL)
+        return;
+    if (c->phase == HTTP_IDLE) {
+        http_connection_enter(c, HTTP_RECEIVING);
+        if (announces_too_much(c, buffer))
+            http_connection_close_later(c, HTTP_TOO_LARGE);
+    }
+    check_syntax(c, buffer, info->n_added);
+    count_input(c, info->n_added);
+    read_on(c);
+}
+
+static void
+on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *info, void *arg)
+{
+    struct http_connection *c = arg;
+
+    (void)buffer;
+    if (c->server == NULL)
+        return;
+    if (c->phase == HTTP_RECEIVING && info->n_added > 0)
+        note_refusal(c);
+    if (c->phase == HTTP_SENDING && info->n_deleted > 0)
+        http_connection_enter(c, HTTP_SENDING);
+    else if (c->phase == HTTP_STREAMING && (info->n_deleted > 0 || info->orig_size == 0))
+        c->since_ms = loop_now_ms();
+}
+
+void
+http_connection_release_input(struct http_connection *c)
+{
+    c->server->counts.inflight_bytes -= c->received;
+    c->received = 0;
+}
+
+void
+http_connection_limit_input(struct http_connection *c)
+{
+    bufferevent_setwatermark(c->bev, EV_READ, 0, READ_AHEAD_BYTES);
+}
+
+/* evhttp stops reading while a request is handled, and would not notice that
+ * the client disconnects. With reading on but no read callback, its event
+ * callback sees the end and nothing is parsed early. evhttp does the same while
+ * it writes, and restores its callbacks with every answer.
+ */
+void
+http_connection_watch_for_close(struct http_connection *c)
+{
+    bufferevent_event_cb event = NULL;
+    void *arg = NULL;
+
+    bufferevent_getcb(c->bev, NULL, NULL, &event, &arg);
+    bufferevent_setcb(c->bev, NULL, NULL, event, arg);
+    bufferevent_enable(c->bev, EV_READ);
+}
+
+/* ---- Counts of peers ---- */
 
 static struct http_peer_count *
 peer_count_of(struct http_server *server, const char *key)
@@ -105,6 +325,8 @@ http_connection_charge(struct http_connection *c, const char *account, unsigned 
     c->peer_count->connections++;
     return true;
 }
+
+/* ---- Who it is ---- */
 
 static void
 set_socket_options(int fd)
@@ -276,6 +498,128 @@ keep_limits(struct http_connection *c)
     http_connection_close(victim != NULL ? victim : c);
 }
 
+/* ---- What a relay says before the first byte ---- */
+
+/* A relay's header stands below TLS, so it must be taken before anything else sees the
+ * connection; and a client without a relay must not lose a byte by that. So bytes are looked
+ * at without being read until they cannot be a header any more.
+ */
+#define LONGEST_PREFACE 256
+
+struct http_preface_wait {
+    struct http_connection *connection;
+    struct event readable;
+};
+
+static void
+stop_preface(struct http_connection *c)
+{
+    struct http_preface_wait *w = c->preface_wait;
+    int least = 1;
+
+    if (w == NULL)
+        return;
+    c->preface_wait = NULL;
+    event_del(&w->readable);
+    free(w);
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+    bufferevent_setfd(c->bev, c->fd);
+}
+
+/* The socket counts as readable only when that much is there, or the client has
+ * closed.
+ */
+static void
+wait_for(struct http_connection *c, size_t bytes)
+{
+    int least = (int)bytes;
+
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+}
+
+/* A client that may become none: what it has sent is the beginning of a signature. */
+static void
+check_again(struct http_connection *c, size_t there)
+{
+    const struct http_preface *p = &c->server->preface;
+
+    if (there < p->signature_length)
+        wait_for(c, p->signature_length);
+    else
+        wait_for(c, p->length);
+}
+
+/* It comes from that address, by a relay. */
+static void
+set_peer(struct http_connection *c, const char *address)
+{
+    uncount_peer(c);
+    snprintf(c->peer.address, sizeof(c->peer.address), "%s", address);
+    count_peer(c);
+    keep_limits(c);
+}
+
+static void
+take_preface(struct http_connection *c, const unsigned char *bytes)
+{
+    struct http_server *server = c->server;
+    const struct http_preface *p = &server->preface;
+    unsigned char taken[LONGEST_PREFACE];
+    char address[sizeof(c->peer.address)];
+
+    if (recv(c->fd, taken, p->length, MSG_DONTWAIT) != (ssize_t)p->length
+        || !p->check(bytes, address, p->arg)) {
+        server->counts.refused_connections++;
+        http_connection_close(c);
+        return;
+    }
+    stop_preface(c);
+    set_peer(c, address);
+}
+
+static void
+on_readable(evutil_socket_t fd, short events, void *arg)
+{
+    struct http_preface_wait *w = arg;
+    struct http_connection *c = w->connection;
+    const struct http_preface *p = &c->server->preface;
+    unsigned char bytes[LONGEST_PREFACE];
+    ssize_t n = recv(fd, bytes, p->length, MSG_PEEK | MSG_DONTWAIT);
+    size_t compared;
+
+    (void)events;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    compared = n < 0 ? 0 : (size_t)n < p->signature_length ? (size_t)n : p->signature_length;
+    if (n <= 0 || memcmp(bytes, p->signature, compared) != 0) {
+        stop_preface(c); /* no preface */
+    } else if ((size_t)n == p->length) {
+        take_preface(c, bytes);
+    } else if ((size_t)n <= c->preface_seen) {
+        http_connection_close(c); /* it has closed amid the preface */
+    } else {
+        c->preface_seen = (size_t)n;
+        check_again(c, (size_t)n);
+    }
+}
+
+static void
+await_preface(struct http_connection *c)
+{
+    struct http_preface_wait *w;
+
+    if (c->server->preface.length == 0 || c->peer.is_local)
+        return;
+    w = xnew(struct http_preface_wait);
+    w->connection = c;
+    c->preface_wait = w;
+    bufferevent_setfd(c->bev, -1);
+    event_assign(&w->readable, loop_base(c->loop), c->fd, EV_READ | EV_PERSIST, on_readable, w);
+    event_add(&w->readable, NULL);
+}
+
+/* ---- New connections ---- */
+
 static void
 adopt(struct http_connection *c)
 {
@@ -294,20 +638,11 @@ adopt(struct http_connection *c)
     list_remove(&c->place);
     list_add_last(&server->phases[HTTP_IDLE], &c->place);
     evhttp_connection_set_closecb(c->ev, close_done, c);
-    evbuffer_add_cb(bufferevent_get_input(c->bev), http_connection_on_input, c);
-    evbuffer_add_cb(bufferevent_get_output(c->bev), http_connection_on_output, c);
+    evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c);
+    evbuffer_add_cb(bufferevent_get_output(c->bev), on_output, c);
     http_connection_limit_input(c);
     bufferevent_set_max_single_write(c->bev, WRITTEN_AT_ONCE);
-    http_preface_await(c);
-    keep_limits(c);
-}
-
-void
-http_connection_set_peer(struct http_connection *c, const char *address)
-{
-    uncount_peer(c);
-    snprintf(c->peer.address, sizeof(c->peer.address), "%s", address);
-    count_peer(c);
+    await_preface(c);
     keep_limits(c);
 }
 
@@ -316,6 +651,8 @@ http_connection_adopt_all(struct http_server *server)
 {
     list_foreach_safe(at, &server->fresh) adopt(container_of(at, struct http_connection, place));
 }
+
+/* ---- The end ---- */
 
 void
 http_connection_unref(struct http_connection *c)
@@ -346,8 +683,8 @@ close_done(struct evhttp_connection *ev, void *arg)
     enum http_stream_end_reason reason = reason_of(c);
 
     (void)ev;
-    evbuffer_remove_cb(bufferevent_get_input(c->bev), http_connection_on_input, c);
-    evbuffer_remove_cb(bufferevent_get_output(c->bev), http_connection_on_output, c);
+    evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
+    evbuffer_remove_cb(bufferevent_get_output(c->bev), on_output, c);
     http_connection_release_input(c);
     uncount_peer(c);
     list_remove(&c->place);
@@ -414,7 +751,7 @@ http_connection_close(struct http_connection *c)
         evhttp_request_own(c->request->ev);
     if (c->stream != NULL)
         evhttp_request_own(c->stream->ev);
-    http_preface_stop(c);
+    stop_preface(c);
     c->references++;
     c->is_being_cut = true;
     evhttp_connection_free(c->ev);
@@ -436,7 +773,7 @@ send_refusal(const struct http_connection *c)
 
     if (c->peer.is_secure) /* cannot bypass the layer */
         return;
-    http_refusal_write(c->server, c->close_cause == HTTP_TOO_LARGE ? 413 : 503, &text);
+    http_refusal_write(&c->server->refusals, c->close_cause == HTTP_TOO_LARGE ? 413 : 503, &text);
     ignored = send(c->fd, text.text, text.length, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)ignored;
 }
@@ -539,6 +876,6 @@ http_connection_sweep(struct http_server *server)
     /* A long request behind another one: its reading was stopped, so resume it.
      */
     list_foreach(at, &server->phases[HTTP_RECEIVING])
-        http_connection_read_on(container_of(at, struct http_connection, place));
+        read_on(container_of(at, struct http_connection, place));
     drop_stalled_streams(server, now - limits->send_ms);
 }

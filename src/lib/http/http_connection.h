@@ -21,6 +21,7 @@
 #include <event2/event_struct.h>
 
 #include "lib/base/list.h"
+#include "lib/http/http_refusal.h"
 #include "lib/http/http_request.h"
 #include "lib/http/http_server.h"
 #include "lib/http/http_stream.h"
@@ -28,7 +29,6 @@
 #include "lib/http/target.h"
 
 struct evbuffer;
-struct evbuffer_cb_info;
 struct evhttp;
 struct evhttp_connection;
 struct evhttp_request;
@@ -69,7 +69,7 @@ struct http_connection {
     struct list place; /* in a phase, or in server->fresh */
     struct list closing_place;
     struct list refused_place;
-    bool is_refused; /* http_refusal.c has answered the request */
+    bool is_refused; /* its error page is ours */
     enum http_phase phase;
     enum http_close_cause close_cause;
     int64_t since_ms; /* entered this phase, or last read some of its answer */
@@ -134,7 +134,7 @@ struct http_server {
     struct http_limits limits;
     http_server_fn handler;
     void *arg;
-    http_refusal_fn refusal;
+    struct http_refusals refusals;
     struct http_preface preface; /* length 0: none */
     struct evbuffer *scratch;    /* the answer being composed; otherwise empty */
     struct event deferred;       /* activated to adopt fresh connections, and so
@@ -160,13 +160,11 @@ struct http_server {
 };
 
 /* In http_connection.c. Adopt takes over fresh connections and refuses those
- * above a limit. Set_peer: it comes from that address, by a relay. Close closes at once; inside evhttp's callbacks call
- * close_later instead.
+ * above a limit. Close closes at once; inside evhttp's callbacks call close_later instead.
  */
 struct bufferevent *http_connection_make(struct event_base *base, void *server);
 struct bufferevent *http_connection_make_layered(struct event_base *base, void *server);
 void http_connection_adopt_all(struct http_server *server);
-void http_connection_set_peer(struct http_connection *c, const char *address);
 void http_connection_set_data(struct http_connection *c, void *data, void (*free_data)(void *data));
 bool http_connection_charge(struct http_connection *c, const char *account, unsigned most);
 void http_connection_enter(struct http_connection *c, enum http_phase phase);
@@ -177,18 +175,14 @@ void http_connection_sweep(struct http_server *server);
 void http_connection_unref(struct http_connection *c);
 struct http_connection *http_connection_of(struct http_server *server, struct evhttp_request *ev);
 
-/* In http_connection_input.c. On_input and on_output: callbacks of evbuffers,
- * with the connection as argument. Read_on: reads beyond READ_AHEAD_BYTES, for
- * a request that is longer.
+/* Bytes from the client. Limit: reads at most READ_AHEAD_BYTES while a request is answered.
+ * Release: the request is answered, so its bytes count no longer. Replace_refusals: the error
+ * pages that evhttp has written are replaced before they are sent.
  */
-void http_connection_on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *info,
-                              void *connection);
-void http_connection_on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *info,
-                               void *connection);
-void http_connection_read_on(struct http_connection *c);
 void http_connection_limit_input(struct http_connection *c);
 void http_connection_release_input(struct http_connection *c);
 void http_connection_watch_for_close(struct http_connection *c);
+void http_connection_replace_refusals(struct http_server *server);
 
 /* In http_request.c and http_stream.c. */
 

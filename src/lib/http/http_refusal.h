@@ -12,19 +12,19 @@
  */
 #pragma once
 
-struct http_connection;
-struct http_server;
+#include "lib/http/http_server.h"
+
 struct strbuf;
 
+struct http_refusals {
+    const struct http_limits *limits;
+    http_refusal_fn body; /* NULL: the reason as plain text */
+    void *arg;
+};
+
 /* Writes a complete answer, head and body, that ends the connection. */
-void http_refusal_write(struct http_server *server, int status, struct strbuf *out);
+void http_refusal_write(const struct http_refusals *refusals, int status, struct strbuf *out);
 
 /* Writes only the body. Returns its content type. */
-const char *http_refusal_body(struct http_server *server, int status, const char *why,
+const char *http_refusal_body(const struct http_refusals *refusals, int status, const char *why,
                               struct strbuf *out);
-
-/* Call this when evhttp has written to the output of a connection whose request
- * was not passed on: an error page is replaced before it is sent.
- */
-void http_refusal_note(struct http_connection *c);
-void http_refusal_replace_all(struct http_server *server);

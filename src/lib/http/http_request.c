@@ -113,7 +113,7 @@ static void
 refuse(struct http_request *r, const char *why)
 {
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
-    const char *type = http_refusal_body(r->connection->server, 400, why, &body);
+    const char *type = http_refusal_body(&r->connection->server->refusals, 400, why, &body);
 
     r->closes_after = true;
     http_request_reply(r, 400, type, body.text, body.length);

@@ -60,7 +60,7 @@ run_deferred(evutil_socket_t fd, short events, void *arg)
     (void)fd;
     (void)events;
     http_connection_adopt_all(server);
-    http_refusal_replace_all(server);
+    http_connection_replace_refusals(server);
     http_connection_close_marked(server);
 }
 
@@ -131,6 +131,7 @@ http_server_new(struct loop *loop, const struct http_limits *limits, http_server
     server->limits = limits_from(limits);
     server->handler = handler;
     server->arg = arg;
+    server->refusals = (struct http_refusals){.limits = &server->limits, .arg = arg};
     server->peers = map_new();
     list_init(&server->unproven);
     list_init(&server->fresh);
@@ -152,7 +153,7 @@ http_server_new(struct loop *loop, const struct http_limits *limits, http_server
 void
 http_server_set_refusal_text(struct http_server *server, http_refusal_fn fn)
 {
-    server->refusal = fn;
+    server->refusals.body = fn;
 }
 
 void
