@@ -98,14 +98,15 @@ void dependency_target_see_pod(struct dependency_target *target, const struct ob
 void dependency_target_settle(struct dependency_targets *all, struct dependency_target *target,
                               enum job_state state, int64_t began_us);
 
-/* Need_elements: a job waits for elements of the array. Watch: a job waits for
- * a list of its tasks; the watch reports when the list is decided.
- */
+/* A job waits for elements of the array. */
 void dependency_target_need_elements(struct dependency_targets *all,
                                      struct dependency_target *target);
+
+/* A job waits for a list of tasks of the array; the watch reports when the list is decided. */
 struct task_watch *dependency_target_watch(struct dependency_targets *all,
                                            struct dependency_target *target,
                                            const struct job_dependency *dependency);
+
 void dependency_target_unwatch(struct dependency_targets *all, struct dependency_target *target,
                                struct task_watch *watch);
 

@@ -64,11 +64,10 @@ struct waiter *dependency_waiter_new(const char *key, const struct job *job,
     OWNED_BY(dependency_waiter_free);
 void dependency_waiter_leave(struct waiter *w TAKES, struct dependency_targets *all);
 
-/* Is_decided: the verdict does not depend on the edges that still wait.
- * Is_current: the waiter has the same dependencies as the job; the job must
- * have some.
- */
+/* Whether the verdict does not depend on the edges that still wait. */
 bool dependency_waiter_is_decided(const struct waiter *w);
+
+/* Whether the waiter has the same dependencies as the job, which must have some. */
 bool dependency_waiter_is_current(const struct waiter *w, const struct job *job);
 
 /* Whether each element of the array waits for its own counterpart. An array

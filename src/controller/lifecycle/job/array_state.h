@@ -86,10 +86,12 @@ void array_state_note_bound(struct array_state *a);
 void array_state_set_window(struct array_state *a, int64_t monotonic_us);
 int64_t array_state_window(const struct array_state *a);
 
-/* Note_free: the element may get a pod again. Note_settled: the elements in
- * `settled` never do. Both keep searches from starting at the first element.
- */
+/* Both keep searches from starting at the first element. */
+
+/* The element may get a pod again. */
 void array_state_note_free(struct array_state *a, int64_t index);
+
+/* The elements in `settled` never get a pod again. */
 void array_state_note_settled(struct array_state *a, const struct index_set *settled);
 
 /* Returns the first index that is neither taken nor barred, of all or from `index` on. */

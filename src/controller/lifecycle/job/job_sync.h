@@ -24,19 +24,20 @@ struct json;
 struct object;
 struct object_cache;
 
-/* Refused: the API refused to create that pod, with the message `words`.
- * Updated: a waiting pod was updated to match the Job (refusal NULL), or the
- * update was refused. Both return true if the Job waits for a quota now, which
- * wakes it, and *ret_is_new if that is news. Done: all calls are answered; if has_failed, the Job is
- * synced again.
- */
 struct job_sync_settings {
     struct client *client;
     struct object_cache *cache;
     struct event_recorder *event_recorder;
+    /* The API refused to create that pod, with the message `words`. Returns whether the Job waits
+     * for a quota now, which wakes it; *ret_is_new: that is news.
+     */
     bool (*refused)(const struct object *job, int64_t index, int64_t attempt, const char *words,
                     bool *ret_is_new, void *context);
+    /* A waiting pod was updated to match the Job (refusal NULL), or the update was refused.
+     * Returns whether the Job waits for a quota now.
+     */
     bool (*updated)(const struct object *job, const char *refusal, void *context);
+    /* All calls are answered; if has_failed, the Job is synced again. */
     void (*done)(const struct object *job, bool has_failed, void *context);
     void *context;
 };

@@ -32,12 +32,13 @@ DEFINE_CLEANUP(struct volume_book, volume_book_free)
 bool volume_book_set(struct volume_book *b, const struct object *old_object,
                      const struct object *new_object);
 
-/* Assume: the claim will be bound to that volume or, with volume NULL, get a
- * new volume on that node. Each assume needs a forget, unless the API confirms
- * the claim meanwhile.
+/* Notes that the claim will be bound to that volume or, with volume NULL, get a new volume
+ * on that node. Each assumption needs a volume_book_forget, unless the API confirms the
+ * claim meanwhile.
  */
 void volume_book_assume(struct volume_book *b, const struct object *claim,
                         const struct object *volume, const char *node_name);
+
 void volume_book_forget(struct volume_book *b, const struct object *claim);
 
 /* Look. Borrowed until the next change; NULL when there is no such object. */

@@ -35,8 +35,8 @@ struct free_room_settings {
 void free_room_free(struct free_room *f);
 struct free_room *free_room_new(const struct free_room_settings *settings) OWNED_BY(free_room_free);
 
-/* Begin turn: the nodes and the reservations may be others than before. While a turn
- * lasts, no node changes.
+/* A turn begins: the nodes and the reservations may be others than before. While it lasts,
+ * no node changes.
  */
 void free_room_begin_turn(struct free_room *f);
 

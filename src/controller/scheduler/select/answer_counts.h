@@ -28,8 +28,7 @@ struct answer_counts {
 void answer_counts_fini(struct answer_counts *c);
 void answer_counts_copy(struct answer_counts *to, const struct answer_counts *from);
 
-/* Make: counts the answers of all nodes in the snapshot. Answers are by slot.
- */
+/* Counts the answers of all nodes in the snapshot. Answers are by slot. */
 void answer_counts_make(struct answer_counts *c, const struct snapshot *s,
                         const struct answer *answers);
 

@@ -47,8 +47,8 @@ void kept_refusals_free(struct kept_refusals *r);
 struct kept_refusals *kept_refusals_new(size_t bytes) OWNED_BY(kept_refusals_free);
 DEFINE_CLEANUP(struct kept_refusals, kept_refusals_free)
 
-/* Keep: these are the answers of the nodes in the cycle's snapshot, including
- * those of `rejected`, which are rejected whatever the filters answer.
+/* Keeps the answers of the nodes in the cycle's snapshot, including those of `rejected`,
+ * which are rejected whatever the filters answer.
  */
 void kept_refusals_keep(struct kept_refusals *r, const struct cycle *c, uint32_t signature,
                         const struct rejected_nodes *rejected, const struct answer *answers);

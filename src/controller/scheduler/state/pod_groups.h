@@ -36,10 +36,11 @@ void pod_groups_terms(const struct pod_groups *g, const struct object *pod,
                       struct group_terms *ret_terms);
 /* Whether the pod is of a group of which several pods are placed together. */
 bool pod_groups_is_gang(const struct pod_groups *g, const struct object *pod);
-/* Goes one per node: the PodGroup of the pod wants each of its pods on its own node. */
+/* Whether the PodGroup of the pod wants each of its pods on its own node. */
 bool pod_groups_goes_one_per_node(const struct pod_groups *g, const struct object *pod);
-/* Holds up: the pod has a node, and will not start before other pods of its group have one. */
+/* Whether the pod has a node and will not start before other pods of its group have one. */
 bool pod_groups_holds_up(const struct pod_groups *g, const struct object *pod);
+
 bool pod_groups_ends_together(const struct pod_groups *g, const struct object *pod);
 /* Pods that have ended and count. */
 
