@@ -229,6 +229,12 @@ says "an unknown type of event is refused" "neither Normal nor Warning" \
     kctl events --types Bad
 says "an operand without --for is refused with a hint" \
     "--for 1042" kctl events 1042
+for verb in 'delete job' 'get job' 'delete node' 'cordon' 'label job'; do
+    # shellcheck disable=SC2086 # a verb and a type
+    like "an empty name does not mean all: kctl $verb ''" "$(kctl $verb '' 2>&1; echo "rc $?")" \
+        "kctl: ${verb% *}: an empty (job|node) name was given
+rc 64"
+done
 ok "a job can be deleted" kctl delete --wait "$id"
 says "the deleted job does not exist any more" "not found" kctl get job "$id"
 says "cancelling a job that does not exist fails" "job 999 not found" \

@@ -264,6 +264,8 @@ add(struct resource_parser *p, const struct kind *kind, const char *name, struct
 {
     struct target_object object = {.kind = kind, .name = name};
 
+    if (name != NULL && name[0] == '\0') /* it would mean all of them */
+        return error_set(err, -EINVAL, "an empty %s name was given", kind->singular);
     if (name != NULL && kind == &job_kind && job_operands_refuse_step(name, err) < 0)
         return -EINVAL;
     if (name != NULL && kind == &node_kind && hostlist_looks_like(name))
