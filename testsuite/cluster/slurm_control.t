@@ -120,8 +120,16 @@ like "a mail address that is none" "$(says scontrol update "JobId=$held" MailUse
 is "no more mail" "$(says scontrol update "JobId=$held" MailType=NONE)" "||0"
 like "a directory that is relative" "$(says scontrol update "JobId=$held" WorkDir=here)" \
     'Invalid WorkDir value: .*begins with /+.*\|1$'
-like "Nice says what to do instead" "$(says scontrol update "JobId=$held" Nice=100)" \
-    '^\|Update of this parameter is not supported: Nice=100\+scontrol: error: .*Priority=-N'
+is "Nice lowers the priority" "$(says scontrol update "JobId=$held" Nice=100) $(as kilntest1 squeue -h -j "$held" -o %y)" \
+    "||0 100"
+is "the owner takes it back" "$(says scontrol update "JobId=$held" Nice=0) $(as kilntest1 squeue -h -j "$held" -o %y)" \
+    "||0 0"
+is "a negative one is for operators" "$(says scontrol update "JobId=$held" Nice=-1)" \
+    "|Access/permission denied for job $held+|1"
+is "the number of nodes and the account that it has are no change" \
+    "$(says scontrol update "JobId=$held" NumNodes=1-1 Account=default)" "||0"
+like "not of a job that does not exist" "$(says scontrol update JobId=999999 NumNodes=1)" \
+    '^\|Invalid job id specified for job 999999\+\|1$'
 for field in Account=a Licenses=a MinCPUsNode=2 NumNodes=2 OverSubscribe=yes Switches=1 TimeMin=5; do
     like "so does ${field%%=*}" "$(says scontrol update "JobId=$held" "$field")" \
         "^\\|Update of this parameter is not supported: $field\\+scontrol: error: .*\\|1\$"

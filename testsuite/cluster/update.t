@@ -119,6 +119,45 @@ is "a change to the same value is reported" \
     "$(k1 update job "$waits" cpus-per-task=1)" \
     "job/$waits has this value already"
 
+# --- the nice value -----------------------------------------------------------
+
+polite=$(submit -H --wrap true)
+nice_is() { # [NICE,NUMBER], null for none
+    [ "$(as kilntest1 kctl get job "$polite" -o json | jq -c '[.metadata.annotations["kiln.hpc/nice"],
+        .spec.template.spec.priority]')" = "$1" ]
+}
+is "the owner can lower the priority by a nice value" "$(k1 update job "$polite" nice=50)" \
+    "job/$polite updated"
+ok "the job has the number of its class less that" nice_is '["50",-50]'
+is "he may take it back" "$(k1 update job "$polite" nice=20; k1 update job "$polite" nice=0)" \
+    "job/$polite updated
+job/$polite updated"
+ok "and no number is left" nice_is '[null,null]'
+like "a negative one is for operators" "$(k1 update job "$polite" nice=-1 2>&1)" \
+    'only operators can set a negative nice value'
+is "who may set one" "$(as kilntest2 kctl update "$polite" nice=-5)" "job/$polite updated"
+ok "... which raises the number" nice_is '["-5",5]'
+is "... and which the owner can lower" "$(k1 update job "$polite" nice=3)" "job/$polite updated"
+is "a number of its own replaces it" "$(k1 update job "$polite" priority=-30)" "job/$polite updated"
+ok "... without a nice value" nice_is '[null,-30]'
+like "... and is not raised by one" "$(k1 update job "$polite" nice=1 2>&1)" \
+    'does not change a priority number that was given to the job itself'
+like "nor by the annotation" "$(k1 annotate job "$polite" kiln.hpc/nice=30 2>&1)" \
+    'does not change a priority number that was given to the job itself'
+ok "... which is not there then" nice_is '[null,-30]'
+like "an annotation that is no number is refused" \
+    "$(k1 annotate job "$polite" kiln.hpc/nice=much 2>&1)" 'kiln.hpc/nice: expected a number'
+k1 cancel "$polite" >/dev/null
+polite=$(submit --sbatch -H --nice --wrap true)
+ok "a submission may have one: sbatch --nice" nice_is '["100",-100]'
+like "a negative one is refused there, too" \
+    "$(submit --sbatch -H --nice=-4 --wrap true 2>&1)" 'only operators can set a negative nice value'
+k1 cancel "$polite" >/dev/null
+k1 update job "$waits" nice=50 >/dev/null
+ok "a pod that waits gets the number" wait_for 20 pod_says "$waits" .spec.priority -50
+k1 update job "$waits" nice=0 >/dev/null
+ok "... and loses it" wait_for 20 pod_says "$waits" .spec.priority 0
+
 # --- the priority -------------------------------------------------------------
 
 is "the owner can lower the priority" "$(k1 update job "$waits" priority=-5)" \

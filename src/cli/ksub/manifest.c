@@ -139,6 +139,9 @@ metadata(struct arena *arena, const struct submission *s)
         json_set_string(arena, annotations, ANNOTATION_COMMENT, s->comment);
     if (s->slurm.qos != NULL && s->slurm.qos[0] != '\0')
         json_set_string(arena, annotations, ANNOTATION_QOS, s->slurm.qos);
+    if (s->slurm.nice != 0)
+        json_set_string(arena, annotations, ANNOTATION_NICE,
+                        arena_printf(arena, "%" PRId64, s->slurm.nice));
     if (s->mail_events != 0 && (s->mail_user == NULL || s->mail_user[0] != '\0'))
         json_set_string(arena, annotations, ANNOTATION_MAIL_TYPE,
                         job_mail_format(s->mail_events, arena));

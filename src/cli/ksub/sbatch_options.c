@@ -320,7 +320,11 @@ static const struct option_spec rows[] = {
      CALL(set_memory_per_gpu)},
     {.name = "mincpus", .help = "at least this many CPUs on each node", COUNT(slurm.min_cpus)},
     {.name = "network", NOTED("TYPE")},
-    {.name = "nice", NOTED("[=N]")},
+    {.name = "nice",
+     .argument = "[=N]",
+     .help = "lower the priority by this number (100) below that of its class; a negative number "
+             "is for operators",
+     CALL(sbatch_values_set_nice)},
     {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
     {.name = "nodefile",
      .letter = 'F',

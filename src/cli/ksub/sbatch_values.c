@@ -197,7 +197,6 @@ check_value(const char *option, const char *value, struct error *err)
         {"hint", is_list_of(value, hints, ""),
          "one of compute_bound, memory_bound, multithread, nomultithread"},
         {"kill-on-invalid-dep", is_word(value, strlen(value), answers), "yes or no"},
-        {"nice", is_number_in(value, -2147483645, 2147483645), "a number"},
         {"ntasks-per-core", is_number_in(value, 1, 1000000), "a number from 1 on"},
         {"profile", is_list_of(value, profiles, ""),
          "one of all, none, energy, task, lustre, network"},
@@ -279,6 +278,16 @@ sbatch_values_note(const struct option_spec *option, const char *value, void *ta
 }
 
 /* ---- Values with more forms than ksub's ---- */
+
+int
+sbatch_values_set_nice(UNUSED const struct option_spec *option, const char *value, void *target,
+                       struct error *err)
+{
+    if (value != NULL && !is_number_in(value, -2147483645, 2147483645))
+        return error_set(err, -EINVAL, "'%.60s' is not a number", value);
+    ((struct submission *)target)->slurm.nice = value != NULL ? strtoll(value, NULL, 10) : 100;
+    return 0;
+}
 
 /* "-1" is no limit, and "1-" one day. */
 int

@@ -16,6 +16,8 @@
 int sbatch_values_note(const struct option_spec *option, const char *value, void *target,
                        struct error *err);
 
+int sbatch_values_set_nice(const struct option_spec *option, const char *value, void *target,
+                           struct error *err);
 int sbatch_values_set_time(const struct option_spec *option, const char *value, void *target,
                            struct error *err);
 int sbatch_values_set_distribution(const struct option_spec *option, const char *value,

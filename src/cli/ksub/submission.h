@@ -50,6 +50,7 @@ struct submission_sbatch {
     int64_t cpus_per_gpu;
     int64_t memory_per_gpu_bytes;
     bool has_all_memory;     /* of the node: --mem=0 */
+    int64_t nice;            /* subtracted from the number of the priority class */
     const char *qos;         /* NULL: none */
     const char *clusters;    /* of -M; NULL: not given */
     const char *export_file; /* NULL: none */

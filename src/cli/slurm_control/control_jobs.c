@@ -326,8 +326,6 @@ advice_of(const char *word)
         {"Licenses", "licenses are not counted; limit the number of jobs that need one"},
         {"MinCPUsNode", "give the CPUs themselves: NumTasks=N or CPUsPerTask=N"},
         {"MinNodes", nodes},
-        {"Nice", "Kiln has no nice values; QOS=CLASS gives it another priority class, and "
-                 "Priority=-N a lower priority"},
         {"NumNodes", nodes},
         {"OverSubscribe", "whether a job shares its CPUs is decided at its submission (ksub "
                           "--shared, --exclusive)"},
@@ -357,6 +355,11 @@ read_field(struct scontrol *c, const char *word, struct json *update)
         fprintf(stderr, "Invalid MailType: %s\n", word + strlen("MailType="));
         return 1;
     }
+    if (r == -EINVAL && strncasecmp(word, "Nice=", 5) == 0
+        && word[5 + strspn(word + 5, "+-0123456789")] == '\0') {
+        slurm_client_error(c->client, "Nice value out of range (+/- 2147483645). Value ignored");
+        return 1;
+    }
     if (r == -ENOKEY && strncasecmp(word, "Gres=", 5) == 0) {
         fputs("Invalid generic resource (gres) specification\n", stderr);
         slurm_client_error(c->client, "%s: a job can ask for gpu:N or gpu:MODEL:N", word);
@@ -374,6 +377,78 @@ read_field(struct scontrol *c, const char *word, struct json *update)
     return 1;
 }
 
+static int
+refuse_job(const char *reason, const char *job)
+{
+    fprintf(stderr, "%s for job %s\n", reason, job);
+    return 1;
+}
+
+/* ---- What a job keeps ---- */
+
+/* Values that a job must have already, as it keeps them: the update is refused otherwise. */
+struct kept_values {
+    const char *nodes, *account; /* words of the command line; or NULL */
+};
+
+/* "NumNodes=2", "NumNodes=2-2" and "Account=a" */
+static bool
+read_kept(const char *word, struct kept_values *kept)
+{
+    if (strncasecmp(word, "numnodes=", 9) == 0)
+        kept->nodes = word;
+    else if (strncasecmp(word, "account=", 8) == 0)
+        kept->account = word;
+    else
+        return false;
+    return true;
+}
+
+static bool
+is_node_count(const char *text, int64_t nodes)
+{
+    char *end;
+    const long long least = strtoll(text, &end, 10);
+    const long long most = *end == '-' ? strtoll(end + 1, &end, 10) : least;
+
+    return end != text && *end == '\0' && least == nodes && most == nodes;
+}
+
+static int
+refuse_kept(struct scontrol *c, const char *word)
+{
+    fprintf(stderr, "Update of this parameter is not supported: %s\n", word);
+    slurm_client_error(c->client, "%s", advice_of(word));
+    fputs("Request aborted\n", stderr);
+    return 1;
+}
+
+static int
+check_kept(struct scontrol *c, const struct kept_values *kept, const char *job)
+{
+    static const struct queue_query query = {
+        .need = QUEUE_NEEDS_JOB, .states = ~UINT32_C(0), .has_all_tasks = false};
+    struct queue_rows rows = {0};
+    struct error err = {0};
+    int status = 0;
+    int r = queue_fetch_job(c->client, &query, atoll(job), c->client->arena, &rows, &err);
+
+    if (r < 0 || rows.count == 0)
+        status = refuse_job(r == 0 || r == -ENOENT ? "Invalid job id specified"
+                                                   : slurm_client_reason(r, &err),
+                            job);
+    else if (kept->nodes != NULL
+             && !is_node_count(strchr(kept->nodes, '=') + 1, rows.items[0].nodes))
+        status = refuse_kept(c, kept->nodes);
+    else if (kept->account != NULL
+             && strcasecmp(strchr(kept->account, '=') + 1, rows.items[0].account) != 0)
+        status = refuse_kept(c, kept->account);
+    queue_rows_fini(&rows);
+    return status;
+}
+
+/* ---- Time limits ---- */
+
 /* A new time limit that depends on the job as it is: "+5" or "-5" (minutes, or a time) of
  * TimeLimit=, or the end of EndTime=.
  */
@@ -381,13 +456,6 @@ struct relative_limit {
     const char *difference; /* NULL: none */
     int64_t end_us;         /* 0: none */
 };
-
-static int
-refuse_job(const char *reason, const char *job)
-{
-    fprintf(stderr, "%s for job %s\n", reason, job);
-    return 1;
-}
 
 static int
 refuse_limit(struct scontrol *c, const char *why)
@@ -487,8 +555,9 @@ control_update_job(struct scontrol *c, int n_words, char **words)
     static const struct job_keyword change = {.action = "update", .denied = "Invalid user id"};
     struct json *update = json_object(c->client->arena);
     struct relative_limit limit = {0};
+    struct kept_values kept = {0};
     const char *jobs = NULL, *job;
-    bool is_relative, has_relative = false;
+    bool is_relative, has_relative = false, has_kept;
     int status = 0;
 
     for (int i = 0; i < n_words; i++) {
@@ -500,8 +569,12 @@ control_update_job(struct scontrol *c, int n_words, char **words)
             json_remove(update, "timeLimitSeconds"); /* the last limit counts */
             has_relative = is_relative;
         }
-        if (is_relative)
+        if (is_relative || read_kept(words[i], &kept))
             continue;
+        if (strcasecmp(words[i], "nice") == 0) { /* without a value, as nice(1) */
+            json_set_int(c->client->arena, update, "nice", 100);
+            continue;
+        }
         if (names_jobs(words[i]))
             jobs = equals + 1;
         else if (equals == NULL && jobs == NULL)
@@ -514,13 +587,15 @@ control_update_job(struct scontrol *c, int n_words, char **words)
         else if (read_field(c, words[i], update) != 0)
             return 1;
     }
-    if (json_count(update) == 0 && !has_relative) {
+    has_kept = kept.nodes != NULL || kept.account != NULL;
+    if (json_count(update) == 0 && !has_relative && !has_kept) {
         fputs("No changes specified\n", stderr);
         return 1;
     }
     while (jobs != NULL && (job = job_words_next(&jobs, c->client->arena)) != NULL)
-        if ((has_relative && set_relative_limit(c, &limit, job, update) != 0)
-            || change_word(c, &change, job, update) != 0)
+        if ((has_kept && check_kept(c, &kept, job) != 0)
+            || (has_relative && set_relative_limit(c, &limit, job, update) != 0)
+            || (json_count(update) > 0 && change_word(c, &change, job, update) != 0))
             status = 1;
     return status;
 }

@@ -98,9 +98,9 @@ add_identity(struct job_record *r)
                     row->user, queue_row_uid(row),
                     group != NULL ? group->gr_name : field(r, "GroupID", "?"), gid);
     record_text_line(&r->text);
-    record_text_add(&r->text, "Priority=%" PRId64 " Nice=0 Account=%s QOS=%s",
+    record_text_add(&r->text, "Priority=%" PRId64 " Nice=%s Account=%s QOS=%s",
                     row->state == JOB_STATE_HELD ? INT64_C(0) : queue_row_priority(row),
-                    row->account, queue_row_qos(row));
+                    field(r, "Nice", "0"), row->account, queue_row_qos(row));
     record_text_line(&r->text);
 }
 

@@ -200,6 +200,7 @@ FIELD(reason_or_nodes)
 
 NUMBER_FIELD(step_tasks, row->step_tasks)
 
+NUMBER_FIELD(nice, queue_row_nice(row))
 NUMBER_FIELD(exit_code, queue_row_wait_status(row))
 
 NUMBER_FIELD(restarts, queue_row_restarts(row))
@@ -455,7 +456,7 @@ static const struct output_column columns[] = {
     {'d', "MinTmpDisk", "MIN_TMP_DISK", add_scratch, 0},
     {'j', "Name", "NAME", add_name, 0},
     {0, "Network", "NETWORK", add_null, 0},
-    {'y', "Nice", "NICE", add_zero, 0},
+    {'y', "Nice", "NICE", add_nice, 0},
     {'N', "NodeList", "NODELIST", add_node_list, 0},
     {0, "NTPerBoard", "NTASKS_PER_BOARD", add_zero, 0},
     {0, "NTPerCore", "NTASKS_PER_CORE", add_na, 0},

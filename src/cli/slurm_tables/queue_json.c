@@ -114,6 +114,8 @@ queue_json(const struct queue_row *row, struct arena *arena)
     set_names(arena, out, empty, ARRAY_SIZE(empty), make_empty);
     set_names(arena, out, none, ARRAY_SIZE(none), json_null);
     set_names(arena, out, zero, ARRAY_SIZE(zero), make_zero);
+    if (queue_row_nice(row) != 0)
+        json_set_int(arena, out, "nice", queue_row_nice(row));
     queue_row_add_tres(row, &tres);
     if (row->tasks != NULL)
         queue_row_add_tasks(row, &tasks);

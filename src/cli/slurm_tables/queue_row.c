@@ -427,6 +427,14 @@ queue_row_is_allocation(const struct queue_row *row)
     return command != NULL && strcmp(command, POD_PAUSE_COMMAND) == 0;
 }
 
+int64_t
+queue_row_nice(const struct queue_row *row)
+{
+    const char *nice = queue_row_annotation(row, ANNOTATION_NICE);
+
+    return nice != NULL ? strtoll(nice, NULL, 10) : 0;
+}
+
 const char *
 queue_row_qos(const struct queue_row *row)
 {

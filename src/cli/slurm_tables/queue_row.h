@@ -94,4 +94,5 @@ int64_t queue_row_start_us(const struct queue_row *row);
 int64_t queue_row_cpus_per_task(const struct queue_row *row);
 bool queue_row_may_restart(const struct queue_row *row);   /* it was submitted with --requeue */
 bool queue_row_is_allocation(const struct queue_row *row); /* of salloc: it has no batch step */
+int64_t queue_row_nice(const struct queue_row *row);
 const char *queue_row_qos(const struct queue_row *row);

@@ -3,6 +3,7 @@
  * priorities from classes, and upstream's default tolerations and taints
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/access/principal.h"
@@ -176,6 +177,70 @@ preempts_as_class(struct request *q, const struct json *tree, const struct json 
                                       given, policy));
 }
 
+/* ---- Nice values ---- */
+
+#define MOST_NICE INT64_C(2147483645) /* as in Slurm */
+
+/* The text of the annotation; NULL is 0. */
+static bool
+parse_nice(const char *text, int64_t *ret_nice)
+{
+    char *end = NULL;
+
+    *ret_nice = text != NULL ? strtoll(text, &end, 10) : 0;
+    return text == NULL
+           || (end != text && *end == '\0' && *ret_nice >= -MOST_NICE && *ret_nice <= MOST_NICE);
+}
+
+/* The number of a class, lowered by a nice value. */
+static int64_t
+lowered(int64_t value, int64_t nice)
+{
+    const int64_t number = value - nice;
+
+    return number < INT32_MIN ? INT32_MIN : number > INT32_MAX ? INT32_MAX : number;
+}
+
+static int64_t
+class_value(struct request *q, const struct json *spec)
+{
+    const char *name = json_get_text(spec, "priorityClassName");
+    const struct object *class =
+        name != NULL ? store_find(q->server->store, STORE_PENDING, &priority_class_kind, NULL, name)
+                     : find_default_class(q);
+
+    return class != NULL ? priority_class_of(class)->value : 0;
+}
+
+/* Whether the number is the class's and the nice value's, so that nobody has given another one. */
+static bool
+is_by_nice(const struct json *spec, int64_t value, int64_t nice)
+{
+    return json_get_int(spec, "priority", value) == lowered(value, nice);
+}
+
+/* By nice values a user lowers the number, and takes that back, unless an operator
+ * has given a number in between. *ret_settled: nothing else has to be asked.
+ */
+static bool
+admit_nice(struct request *q, const struct json *tree, const struct json *spec, int64_t nice,
+           const struct json *old, int64_t was, bool *ret_settled)
+{
+    const int64_t value = class_value(q, spec);
+    const bool is_consistent =
+        is_by_nice(spec, value, nice) && (old == NULL || is_by_nice(old, class_value(q, old), was));
+
+    *ret_settled = is_consistent && (nice != 0 || was != 0);
+    if (nice < 0 && nice != was)
+        return refuse_job(q, tree, "only operators can set a negative nice value");
+    return is_consistent || nice == was || nice == 0 /* another number replaces it */
+           || refuse_job(q, tree,
+                         "the nice value does not change a priority number that was given to the "
+                         "job itself; operators can change the number");
+}
+
+/* ---- Jobs ---- */
+
 /* Only operators may give a Job a higher number of its own. Users have the
  * classes, and may set a lower number. An unknown class is refused at once,
  * because the Job's pods could never be created.
@@ -186,14 +251,28 @@ job_priority_admit(struct request *q, struct json *tree, const struct object *ol
     struct json *spec = admission_pod_spec(q, tree);
     const struct json *old = old_object != NULL ? admission_old_pod_spec(q, old_object) : NULL;
     const struct object *class;
+    int64_t nice, was = 0;
+    bool is_settled = false;
 
-    if (is_same(json_get(spec, "priority"), json_get(old, "priority"))
+    if (!parse_nice(json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_NICE),
+                    &nice))
+        return refuse_job(q, tree,
+                          "annotation " ANNOTATION_NICE
+                          ": expected a number from -2147483645 to 2147483645");
+    if (old_object != NULL)
+        (void)parse_nice(string_map_find(&old_object->meta->annotations, ANNOTATION_NICE), &was);
+    if (nice != 0 && json_get(spec, "priority") == NULL)
+        json_set_int(q->arena, spec, "priority", lowered(class_value(q, spec), nice));
+    if (nice == was && is_same(json_get(spec, "priority"), json_get(old, "priority"))
         && is_same(json_get(spec, "priorityClassName"), json_get(old, "priorityClassName"))
         && is_same(json_get(spec, "preemptionPolicy"), json_get(old, "preemptionPolicy")))
         return true;
     if (!find_class(q, tree, spec, &class) || !preempts_as_class(q, tree, spec, class))
         return false;
-    if (q->principal->type != PRINCIPAL_USER
+    if (q->principal->type == PRINCIPAL_USER
+        && !admit_nice(q, tree, spec, nice, old, was, &is_settled))
+        return false;
+    if (is_settled || q->principal->type != PRINCIPAL_USER
         || is_number_of_users(spec, old, class != NULL ? priority_class_of(class)->value : 0))
         return true;
     return refuse_job(q, tree,

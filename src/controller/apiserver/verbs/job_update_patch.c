@@ -43,6 +43,7 @@
 #define MOST_TEXT  1024
 #define MOST_LIST  8192
 #define MOST_PATH  4095
+#define MOST_NICE  INT64_C(2147483645)
 
 /* ---- The request ---- */
 
@@ -65,6 +66,7 @@ static const struct update_field {
     {"memoryBytes", JSON_NUMBER, 1, MOST_BYTES},
     {"memoryPerCPUBytes", JSON_NUMBER, 1, MOST_BYTES},
     {"name", JSON_STRING, 1, MOST_TEXT},
+    {"nice", JSON_NUMBER, -MOST_NICE, MOST_NICE},
     {"nodes", JSON_STRING, 0, MOST_LIST},
     {"partition", JSON_STRING, 1, MOST_TEXT},
     {"priority", JSON_NUMBER, INT32_MIN, INT32_MAX},
@@ -116,7 +118,11 @@ job_update_patch_check(const struct json *update, struct error *err)
     CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     static const char *const times[] = {"beginTime", "deadline"};
     static const char *const either[][2] = {
-        {"memoryBytes", "memoryPerCPUBytes"}, {"qos", "priority"}, {"qos", "priorityClassName"}};
+        {"memoryBytes", "memoryPerCPUBytes"},
+        {"qos", "priority"},
+        {"qos", "priorityClassName"},
+        {"nice", "priority"},
+    };
     struct json *dependencies;
     int64_t us;
 
@@ -163,6 +169,7 @@ struct template_edit {
     struct json *spec; /* of the template */
     int64_t nodes;     /* that the job has at a time, if it is one of several */
     bool is_array;
+    bool has_new_nice; /* by which admission changes the template */
     const char *refusal;
 };
 
@@ -357,6 +364,21 @@ edit_qos(const struct job_change_call *c, struct template_edit *e, struct json *
         e->refusal = arena_printf(e->arena, "there is no priority class '%.64s'", qos);
 }
 
+/* Admission makes the number from that of the class (admission_scheduling.c). */
+static void
+edit_nice(struct template_edit *e, struct json *job)
+{
+    const int64_t nice = json_get_int(e->update, "nice", 0);
+    const char *was = json_get_text(json_get_path(job, "metadata.annotations"), ANNOTATION_NICE);
+
+    e->has_new_nice = nice != (was != NULL ? strtoll(was, NULL, 10) : 0);
+    if (!e->has_new_nice)
+        return;
+    json_remove(e->spec, "priority");
+    annotate(e->arena, job, ANNOTATION_NICE,
+             nice != 0 ? arena_printf(e->arena, "%" PRId64, nice) : NULL);
+}
+
 /* An empty text removes the reservation. */
 static void
 edit_reservation(struct template_edit *e)
@@ -486,6 +508,8 @@ edit_job(const struct template_edit *e, struct json *job)
     /* Admitted again, also to a new one of the same name. */
     if (has(e, "priorityClassName") || has(e, "qos"))
         annotate(e->arena, job, ANNOTATION_CLASS_UID, NULL);
+    if (has(e, "priority"))
+        annotate(e->arena, job, ANNOTATION_NICE, NULL);
     if (has(e, "partition"))
         annotate(e->arena, job, ANNOTATION_PARTITION_UID, NULL);
     if (has(e, "reservation"))
@@ -584,6 +608,8 @@ job_update_patch_make(struct job_change_call *c)
     edit_template(&e);
     if (has(&e, "qos"))
         edit_qos(c, &e, job);
+    if (has(&e, "nice"))
+        edit_nice(&e, job);
     if (e.refusal == NULL)
         e.refusal = has(&e, "timeLimitSeconds") ? update_refusal_of_warning(e.spec, e.arena) : NULL;
     if (e.refusal == NULL)
@@ -592,6 +618,8 @@ job_update_patch_make(struct job_change_call *c)
     if (e.refusal == NULL && has(&e, "throttle"))
         edit_throttle(&e, job);
     what = job_update_compare(c->arena, e.template_, json_get_path(old, "spec.template"));
+    if (e.has_new_nice && what == JOB_UPDATE_NONE)
+        what = JOB_UPDATE_WAITING;
     if (e.refusal == NULL)
         e.refusal = find_refusal(c, what, &e);
     if (e.refusal != NULL)

@@ -207,6 +207,10 @@ void meta_remove_reserved(struct json *map);
 #define ANNOTATION_MAIL_TYPE       "kiln.hpc/mail-type"
 #define ANNOTATION_MAIL_USER       "kiln.hpc/mail-user"
 #define ANNOTATION_QOS             "kiln.hpc/qos" /* sbatch -q: a priority class, if there is one */
+/* On Jobs: how much their owner subtracts from the number of their priority class, as with Slurm's
+ * --nice; operators may add to it by a negative number. A priority of its own replaces it.
+ */
+#define ANNOTATION_NICE            "kiln.hpc/nice"
 #define ANNOTATION_MAILED          "kiln.hpc/mailed"
 #define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
 /* On Jobs: the absolute path of the file that was submitted, for people. */

@@ -374,11 +374,11 @@ START_TEST(a_harmless_option_is_noted_once)
                            "--nice --nice=5 -q low -s -k --comment=x",
                            &s, NULL),
                      0);
-    ck_assert_uint_eq(s.slurm.n_notes, 3);
+    ck_assert_uint_eq(s.slurm.n_notes, 2);
+    ck_assert_int_eq(s.slurm.nice, 5);
     ck_assert_str_eq(s.slurm.qos, "low");
     ck_assert_str_eq(s.comment, "x");
-    ck_assert_str_eq(s.slurm.notes[0], "nice");
-    ck_assert_str_eq(s.slurm.notes[1], "oversubscribe");
+    ck_assert_str_eq(s.slurm.notes[0], "oversubscribe");
     ck_assert_str_eq(s.mail_user, "a");
     ck_assert_uint_eq(s.mail_events, JOB_MAIL_END | JOB_MAIL_FAIL);
     /* Placeholders of public scripts */

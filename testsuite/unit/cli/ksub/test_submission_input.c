@@ -138,7 +138,7 @@ END_TEST
 
 START_TEST(all_problems_of_a_script_are_told_at_once)
 {
-    static const char script[] = "#!/bin/sh\n#SBATCH -a 9-1 -L x --nice -c 2\n"
+    static const char script[] = "#!/bin/sh\n#SBATCH -a 9-1 -L x --no-kill -c 2\n"
                                  "#SBATCH -J 'x\n#SBATCH -N 4-2\n#KSUB --numa hard --memm 3\n";
     static const char *const lines[] = {
         "run.sh:2: #SBATCH: --array: the range '9-1' ends before",

@@ -65,9 +65,9 @@ static const struct option_table table = {
 static struct json *
 annotations_of(const struct json *job, bool is_held, struct arena *arena)
 {
-    static const char *const kept[] = {ANNOTATION_JOB_NAME,    ANNOTATION_COMMENT,
-                                       ANNOTATION_MAIL_TYPE,   ANNOTATION_MAIL_USER,
-                                       ANNOTATION_SCRIPT_PATH, ANNOTATION_TIME_LIMIT};
+    static const char *const kept[] = {
+        ANNOTATION_JOB_NAME,    ANNOTATION_COMMENT,    ANNOTATION_MAIL_TYPE, ANNOTATION_MAIL_USER,
+        ANNOTATION_SCRIPT_PATH, ANNOTATION_TIME_LIMIT, ANNOTATION_NICE};
     const struct json *old = json_get_path(job, "metadata.annotations");
     struct json *annotations = json_object(arena);
 

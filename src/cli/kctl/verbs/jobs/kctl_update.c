@@ -27,6 +27,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
+#define MOST_NICE 2147483645 /* as in Slurm */
+
 struct update_options {
     struct common_options common;
     struct job_choice choice;
@@ -67,6 +69,8 @@ static const struct option_table update_table = {
             "  dependency=LIST    other jobs come first: afterok:1041; empty for "
             "none\n"
             "  priority=VALUE     a class, or a number; raised by operators\n"
+            "  nice=N             subtracted from the number of its class; below 0 by "
+            "operators\n"
             "  qos=NAME           the priority class of this name, as sbatch -q\n"
             "  chdir=PATH         the directory it starts in\n"
             "Fields of every job that has not ended:\n"
@@ -235,6 +239,19 @@ static int
 read_priority(const struct reading *r)
 {
     return job_request_set_priority(r->update, r->text, r->arena, r->err);
+}
+
+static int
+read_nice(const struct reading *r)
+{
+    char *end;
+    const long long nice = strtoll(r->text, &end, 10);
+
+    if (end == r->text || *end != '\0' || nice < -MOST_NICE || nice > MOST_NICE)
+        return error_set(r->err, -EINVAL, "'%s' is not a number from -%d to %d", r->text, MOST_NICE,
+                         MOST_NICE);
+    json_set_int(r->arena, r->update, "nice", nice);
+    return 0;
 }
 
 /* Slurm's 0 means no limit; here 0 would start no task. */
@@ -409,6 +426,7 @@ static const struct update_field {
     {"ntasks", "NumTasks", read_tasks},
     {"output", "StdOut", read_output},
     {"partition", "Partition", read_partition},
+    {"nice", "Nice", read_nice},
     {"priority", "Priority", read_priority},
     {"qos", "QOS", read_qos},
     {"requeue", "Requeue", read_requeue},
