@@ -246,7 +246,7 @@ try_step(struct agent_step *e, const struct running_pod *running, bool is_first)
 /* ---- All ---- */
 
 static void
-on_look(void *context)
+on_retry(void *context)
 {
     step_queue_try_all(context);
 }
@@ -260,7 +260,7 @@ wait_for_pod(struct step_job *job)
         return;
     }
     if (job->look == NULL)
-        job->look = timer_new(job->steps->s.agent->loop, on_look, job);
+        job->look = timer_new(job->steps->s.agent->loop, on_retry, job);
     timer_start(job->look, LOOK_MS);
 }
 

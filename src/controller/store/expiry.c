@@ -218,7 +218,7 @@ expiry_free(struct expiry *x)
 }
 
 static void
-look_soon(struct expiry *x)
+remove_soon(struct expiry *x)
 {
     if (x->is_soon || !has_too_many(x))
         return;
@@ -241,7 +241,7 @@ hold(struct expiry *x, struct entry *entry, const struct object *object)
         list_init(&a->link);
         list_init(&a->owner_link);
         count(x, a->owner, true);
-        look_soon(x);
+        remove_soon(x);
     }
     a->written_at_us = clock_monotonic_us(x->settings.clock);
     list_remove(&a->link);

@@ -161,7 +161,7 @@ notify(struct store_watch *watch, const struct change *c)
  * has got it from the change log.
  */
 static void
-tell_group(struct watch_group *group, const struct change *c)
+notify_group(struct watch_group *group, const struct change *c)
 {
     struct list *link = group->watches.next;
 
@@ -212,15 +212,15 @@ value_of(const struct kind *kind, unsigned index, const struct object *object, c
 }
 
 static void
-tell_value(const struct kind_group *of, unsigned index, const struct object *object,
-           const struct change *c)
+notify_value(const struct kind_group *of, unsigned index, const struct object *object,
+             const struct change *c)
 {
     char buffer[64];
     const char *value = value_of(of->kind, index, object, buffer);
     struct watch_group *group = value != NULL ? map_find(of->by_value[index], value) : NULL;
 
     if (group != NULL)
-        tell_group(group, c);
+        notify_group(group, c);
 }
 
 void
@@ -232,12 +232,12 @@ watchers_notify(struct watchers *w, const struct change *change)
     if (of == NULL)
         return;
     begin_telling(w);
-    tell_group(&of->group, &c);
+    notify_group(&of->group, &c);
     for (unsigned i = 0; i < of->kind->n_indexes; i++) {
         if (map_count(of->by_value[i]) == 0)
             continue;
-        tell_value(of, i, c.old_object, &c);
-        tell_value(of, i, c.new_object, &c);
+        notify_value(of, i, c.old_object, &c);
+        notify_value(of, i, c.new_object, &c);
     }
     end_telling(w);
 }

@@ -123,7 +123,7 @@ read_anew(struct engine_postgres *e, const struct engine_waits *waits, struct le
 
 /* The leader publishes its address a little later than it leads. */
 static void
-tell_leader(struct engine_postgres *e, const struct engine_waits *waits, struct lead *seen)
+report_leader(struct engine_postgres *e, const struct engine_waits *waits, struct lead *seen)
 {
     struct engine_leader leader = {0};
     int r;
@@ -252,7 +252,7 @@ engine_postgres_await_lead(struct engine_postgres *e, const struct engine_waits 
             e->writer = NULL;
         }
         if (r == 0)
-            tell_leader(e, waits, &seen);
+            report_leader(e, waits, &seen);
         if (!wait_once(e, waits, &seen, &why)) {
             r = why.code;
             break;

@@ -81,14 +81,14 @@ add_records(struct postgres_values *v, const struct log_record *records, size_t 
 }
 
 static int
-tell_numbers(PGresult *result, log_number_fn *tell, void *context)
+visit_numbers(PGresult *result, log_number_fn *visit, void *context)
 {
     int r = 0;
 
     for (int i = 0; r == 0 && i < PQntuples(result); i++) {
         size_t length;
 
-        r = tell(postgres_int64(result, i, 0), postgres_text(result, i, 1, &length), context);
+        r = visit(postgres_int64(result, i, 0), postgres_text(result, i, 1, &length), context);
     }
     return r;
 }
@@ -98,7 +98,7 @@ tell_numbers(PGresult *result, log_number_fn *tell, void *context)
  */
 static int
 find_numbers(struct record_log *log, const struct log_record *records, size_t n,
-             log_number_fn *tell, void *context, struct error *err)
+             log_number_fn *visit, void *context, struct error *err)
 {
     struct postgres_values v = {0};
     PGresult *result = NULL;
@@ -110,14 +110,14 @@ find_numbers(struct record_log *log, const struct log_record *records, size_t n,
     r = ask(log, "SELECT id, key FROM kiln.history WHERE key = ANY($1::bytea[])", &v, &result, err);
     postgres_values_fini(&v);
     if (r == 0)
-        r = tell_numbers(result, tell, context);
+        r = visit_numbers(result, visit, context);
     PQclear(result);
     return r;
 }
 
 int
 record_log_append(struct record_log *log, const struct log_record *records, size_t n,
-                  log_number_fn *tell, void *context, struct error *err)
+                  log_number_fn *visit, void *context, struct error *err)
 {
     struct postgres_values v = {0};
     PGresult *result = NULL;
@@ -131,8 +131,8 @@ record_log_append(struct record_log *log, const struct log_record *records, size
             &v, &result, err);
     postgres_values_fini(&v);
     if (r == 0)
-        r = (size_t)PQntuples(result) == n ? tell_numbers(result, tell, context)
-                                           : find_numbers(log, records, n, tell, context, err);
+        r = (size_t)PQntuples(result) == n ? visit_numbers(result, visit, context)
+                                           : find_numbers(log, records, n, visit, context, err);
     PQclear(result);
     return r;
 }
