@@ -31,7 +31,7 @@ void node_description_init(struct node_description *d, const struct agent_settin
                            const struct node_resources *resources);
 void node_description_fini(struct node_description *d);
 
-/* Change. Returns whether the facts are different now. The first failure of a
+/* Returns whether the facts are different now. The first failure of a
  * hook is kept until the agent ends, because the administrator has to look at
  * that failure. set_missing takes the missing hardware in words; NULL: nothing
  * is missing.

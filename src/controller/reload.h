@@ -35,7 +35,7 @@ struct reload_settings {
 void reload_free(struct reload *r);
 struct reload *reload_new(const struct reload_settings *settings) OWNED_BY(reload_free);
 
-/* Change. During a reload, reload_start requests another one after it. After
+/* During a reload, reload_start requests another one after it. After
  * reload_stop none begins.
  */
 void reload_start(struct reload *r);

@@ -44,7 +44,7 @@ int serving_keys_read_again(const struct serving_keys *keys, struct fresh_certif
 bool serving_keys_take(struct serving_keys *keys, struct fresh_certificate *fresh);
 void fresh_certificate_free(struct fresh_certificate *fresh);
 
-/* Look: for the API server; borrowed. */
+/* For the API server; borrowed. */
 void serving_keys_access(const struct serving_keys *keys,
                          struct credential_backend *credential_backend,
                          struct token_endpoint *ret_access);
@@ -53,7 +53,7 @@ void serving_keys_layer(const struct serving_keys *keys, struct http_layer *ret_
 /* The token key in the state directory has changed. */
 void serving_keys_reload(struct serving_keys *keys);
 
-/* Look: the certificate that is in use, in PEM; and the names that one of this controller
+/* The certificate that is in use, in PEM; and the names that one of this controller
  * has, of which the first is the subject.
  */
 #define CERTIFICATE_NAMES 64
@@ -65,5 +65,5 @@ const char *serving_keys_certificate(const struct serving_keys *keys);
 void serving_keys_names(const struct serving_keys *keys, struct certificate_names *ret_names);
 void certificate_names_fini(struct certificate_names *names);
 
-/* Look: the TLS of the ports; NULL for no keys. */
+/* The TLS of the ports; NULL for no keys. */
 struct tls *serving_keys_tls(const struct serving_keys *keys);

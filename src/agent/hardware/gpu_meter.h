@@ -33,5 +33,5 @@ void gpu_meter_free(struct gpu_meter *meter);
 struct gpu_meter *gpu_meter_new(const char *library, int64_t interval_ms) MUST_USE;
 DEFINE_CLEANUP(struct gpu_meter, gpu_meter_free)
 
-/* Look: the GPU "/dev/nvidiaMINOR". */
+/* The GPU "/dev/nvidiaMINOR". */
 bool gpu_meter_read(struct gpu_meter *meter, unsigned minor, struct gpu_reading *ret_reading);

@@ -56,7 +56,7 @@ void cluster_identity_free(struct cluster_identity *cluster);
 struct cluster_identity *cluster_identity_new(const struct cluster_identity_settings *settings)
     OWNED_BY(cluster_identity_free);
 
-/* Change. Asks now, or once more after the answer to a request that is under
+/* Asks now, or once more after the answer to a request that is under
  * way.
  */
 void cluster_identity_ask(struct cluster_identity *cluster);
@@ -70,7 +70,7 @@ void cluster_identity_note_interruption(struct cluster_identity *cluster);
 /* A pod of that revision is here: the mark is renewed soon if it is below. */
 void cluster_identity_note_revision(struct cluster_identity *cluster, int64_t revision);
 
-/* Look. Has_lost: whether the cluster's store has lost that revision, by the
+/* Has_lost: whether the cluster's store has lost that revision, by the
  * last answer, or may have, because no mark of the controller that issued it was
  * received. Is_settling: whether the store may still learn from other nodes what
  * it has lost; another answer follows soon.

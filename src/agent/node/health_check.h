@@ -36,7 +36,7 @@ struct health_check *health_check_new(const struct health_check_settings *settin
 DEFINE_CLEANUP(struct health_check, health_check_free)
 void health_check_start(struct health_check *c);
 
-/* Look: false before the first result. Failure: NULL if the node is healthy;
+/* False before the first result. Failure: NULL if the node is healthy;
  * borrowed until the next change.
  */
 bool health_check_get(const struct health_check *c, const char **ret_failure);

@@ -30,7 +30,7 @@ struct end_records;
 void end_records_free(struct end_records *ends);
 struct end_records *end_records_open(const char *state_dir) OWNED_BY(end_records_free);
 
-/* Change. The text has no newline. The last end of a pod counts. */
+/* The text has no newline. The last end of a pod counts. */
 void end_records_add(struct end_records *ends, const char *pod_uid, int64_t revision,
                      const char *text);
 

@@ -36,7 +36,7 @@ int connection_open(const char *server, const char *as_user, enum connection_use
                     struct connection **ret_connection, struct error *err);
 DEFINE_CLEANUP(struct connection, connection_close)
 
-/* Look. Borrowed. */
+/* The result is borrowed. */
 struct client *connection_client(struct connection *connection);
 struct http_client *connection_http(struct connection *connection);
 const char *connection_server(const struct connection *connection);

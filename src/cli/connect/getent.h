@@ -24,7 +24,7 @@ struct getent_files {
 };
 extern const struct getent_files getent_system_files;
 
-/* Look. -ENOENT for a user or -EHOSTUNREACH for a host that is not found;
+/* -ENOENT for a user or -EHOSTUNREACH for a host that is not found;
  * another negative errno when getent cannot be run. Host appends the addresses
  * to `places`.
  */

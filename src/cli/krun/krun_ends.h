@@ -20,7 +20,7 @@ struct strbuf;
 void krun_ends_free(struct krun_ends *e);
 struct krun_ends *krun_ends_new(const struct step_layout *layout, const char *program);
 
-/* Change. Add notes an end; a second end of a task is ignored. Add_node: of all tasks on that
+/* Add notes an end; a second end of a task is ignored. Add_node: of all tasks on that
  * node of the layout that have not ended. Print writes the lines of
  * the ends that were added since.
  */
@@ -28,7 +28,7 @@ void krun_ends_add(struct krun_ends *e, uint32_t task, const struct step_exit *e
 void krun_ends_add_node(struct krun_ends *e, unsigned node, const struct step_exit *end);
 void krun_ends_print(struct krun_ends *e);
 
-/* Look. The exit status so far: the highest of all tasks. */
+/* The exit status so far: the highest of all tasks. */
 int krun_ends_code(const struct krun_ends *e);
 unsigned krun_ends_count(const struct krun_ends *e);
 

@@ -34,7 +34,7 @@ void grid_free(struct grid *grid);
 struct grid *grid_new(bool has_colours) OWNED_BY(grid_free);
 DEFINE_CLEANUP(struct grid, grid_free)
 
-/* Change. Add columns before rows. A row has as many cells as there are
+/* Add columns before rows. A row has as many cells as there are
  * columns; cells are copied, NULL is "". Clear removes the rows and keeps the
  * columns with their greatest widths. Sort: by the first columns; numbers in
  * them are compared by value, so that n2 comes before n10.

@@ -97,7 +97,7 @@ void apiserver_free(struct apiserver *server);
 struct apiserver *apiserver_new(const struct apiserver_settings *settings) OWNED_BY(apiserver_free);
 void apiserver_stop(struct apiserver *server);
 
-/* Change. Several addresses may be open. apiserver_close accepts no new
+/* Several addresses may be open. apiserver_close accepts no new
  * connections and makes /readyz fail; apiserver_end_watches has the clients of watches
  * connect anew. apiserver_check_address returns -EINVAL for an invalid address.
  */

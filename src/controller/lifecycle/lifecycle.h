@@ -60,7 +60,7 @@ void lifecycle_free(struct lifecycle *lifecycle);
 struct lifecycle *lifecycle_new(const struct lifecycle_settings *settings) OWNED_BY(lifecycle_free);
 DEFINE_CLEANUP(struct lifecycle, lifecycle_free)
 
-/* Look: what pods and Jobs wait for that the scheduler does not know. An empty
+/* Returns what pods and Jobs wait for that the scheduler does not know. An empty
  * object: nothing.
  */
 struct json *lifecycle_explain(struct lifecycle *lifecycle, const struct object *object,

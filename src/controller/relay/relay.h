@@ -32,7 +32,7 @@ struct relay_settings {
 void relay_free(struct relay *relay);
 int relay_new(const struct relay_settings *settings, struct relay **ret_relay, struct error *err);
 
-/* Change: connections go to that leader from now on, and those to another one end; NULL:
+/* Connections go to that leader from now on, and those to another one end; NULL:
  * none is known. Names are resolved elsewhere, as often as it takes; until then clients are
  * told that no leader is known.
  */

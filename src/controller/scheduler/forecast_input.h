@@ -74,7 +74,7 @@ bool forecast_input_collect(struct forecast_input *in);
 bool forecast_input_run(struct forecast_input *in, int64_t most_us,
                         const atomic_bool *is_cancelled);
 
-/* Look. The candidate is the last of the pods. Full: more pods wait than were
+/* The candidate is the last of the pods. Full: more pods wait than were
  * asked for.
  */
 size_t forecast_input_count(const struct forecast_input *in);

@@ -38,7 +38,7 @@ struct digest_sum *digest_sum_begin(void);
 void digest_sum_add(struct digest_sum *sum, const void *bytes, size_t length);
 void digest_sum_end(struct digest_sum *sum TAKES, struct digest *ret_digest);
 
-/* Look. Compares in constant time. */
+/* Compares in constant time. */
 bool digest_equals(const struct digest *a, const struct digest *b);
 
 /* Text: lower-case hexadecimal. Parse takes exactly 64 digits and returns 0 or

@@ -20,7 +20,7 @@ struct nonces;
 void nonces_free(struct nonces *n);
 struct nonces *nonces_new(void) OWNED_BY(nonces_free);
 
-/* Change. Use returns false if the nonce was used before. `now_us` is
+/* Use returns false if the nonce was used before. `now_us` is
  * monotonic.
  */
 bool nonces_use(struct nonces *n, const char *nonce, int64_t now_us);

@@ -22,10 +22,10 @@ void recent_users_free(struct recent_users *u);
 struct recent_users *recent_users_new(void) OWNED_BY(recent_users_free);
 DEFINE_CLEANUP(struct recent_users, recent_users_free)
 
-/* Change. Put takes its own reference. */
+/* Put takes its own reference. */
 void recent_users_put(struct recent_users *u, const struct user *user, int64_t now_us);
 
-/* Look: a reference for the caller, or NULL. An entry of a uid that is not in
+/* A reference for the caller, or NULL. An entry of a uid that is not in
  * the system's user database is returned only for the same gid.
  */
 const struct user *recent_users_find(struct recent_users *u, uid_t uid, gid_t gid, int64_t now_us);

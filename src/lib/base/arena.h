@@ -45,5 +45,5 @@ struct arena_mark {
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_rewind(struct arena *arena, const struct arena_mark *mark);
 
-/* Look: bytes held, with block headers and unused space. */
+/* Bytes held, with block headers and unused space. */
 size_t arena_bytes(const struct arena *arena);

@@ -37,7 +37,7 @@ void bitset_or(struct bitset *s, const struct bitset *other);
 void bitset_and(struct bitset *s, const struct bitset *other);
 void bitset_and_not(struct bitset *s, const struct bitset *other);
 
-/* Look. Next: the smallest member that is at least `from`, or BITSET_BITS. */
+/* Next: the smallest member that is at least `from`, or BITSET_BITS. */
 static inline bool
 bitset_has(const struct bitset *s, unsigned bit)
 {

@@ -25,13 +25,13 @@ void heap_free(struct heap *h);
 struct heap *heap_new(heap_less_fn less, void *context, size_t place_offset) OWNED_BY(heap_free);
 DEFINE_CLEANUP(struct heap, heap_free)
 
-/* Change. Call heap_moved after the key of an element has changed. */
+/* Call heap_moved after the key of an element has changed. */
 void heap_push(struct heap *h, void *element);
 void *heap_pop(struct heap *h);
 void heap_remove(struct heap *h, void *element);
 void heap_moved(struct heap *h, void *element);
 
-/* Look. Heap_at takes any index below the count; only index 0 is in order. */
+/* heap_at takes any index below the count; only index 0 is in order. */
 void *heap_top(const struct heap *h);
 size_t heap_count(const struct heap *h);
 void *heap_at(const struct heap *h, size_t index);

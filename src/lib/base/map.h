@@ -23,14 +23,14 @@ void map_free(struct map *m);
 struct map *map_new(void) OWNED_BY(map_free);
 DEFINE_CLEANUP(struct map, map_free)
 
-/* Change. Put and remove return the previous value of the key, or NULL. A NULL
+/* Put and remove return the previous value of the key, or NULL. A NULL
  * value is not allowed. Clear removes all keys and values.
  */
 void *map_put(struct map *m, const char *key, void *value);
 void *map_remove(struct map *m, const char *key);
 void map_clear(struct map *m);
 
-/* Look. Iterate with an index that starts at 0, while map_next is true. During
+/* Iterate with an index that starts at 0, while map_next is true. During
  * the iteration only the current entry may be removed. `ret_key` may be NULL.
  */
 void *map_find(const struct map *m, const char *key);

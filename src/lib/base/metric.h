@@ -53,7 +53,7 @@ void metric_exponential_bounds(double start, double factor, double *ret_bounds, 
     metric_series_of((family), (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 struct metric *metric_series_of(struct metric_family *family, const char *const *values);
 
-/* Change: count is for counters, set and add for gauges, observe for
+/* Count is for counters, set and add for gauges, observe for
  * histograms.
  */
 void metric_count(struct metric *metric, uint64_t by);
@@ -69,7 +69,7 @@ void metric_observe(struct metric *metric, double value);
 typedef double (*metric_read_fn)(void *context);
 void metric_read(struct metric *metric, metric_read_fn read, void *context);
 
-/* Look: the text of all series, sorted by the names of the families and by their labels.
+/* The text of all series, sorted by the names of the families and by their labels.
  */
 void metric_format(struct metric_registry *registry, struct strbuf *out);
 

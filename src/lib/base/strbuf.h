@@ -38,7 +38,7 @@ void strbuf_fini(struct strbuf *s);
 char *strbuf_take(struct strbuf *s) MUST_USE;
 #define CLEANUP_STRBUF CLEANUP(strbuf_fini)
 
-/* Change. Truncate keeps the first `length` bytes and the memory. Extend makes
+/* Truncate keeps the first `length` bytes and the memory. Extend makes
  * the text `more` bytes longer and returns where the caller writes them.
  */
 void strbuf_add(struct strbuf *s, const void *bytes, size_t length);

@@ -20,7 +20,7 @@ struct time_share {
     int64_t began_us; /* start of the window */
 };
 
-/* Look: whether work may begin now; the time until it may, 0 for now. */
+/* Whether work may begin now; the time until it may, 0 for now. */
 bool time_share_is_open(struct time_share *share);
 int64_t time_share_wait_us(struct time_share *share);
 

@@ -52,7 +52,7 @@ DEFINE_CLEANUP(struct informer, informer_free)
  */
 void informer_retry_now(struct informer *informer, int64_t within_ms);
 
-/* Look. Find: borrowed until the next change. */
+/* Find: borrowed until the next change. */
 bool
 /* is waiting to retry */
 informer_is_disconnected(const struct informer *informer);

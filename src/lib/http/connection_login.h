@@ -35,7 +35,7 @@ void connection_login_hello(struct connection_login *l);
 const char *connection_login_authorization(const struct connection_login *l);
 void connection_login_welcome(struct connection_login *l, const char *credential);
 
-/* Look. A session is stale when most of its lifetime has passed. */
+/* A session is stale when most of its lifetime has passed. */
 bool connection_login_needs_session(const struct connection_login *l, bool is_stream);
 bool connection_login_has_session(const struct connection_login *l);
 bool connection_login_is_stale(const struct connection_login *l);

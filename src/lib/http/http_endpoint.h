@@ -33,7 +33,7 @@ struct http_endpoints {
 /* Life. A zeroed struct is empty. */
 void http_endpoints_fini(struct http_endpoints *places);
 
-/* Change. Appends a numeric address ("10.1.2.3", "fe80::1%eth0"); false if it
+/* Appends a numeric address ("10.1.2.3", "fe80::1%eth0"); false if it
  * is none.
  */
 bool http_endpoints_add(struct http_endpoints *places, const char *address);

@@ -34,7 +34,7 @@ int http_listener_check(const char *address, struct error *err);
 void http_listener_resume_all(struct list *listeners);
 void http_listener_close_all(struct list *listeners);
 
-/* Look: the port; 0 if there is none. */
+/* The port; 0 if there is none. */
 int http_listener_port(const struct list *listeners);
 
 /* Whether only this host can reach the address: a numeric loopback address, or

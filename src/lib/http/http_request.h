@@ -32,7 +32,7 @@ struct http_peer {
     char address[64]; /* "192.0.2.7:40112", "[2001:db8::1]:40112", "unix" */
 };
 
-/* Look. The target is as the client wrote it; path and query are decoded.
+/* The target is as the client wrote it; path and query are decoded.
  * Header names are compared without case. The body ends with a NUL that is not
  * counted.
  */

@@ -76,7 +76,7 @@ struct http_preface {
 };
 void http_server_set_preface(struct http_server *server, const struct http_preface *preface);
 
-/* Change. Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
+/* Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
  * port 0 for any free one; or on a Unix socket with the given mode, which
  * replaces a socket file that nobody listens on. Several may be open. 0 or a
  * negative errno. Pause stops accepting; existing connections are still served.
@@ -100,7 +100,7 @@ int http_server_listen_unix(struct http_server *server, const char *path, mode_t
                             struct error *err);
 void http_server_pause(struct http_server *server);
 
-/* Look. Port: of the first plain TCP listener, 0 if none. Layered_port: of the
+/* Port: that of the first plain TCP listener, 0 if none. Layered_port: of the
  * first listener under the layer.
  */
 int http_server_port(const struct http_server *server);

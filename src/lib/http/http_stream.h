@@ -55,5 +55,5 @@ void http_stream_end(struct http_stream *s TAKES);
  */
 void http_stream_cut(struct http_stream *s TAKES);
 
-/* Look: bytes that the kernel has not taken yet. */
+/* Bytes that the kernel has not taken yet. */
 size_t http_stream_queued(const struct http_stream *s);

@@ -32,7 +32,7 @@ struct strbuf;
 void target_fini(struct target *t);
 int target_parse(const char *text, struct target *ret_target);
 
-/* Look: the value of the first parameter with that name, or NULL. */
+/* The value of the first parameter with that name, or NULL. */
 const char *target_find(const struct target *t, const char *name);
 
 /* Text: appends `text` with all characters escaped that are not unreserved (RFC

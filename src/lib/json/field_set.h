@@ -33,7 +33,7 @@ struct field_set *field_set_make(struct arena *arena, struct field_set *set, con
 void field_set_insert(struct arena *arena, struct field_set *set, const char *const *path,
                       unsigned n);
 
-/* Look. Both accept NULL. */
+/* Both accept NULL. */
 const struct field_set *field_set_find(const struct field_set *set, const char *element);
 bool field_set_is_empty(const struct field_set *set);
 

@@ -104,7 +104,7 @@ struct json *json_copy(struct arena *arena, const struct json *value);
 /* An object of those members; their names are borrowed and must be distinct. */
 struct json *json_object_of(struct arena *arena, const struct json_member *members, uint32_t count);
 
-/* Change. Set replaces a member in place or appends it; names are copied. Add
+/* Set replaces a member in place or appends it; names are copied. Add
  * appends a member that is known to be missing. Remove returns whether the
  * member existed. Insert moves the items from `at` on.
  */
@@ -131,7 +131,7 @@ void json_remove_at(struct json *array, uint32_t at);
  */
 struct json *json_make_object(struct arena *arena, struct json *object, const char *name);
 
-/* Look. All accept a NULL value or a value of another type, and then find
+/* All accept a NULL value or a value of another type, and then find
  * nothing. Path: names separated by dots, as in "spec.nodeName".
  */
 struct json *json_get(const struct json *object, const char *name);

@@ -56,7 +56,7 @@ int child_watch(struct loop *loop, pid_t pid, child_fn fn, void *arg, struct chi
                 struct error *err);
 DEFINE_CLEANUP(struct child, child_free)
 
-/* Change. Kill never signals another process that got the same pid: 0, or
+/* Kill never signals another process that got the same pid: 0, or
  * -ESRCH when the process has ended.
  */
 int child_kill(struct child *c, int signal_number);

@@ -40,5 +40,5 @@ int timed_program_start(struct loop *loop, const struct timed_program_plan *plan
                         struct timed_program **ret_program, struct error *err);
 DEFINE_CLEANUP(struct timed_program, timed_program_free)
 
-/* Look. The exit status of a program that has exited by itself; else -1. */
+/* The exit status of a program that has exited by itself; else -1. */
 int timed_program_exit_status(const struct timed_program *p);

@@ -22,7 +22,7 @@ void timer_free(struct timer *t);
 struct timer *timer_new(struct loop *loop, loop_fn fn, void *arg) OWNED_BY(timer_free);
 DEFINE_CLEANUP(struct timer, timer_free)
 
-/* Change. Negative times count as 0. */
+/* Negative times count as 0. */
 void timer_start(struct timer *t, int64_t after_ms);
 void timer_repeat(struct timer *t, int64_t every_ms);
 void timer_stop(struct timer *t);

@@ -23,5 +23,5 @@ void workers_free(struct workers *w);
 struct workers *workers_new(unsigned count) OWNED_BY(workers_free);
 DEFINE_CLEANUP(struct workers, workers_free)
 
-/* Change. `done` may be NULL; then `loop` may be NULL too. */
+/* `done` may be NULL; then `loop` may be NULL too. */
 void workers_submit(struct workers *w, struct loop *loop, loop_fn work, loop_fn done, void *arg);

@@ -41,7 +41,7 @@ struct pmi_server *pmi_server_new(const struct step_layout *layout, unsigned nod
     OWNED_BY(pmi_server_free);
 DEFINE_CLEANUP(struct pmi_server, pmi_server_free)
 
-/* Change. Take reads a request, without its newline, of the client with that index on
+/* Take reads a request, without its newline, of the client with that index on
  * the node, and adds the answer if there is one now. Open lets the clients leave the
  * barrier: they are answered with what leave adds. End notes that a task has ended;
  * true: the others can never go on.
@@ -57,7 +57,7 @@ bool pmi_server_end(struct pmi_server *s, unsigned client);
 void pmi_server_take_lines(struct pmi_server *s, struct strbuf *out);
 int pmi_server_merge(struct pmi_server *s, const char *lines, size_t length);
 
-/* Look: the exit code of the client that asked to abort. */
+/* The exit code of the client that asked to abort. */
 int pmi_server_code(const struct pmi_server *s);
 
 /* A client that has ended without finalizing; n_tasks of the node if there is none. */

@@ -45,7 +45,7 @@ void step_channel_fini(struct step_channel *c);
 void step_channel_rest(struct step_channel *c); /* gives memory back, if nothing is here */
 bool step_channel_keys(const struct step_channel *c, struct step_keys *ret_keys);
 
-/* Change. Receive returns the number of bytes, 0 at the end, or a negative errno:
+/* Receive returns the number of bytes, 0 at the end, or a negative errno:
  * -EAGAIN when nothing is here now; -EKEYREJECTED and -EPROTO when what came was
  * not sent by the peer. Send returns how many bytes it has taken, or a negative errno:
  * -EAGAIN when it can take none now.
@@ -61,7 +61,7 @@ int step_channel_flush(struct step_channel *c);
  */
 int step_channel_check(struct step_channel *c, int64_t now_ms);
 
-/* Look: whether everything that was taken has left; whether the other kernel has it, so that
+/* Whether everything that was taken has left; whether the other kernel has it, so that
  * nothing is lost when this one gets bytes for a process that has ended; and whether more can
  * be received although the socket may have nothing.
  */

@@ -31,11 +31,11 @@ struct mapping {
 void mapping_fini(struct mapping *m);
 struct json *mapping_finish(struct mapping *m, struct arena *arena);
 
-/* Change. Add does not check for duplicates; merge takes an object, and the
+/* Add does not check for duplicates; merge takes an object, and the
  * object merged first takes precedence. Names and values are borrowed.
  */
 void mapping_add(struct mapping *m, const char *name, struct json *value);
 void mapping_merge(struct mapping *m, const struct json *object);
 
-/* Look: the member, valid until the next change, or NULL. */
+/* The member, valid until the next change, or NULL. */
 struct json_member *mapping_find(struct mapping *m, const char *name);

@@ -65,7 +65,7 @@ void job_list_free(struct job_list *list);
 struct job_list *job_list_new(struct arena *arena) OWNED_BY(job_list_free);
 DEFINE_CLEANUP(struct job_list, job_list_free)
 
-/* Change. Add takes a Table and keeps the rows for which `is_wanted` returns
+/* Add takes a Table and keeps the rows for which `is_wanted` returns
  * true. An array has one row for all waiting tasks, if any, and one for each
  * running task; with `by_objects` it has one row. Sort: by the time of
  * submission, oldest first. Keep_last keeps the last `count` rows; call it
@@ -79,7 +79,7 @@ void job_list_sort(struct job_list *list);
 void job_list_keep_last(struct job_list *list, size_t count);
 void job_list_keep_last_ended(struct job_list *list, size_t count);
 
-/* Look. Signature: a text of a row that changes when its job does, for a watch.
+/* Signature: a text of a row that changes when its job does, for a watch.
  */
 size_t job_list_count(const struct job_list *list);
 const struct job_row *job_list_row(const struct job_list *list, size_t at);

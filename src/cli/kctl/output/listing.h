@@ -57,7 +57,7 @@ struct listing *listing_new(const struct listing_style *style, const struct kind
     OWNED_BY(listing_free);
 DEFINE_CLEANUP(struct listing, listing_free)
 
-/* Change. Add takes an answer of the server: a Table, a list or an object.
+/* Add takes an answer of the server: a Table, a list or an object.
  * Returns the number of objects in it.
  */
 size_t listing_add(struct listing *listing, const struct json *answer);

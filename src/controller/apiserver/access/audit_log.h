@@ -44,13 +44,13 @@ DEFINE_CLEANUP(struct audit_log, audit_log_free)
 int audit_log_open(const struct audit_log_settings *settings, struct audit_log **ret_log,
                    struct error *err);
 
-/* Change. Adds one line, given without its newline. */
+/* Adds one line, given without its newline. */
 void audit_log_add(struct audit_log *log, const char *line, size_t length);
 
 /* Says whether the store's disk is full now. */
 void audit_log_spare(struct audit_log *log, bool is_full);
 
-/* Look. The number of lines dropped since the start. find_trouble appends why the
+/* The number of lines dropped since the start. find_trouble appends why the
  * latest lines could not be written, and returns whether that is so;
  * *ret_is_passing: only because the disk is full, or fails.
  */

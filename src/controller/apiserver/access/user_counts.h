@@ -49,7 +49,7 @@ struct user_count {
 void user_counts_free(struct user_counts *counts);
 struct user_counts *user_counts_new(struct clock *clock) OWNED_BY(user_counts_free);
 
-/* Change. user_counts_moved: an object changed, was created (no `before`) or
+/* user_counts_moved: an object changed, was created (no `before`) or
  * was removed (no `after`).
  */
 void user_counts_moved(struct user_counts *counts, const struct object *before,
@@ -69,7 +69,7 @@ bool user_counts_take(struct user_counts *counts, uid_t uid, enum user_allowance
 void user_counts_charge(struct user_counts *counts, uid_t uid, enum user_allowance allowance,
                         int64_t per_second, unsigned count);
 
-/* Look. Returns zeros for a user who has nothing. */
+/* Returns zeros for a user who has nothing. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);
 
 /* For the hooks of kinds: what every object counts, false when it belongs to no

@@ -57,14 +57,14 @@ void node_classes_free(struct node_classes *all);
 struct node_classes *node_classes_new(void) OWNED_BY(node_classes_free);
 DEFINE_CLEANUP(struct node_classes, node_classes_free)
 
-/* Change. An object changed, was created (no `before`) or was removed (no
+/* An object changed, was created (no `before`) or was removed (no
  * `after`). Prefer: the class will be the first from now on.
  */
 void node_classes_moved(struct node_classes *all, const struct object *before,
                         const struct object *after);
 void node_classes_prefer(struct node_classes *all, struct node_class *class);
 
-/* Look. The n-th class, from 0; NULL: there are no more. Complete: every node
+/* The n-th class, from 0; NULL: there are no more. Complete: every node
  * has a class.
  */
 struct node_class *node_classes_at(const struct node_classes *all, unsigned n);

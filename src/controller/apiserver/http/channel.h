@@ -42,7 +42,7 @@ struct channel *channel_open(struct dispatch *dispatch, struct http_request *htt
                              struct auth_grant *grant TAKES, const char *content_type,
                              const struct channel_callbacks *callbacks);
 
-/* Change. channel_flush is the function that dispatch calls. */
+/* channel_flush is the function that dispatch calls. */
 void channel_send(struct channel *channel, struct frame *frame);
 void channel_flush(struct dispatch_entry *entry);
 

@@ -33,7 +33,7 @@ typedef void dispatch_fn(struct dispatch_entry *entry);
 void dispatch_free(struct dispatch *dispatch);
 struct dispatch *dispatch_new(struct loop *loop, dispatch_fn *flush) OWNED_BY(dispatch_free);
 
-/* Change. Planned entries are flushed at the end of the turn or a little later;
+/* Planned entries are flushed at the end of the turn or a little later;
  * dispatch_forget cancels that.
  */
 void dispatch_plan(struct dispatch *dispatch, struct dispatch_entry *entry);

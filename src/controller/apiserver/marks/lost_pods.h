@@ -35,13 +35,13 @@ struct lost_pods *lost_pods_new(void) OWNED_BY(lost_pods_free);
  */
 #define LOST_PODS_NODE_BYTES (4u << 20)
 
-/* Change. Replaces what was noted of a pod of that name before. Returns false, and notes
+/* Replaces what was noted of a pod of that name before. Returns false, and notes
  * nothing, when the node has said too much.
  */
 bool lost_pods_note(struct lost_pods *lost, const char *namespace, const char *name,
                     const struct lost_pod *pod);
 
-/* Look. Find: the pod of that name that the Job had, or NULL; borrowed. */
+/* Find: the pod of that name that the Job had, or NULL; borrowed. */
 bool lost_pods_are_none(const struct lost_pods *lost);
 const struct lost_pod *lost_pods_find(const struct lost_pods *lost, const char *namespace,
                                       const char *name, const char *job_uid);

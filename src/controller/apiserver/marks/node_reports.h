@@ -36,7 +36,7 @@ struct node_reports *node_reports_new(struct apiserver *server, int64_t wait_ms)
     OWNED_BY(node_reports_free);
 void node_reports_stop(struct node_reports *reports);
 
-/* Change. Note: what the store needs to continue above the node's mark was done;
+/* Note: what the store needs to continue above the node's mark was done;
  * is_whole: the node has said all that it knows, otherwise it will ask again.
  * Wait: calls `next` now, or when no report is awaited anymore; without
  * permission when the server stops, too much waits, or `most_s` (0: no limit) is

@@ -51,7 +51,7 @@ void frame_reserve(struct frame *frame, size_t bytes);
 void frame_flatten(struct frame *frame);
 void frame_add_frame(struct frame *frame, const struct frame *other);
 
-/* Look. The digest is computed once. A frame is shared when somebody else holds
+/* The digest is computed once. A frame is shared when somebody else holds
  * a reference, too.
  */
 bool frame_is_shared(const struct frame *frame);

@@ -23,13 +23,13 @@ void job_counts_free(struct job_counts *counts);
 struct job_counts *job_counts_new(void) OWNED_BY(job_counts_free);
 DEFINE_CLEANUP(struct job_counts, job_counts_free)
 
-/* Change. An object changed, was created (no `before`) or was removed (no
+/* An object changed, was created (no `before`) or was removed (no
  * `after`).
  */
 void job_counts_moved(struct job_counts *counts, const struct object *before,
                       const struct object *after);
 
-/* Look. The oldest waiting job is that with the lowest id. The search starts
+/* The oldest waiting job is that with the lowest id. The search starts
  * where the last one ended and is bounded; NULL: none was found.
  */
 int64_t job_counts_get(const struct job_counts *counts, enum job_state state);

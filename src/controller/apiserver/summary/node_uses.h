@@ -20,11 +20,11 @@ void node_uses_free(struct node_uses *uses);
 struct node_uses *node_uses_new(void) OWNED_BY(node_uses_free);
 DEFINE_CLEANUP(struct node_uses, node_uses_free)
 
-/* Change. An object changed, was created (no `before`) or was removed (no
+/* An object changed, was created (no `before`) or was removed (no
  * `after`).
  */
 void node_uses_moved(struct node_uses *uses, const struct object *before,
                      const struct object *after);
 
-/* Look. Returns zeros for a node without pods. */
+/* Returns zeros for a node without pods. */
 struct node_use node_uses_get(const struct node_uses *uses, const char *node_name);

@@ -30,7 +30,7 @@ void held_events_free(struct held_events *held);
 struct held_events *held_events_new(struct loop *loop, held_events_fn *send, void *context)
     OWNED_BY(held_events_free);
 
-/* Change. Take sends or holds one event of the watch; an urgent one is sent
+/* Take sends or holds one event of the watch; an urgent one is sent
  * before the call returns, after those that are held. Release sends all held
  * events.
  */

@@ -50,13 +50,13 @@ struct dependencies *dependencies_new(const struct dependencies_settings *settin
 DEFINE_CLEANUP(struct dependencies, dependencies_free)
 void dependencies_start(struct dependencies *dependencies);
 
-/* Change: a Job was added, changed, or deleted (new_job NULL). Called for every
+/* A Job was added, changed, or deleted (new_job NULL). Called for every
  * Job, also for those listed before dependencies_start.
  */
 void dependencies_see(struct dependencies *dependencies, const struct object *old_job,
                       const struct object *new_job);
 
-/* Change. See_element: an element of an array has reached a state, and the
+/* See_element: an element of an array has reached a state, and the
  * store has recorded that. See_pod: a pod of the Job with that uid was added or
  * changed; it may have started.
  */
@@ -65,13 +65,13 @@ void dependencies_see_element(struct dependencies *dependencies, const char *job
 void dependencies_see_pod(struct dependencies *dependencies, const char *job_uid,
                           const struct object *pod);
 
-/* Look: the gate of an array that waits element by element; NULL: the array
+/* The gate of an array that waits element by element; NULL: the array
  * does not. Valid until the next change.
  */
 struct element_gate *dependencies_gate(struct dependencies *dependencies, const struct object *job,
                                        int64_t *ret_wake_after_us);
 
-/* Look: the verdict for a Job that waits (job_waits_for_others). */
+/* The verdict for a Job that waits (job_waits_for_others). */
 struct dependency_answer {
     enum job_dependency_verdict verdict;
     int64_t wake_after_us; /* judge again then; 0: when the job is woken */

@@ -25,9 +25,9 @@ struct singletons *singletons_new(const struct object_cache *cache, singletons_w
                                   void *context) OWNED_BY(singletons_free);
 DEFINE_CLEANUP(struct singletons, singletons_free)
 
-/* Change: a Job was added, changed, or deleted (new_job NULL). */
+/* A Job was added, changed, or deleted (new_job NULL). */
 void singletons_see(struct singletons *singletons, const struct object *old_job,
                     const struct object *new_job);
 
-/* Look: whether the job is the oldest of its user and name. */
+/* Whether the job is the oldest of its user and name. */
 bool singletons_is_first(struct singletons *singletons, const struct object *job);

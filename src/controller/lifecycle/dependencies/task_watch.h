@@ -72,7 +72,7 @@ void task_watches_note_end(struct task_watches *all, const struct element_ends *
 /* Judges all watches again, also decided ones. */
 void task_watches_check_all(struct task_watches *all, const struct element_ends *ends);
 
-/* Look. End: the state in which the tasks ended; Completed if they only had to
+/* End: the state in which the tasks ended; Completed if they only had to
  * begin and have begun; NONE if nothing is decided.
  */
 enum job_state task_watch_end(const struct task_watch *watch);

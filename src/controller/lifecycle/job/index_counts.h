@@ -50,7 +50,7 @@ struct index_counts {
 void index_counts_fini(struct index_counts *c);
 void index_counts_load(struct index_counts *c, const char *done, const char *failed);
 
-/* Change. Finish, fail and cancel settle the index; the others do nothing if it
+/* Finish, fail and cancel settle the index; the others do nothing if it
  * is settled.
  */
 void index_counts_finish(struct index_counts *c, int64_t index);
@@ -70,7 +70,7 @@ void index_counts_note_failures(struct index_counts *c, int64_t index, int64_t f
                                 int64_t ignored, int64_t last_failure_us);
 void index_counts_set_interrupted(struct index_counts *c, int64_t index, int64_t interrupted);
 
-/* Look. Is_last: what that attempt has done counts. Count: the indexes below `end`. Find: NULL if the index never had a pod
+/* Is_last: what that attempt has done counts. Count: the indexes below `end`. Find: NULL if the index never had a pod
  * or is settled.
  */
 int64_t index_counts_count_done(const struct index_counts *c, int64_t end);

@@ -47,7 +47,7 @@ struct job_memory *job_memories_peek(const struct job_memories *memories, const 
 bool job_memories_next(const struct job_memories *memories, size_t *at, const char **ret_key,
                        struct job_memory **ret_memory);
 
-/* Change. Get creates the state if there is none and counts the present pods;
+/* Get creates the state if there is none and counts the present pods;
  * those of an array are counted after its elements were read. Recount adds the
  * present pods; Count counts the present pods and `gone`, which was just
  * deleted, or NULL.

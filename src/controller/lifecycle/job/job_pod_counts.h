@@ -105,7 +105,7 @@ struct job_pod_counts *job_pod_counts_new(const struct job *job) OWNED_BY(job_po
 DEFINE_CLEANUP(struct job_pod_counts, job_pod_counts_free)
 void job_pod_counts_settle(struct job_pod_counts *counts, const struct job *job);
 
-/* Change. See: a pod as it is now. See_gone: a deleted pod, as it was last. */
+/* See: a pod as it is now. See_gone: a deleted pod, as it was last. */
 void job_pod_counts_see(struct job_pod_counts *counts, const struct job *job,
                         const struct pod *pod);
 void job_pod_counts_see_gone(struct job_pod_counts *counts, const struct job *job,

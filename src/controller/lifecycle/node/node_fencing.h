@@ -54,5 +54,5 @@ int64_t node_fencing_start(struct node_fencing *f, const char *node);
  */
 void node_fencing_forget(struct node_fencing *f, const char *node);
 
-/* Look: whether the program has succeeded, so that the fence is to be written. */
+/* Whether the program has succeeded, so that the fence is to be written. */
 bool node_fencing_is_off(const struct node_fencing *f, const char *node);

@@ -44,7 +44,7 @@ struct quota_place {
 void quota_line_free(struct quota_line *line);
 struct quota_line *quota_line_new(void) OWNED_BY(quota_line_free);
 
-/* Change. Neither order nor needs of a place change while it is in the line. */
+/* Neither order nor needs of a place change while it is in the line. */
 void quota_line_add(struct quota_line *line, struct quota_place *place);
 void quota_line_remove(struct quota_line *line, struct quota_place *place);
 

@@ -24,12 +24,12 @@ struct quota_usage;
 void quota_usage_free(struct quota_usage *usage);
 struct quota_usage *quota_usage_new(const struct object *quota) OWNED_BY(quota_usage_free);
 
-/* Change. Old is subtracted and new is added; either may be NULL. An object
+/* Old is subtracted and new is added; either may be NULL. An object
  * must be subtracted in the state in which it was added. Returns false, and
  * changes nothing, if the two states count the same.
  */
 bool quota_usage_change(struct quota_usage *usage, const struct object *old_object,
                         const struct object *new_object);
 
-/* Look: adds the sums to `amounts`. */
+/* Adds the sums to `amounts`. */
 void quota_usage_add_to(const struct quota_usage *usage, struct quota_amounts *amounts);

@@ -46,7 +46,7 @@ void object_cache_ask_damaged(struct object_cache *cache, object_cache_damaged_f
                               void *context);
 void object_cache_start(struct object_cache *cache);
 
-/* Look. The result is borrowed until the next change; NULL when there is no
+/* The result is borrowed until the next change; NULL when there is no
  * such object. The key is "NS/NAME", or "NAME" for cluster-scoped objects.
  * Find_prebound returns the volume whose claimRef names that claim.
  */

@@ -27,7 +27,7 @@ struct pending_calls *pending_calls_begin(struct client *client, struct workqueu
                                           const char *key);
 void pending_calls_end(struct pending_calls *calls TAKES);
 
-/* Change. Patch sends a merge patch of the object, or of the subresource.
+/* Patch sends a merge patch of the object, or of the subresource.
  * Patch_seen applies only to the resource version of `object`; if the object
  * has changed since, the key is retried. Retry_after adds the key again in any
  * case.

@@ -33,7 +33,7 @@ struct workqueue *workqueue_new(struct loop *loop, unsigned parallel, workqueue_
                                 void *context) OWNED_BY(workqueue_free);
 DEFINE_CLEANUP(struct workqueue, workqueue_free)
 
-/* Change. If a key is added with several delays, the shortest one counts. A key
+/* If a key is added with several delays, the shortest one counts. A key
  * that is done with WORKQUEUE_FAILED is retried after 100 ms, a delay that
  * doubles up to 60 s with each failure; a key that was added meanwhile is
  * retried at once.
@@ -49,5 +49,5 @@ void workqueue_done(struct workqueue *q, const char *key, enum workqueue_result 
  */
 void workqueue_follow_clock(struct workqueue *q, struct clock *clock);
 
-/* Look: the number of keys that are waiting, delayed or being worked on. */
+/* The number of keys that are waiting, delayed or being worked on. */
 size_t workqueue_count(const struct workqueue *q);

@@ -73,5 +73,5 @@ void dispatch_cancel(struct dispatched_call *call);
 /* While held, no call starts. Calls under way still get their answers. */
 void dispatcher_hold(struct dispatcher *d, bool is_held);
 
-/* Look. How many calls of a kind, or of all kinds (NULL), wait. */
+/* How many calls of a kind, or of all kinds (NULL), wait. */
 size_t dispatcher_waiting(const struct dispatcher *d, const struct dispatch_kind *kind);

@@ -36,7 +36,7 @@ int kube_configuration_read(const char *path, struct kube_configuration **ret_co
                             struct strbuf *mistakes);
 DEFINE_CLEANUP(struct kube_configuration, kube_configuration_free)
 
-/* Look. The profiles' handles are NULL; the scheduler sets them. */
+/* The profiles' handles are NULL; the scheduler sets them. */
 struct kube_numbers {
     int64_t initial_backoff_us;
     int64_t max_backoff_us;

@@ -63,7 +63,7 @@ struct assignment *extender_rounds_take(struct extender_rounds *rounds);
 /* Fails the rounds that have waited in line for too long. */
 void extender_rounds_expire(struct extender_rounds *rounds);
 
-/* Look: whether some extender filters or scores nodes for the pod, or takes
+/* Whether some extender filters or scores nodes for the pod, or takes
  * part in preemption for it; how many assignments are parked; whether take has
  * one.
  */

@@ -124,7 +124,7 @@ void ledger_unreserve(struct ledger *l, const void *owner);
 void ledger_nominate(struct ledger *l, const struct ledger_entry *entry);
 void ledger_unnominate(struct ledger *l, const void *owner);
 
-/* Look: the owner's entry, or NULL; valid until the next change. */
+/* The owner's entry, or NULL; valid until the next change. */
 const struct ledger_entry *ledger_find(const struct ledger *l, const void *owner);
 
 /* A journal, shared by all nodes. Begin returns a mark. Begins nest: the latest

@@ -58,7 +58,7 @@ void node_reservations_turn(struct node_reservations *all, int64_t now_us,
                             void (*turned)(const struct object *reservation, void *context),
                             void *context);
 
-/* Look. Find: NULL when there is none. */
+/* Find: NULL when there is none. */
 unsigned node_reservations_count(const struct node_reservations *all);
 const struct object *node_reservations_find(const struct node_reservations *all, const char *name);
 

@@ -79,7 +79,7 @@ void node_view_free(struct node_view *v);
 struct node_view *node_view_new(const char *name, struct journal *journal) OWNED_BY(node_view_free);
 DEFINE_CLEANUP(struct node_view, node_view_free)
 
-/* Change. Object NULL: the node was deleted. A topology that cannot be read
+/* Object NULL: the node was deleted. A topology that cannot be read
  * counts as none and is logged. Remove: false when the pod was not there.
  * Inside a journal, adding and removing pods can be undone.
  */

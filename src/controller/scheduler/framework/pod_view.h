@@ -105,7 +105,7 @@ void pod_view_set_tier(struct pod_view *view, int64_t tier);
  */
 void pod_view_set_whole_demand(struct pod_view *view, struct shared_demands *demands);
 
-/* Look. Same: by uid, or by namespace and name where a pod has no uid, which
+/* Same: by uid, or by namespace and name where a pod has no uid, which
  * happens only in tests.
  */
 bool pod_view_is_same(const struct pod_view *a, const struct pod_view *b);

@@ -110,7 +110,7 @@ void timeline_move_place(struct reserved_place *place, struct node_view *node);
  */
 void timeline_bind(struct timeline *t, unsigned count);
 
-/* Look. Rank: how many reservations are ahead of that pod in the order. */
+/* Rank: how many reservations are ahead of that pod in the order. */
 unsigned timeline_most(const struct timeline *t);
 unsigned timeline_count(const struct timeline *t);
 struct reservation *timeline_at(const struct timeline *t, unsigned at);

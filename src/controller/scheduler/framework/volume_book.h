@@ -41,7 +41,7 @@ void volume_book_assume(struct volume_book *b, const struct object *claim,
 
 void volume_book_forget(struct volume_book *b, const struct object *claim);
 
-/* Look. Borrowed until the next change; NULL when there is no such object. */
+/* Borrowed until the next change; NULL when there is no such object. */
 const struct object *volume_book_claim(const struct volume_book *b, const char *namespace,
                                        const char *name);
 const struct object *volume_book_volume(const struct volume_book *b, const char *name);

@@ -29,7 +29,7 @@ struct release_list {
 
 void release_list_fini(struct release_list *l);
 
-/* Change. Remove: an entry that was added with the same numbers. */
+/* Remove: an entry that was added with the same numbers. */
 void release_list_add(struct release_list *l, int64_t at_s, int64_t mcpu);
 void release_list_remove(struct release_list *l, int64_t at_s, int64_t mcpu);
 

@@ -26,13 +26,13 @@ void in_flight_free(struct in_flight *f);
 struct in_flight *in_flight_new(void) OWNED_BY(in_flight_free);
 DEFINE_CLEANUP(struct in_flight, in_flight_free)
 
-/* Change. An event is kept only while some pod is in flight. */
+/* An event is kept only while some pod is in flight. */
 void in_flight_begin(struct in_flight *f, struct queued_pod *pod);
 void in_flight_end(struct in_flight *f, struct queued_pod *pod);
 void in_flight_add(struct in_flight *f, const struct cluster_event *event,
                    const struct object *old_object, const struct object *new_object);
 
-/* Look. Visits the events since the pod was popped, until `visit` returns
+/* Visits the events since the pod was popped, until `visit` returns
  * false.
  */
 typedef bool in_flight_visit_fn(const struct cluster_event *event, const struct object *old_object,

@@ -31,11 +31,11 @@ struct queue_order *queue_order_new(queue_order_less_fn *less, void *context)
     OWNED_BY(queue_order_free);
 DEFINE_CLEANUP(struct queue_order, queue_order_free)
 
-/* Change. Remove: the pod must be in the order. */
+/* Remove: the pod must be in the order. */
 void queue_order_add(struct queue_order *o, struct queued_pod *pod);
 void queue_order_remove(struct queue_order *o, struct queued_pod *pod);
 
-/* Look. Before: how many pods come before the pod, which need not be in the
+/* Before: how many pods come before the pod, which need not be in the
  * order.
  */
 size_t queue_order_before(const struct queue_order *o, const struct queued_pod *pod);

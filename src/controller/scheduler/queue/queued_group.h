@@ -84,7 +84,7 @@ struct queued_group *queued_group_new(const char *key, const char *name)
     OWNED_BY(queued_group_free);
 DEFINE_CLEANUP(struct queued_group, queued_group_free)
 
-/* Change. Sort: puts the members into the queue's order. */
+/* Sort: puts the members into the queue's order. */
 void queued_group_add(struct queued_group *g, struct queued_pod *pod);
 void queued_group_remove(struct queued_group *g, struct queued_pod *pod);
 void queued_group_sort(struct queued_group *g);

@@ -23,7 +23,7 @@ void waiting_jobs_free(struct waiting_jobs *w);
 struct waiting_jobs *waiting_jobs_new(void) OWNED_BY(waiting_jobs_free);
 DEFINE_CLEANUP(struct waiting_jobs, waiting_jobs_free)
 
-/* Change. A pod without a Job is ignored. Between add and remove the Job of a
+/* A pod without a Job is ignored. Between add and remove the Job of a
  * pod must not change.
  */
 void waiting_jobs_add(struct waiting_jobs *w, struct queued_pod *pod);

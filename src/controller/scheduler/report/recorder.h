@@ -93,6 +93,6 @@ void recorder_forget(struct recorder *r, const struct pod_view *pod);
  */
 bool recorder_flush(struct recorder *r);
 
-/* Look: the last message about the pod's failure, and its cause, or NULL. */
+/* The last message about the pod's failure, and its cause, or NULL. */
 const char *recorder_message(const struct recorder *r, const struct pod_view *pod);
 const struct pod_cause *recorder_cause(const struct recorder *r, const struct pod_view *pod);

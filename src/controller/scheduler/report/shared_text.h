@@ -25,5 +25,5 @@ DEFINE_CLEANUP(struct shared_text, shared_text_free)
 const char *shared_text_take(struct shared_text *t, const char *text);
 void shared_text_drop(struct shared_text *t, const char *taken);
 
-/* Look. The number of different texts. */
+/* The number of different texts. */
 size_t shared_text_count(const struct shared_text *t);

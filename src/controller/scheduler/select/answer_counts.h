@@ -32,7 +32,7 @@ void answer_counts_copy(struct answer_counts *to, const struct answer_counts *fr
 void answer_counts_make(struct answer_counts *c, const struct snapshot *s,
                         const struct answer *answers);
 
-/* Change: the node's answer was `before` and is now the one in `answers`. */
+/* The node's answer was `before` and is now the one in `answers`. */
 void answer_counts_change(struct answer_counts *c, const struct snapshot *s,
                           const struct answer *answers, const struct node_view *node,
                           struct answer before);

@@ -21,7 +21,7 @@ struct spectrum {
     int64_t most; /* set by the caller: the largest that the totals used */
 };
 
-/* Change. Add: false when there are too many different scores. */
+/* Add: false when there are too many different scores. */
 bool score_spectrum_add(struct spectrum *s, int64_t value);
 void score_spectrum_remove(struct spectrum *s, int64_t value);
 

@@ -30,7 +30,7 @@ struct tournament {
 
 void tournament_fini(struct tournament *t);
 
-/* Change. Reset: at least `n_slots` slots, none of which takes part. Set takes
+/* Reset: at least `n_slots` slots, none of which takes part. Set takes
  * effect after play (of that slot) or play all.
  */
 void tournament_reset(struct tournament *t, uint32_t n_slots);
@@ -42,7 +42,7 @@ tournament_set(struct tournament *t, uint32_t slot, int64_t total)
 void tournament_play(struct tournament *t, uint32_t slot);
 void tournament_play_all(struct tournament *t);
 
-/* Look. Pick: a random one of the best; at least one slot must take part. */
+/* Pick: a random one of the best; at least one slot must take part. */
 uint32_t tournament_pick(const struct tournament *t, struct random_source *random,
                          int64_t *ret_total);
 size_t tournament_bytes(const struct tournament *t);

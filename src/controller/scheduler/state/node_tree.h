@@ -19,7 +19,7 @@ void node_tree_free(struct node_tree *t);
 struct node_tree *node_tree_new(void) OWNED_BY(node_tree_free);
 DEFINE_CLEANUP(struct node_tree, node_tree_free)
 
-/* Change. The zone is that of the given node object. Move does nothing if both
+/* The zone is that of the given node object. Move does nothing if both
  * zones are the same.
  */
 void node_tree_add(struct node_tree *t, struct node_view *view, const struct object *node);
@@ -27,6 +27,6 @@ void node_tree_remove(struct node_tree *t, struct node_view *view, const struct 
 void node_tree_move(struct node_tree *t, struct node_view *view, const struct object *old_node,
                     const struct object *new_node);
 
-/* Look. List: `ret_views` has room for node_tree_count() views. */
+/* List: `ret_views` has room for node_tree_count() views. */
 size_t node_tree_count(const struct node_tree *t);
 void node_tree_list(const struct node_tree *t, struct node_view **ret_views);

@@ -23,7 +23,7 @@ struct pod_groups;
 void pod_groups_free(struct pod_groups *g);
 struct pod_groups *pod_groups_new(void) OWNED_BY(pod_groups_free);
 
-/* Change. NULL as old: it is new; NULL as new: it is gone. Waits: the pod is to
+/* NULL as old: it is new; NULL as new: it is gone. Waits: the pod is to
  * be placed.
  */
 void pod_groups_changed(struct pod_groups *g, const struct object *old_group,

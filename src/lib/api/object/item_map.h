@@ -23,11 +23,11 @@ void item_map_free(struct item_map *m);
 struct item_map *item_map_new(item_map_key_fn *key_of) OWNED_BY(item_map_free);
 DEFINE_CLEANUP(struct item_map, item_map_free)
 
-/* Change. Put and remove return the item that had the key before, or NULL. */
+/* Put and remove return the item that had the key before, or NULL. */
 void *item_map_put(struct item_map *m, void *item);
 void *item_map_remove(struct item_map *m, const char *key);
 
-/* Look. For next, `at` begins at 0; it returns false after the last item. The
+/* For next, `at` begins at 0; it returns false after the last item. The
  * item that next returned may be removed; nothing else may change meanwhile.
  */
 void *item_map_find(const struct item_map *m, const char *key);

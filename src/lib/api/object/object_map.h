@@ -21,7 +21,7 @@ void object_map_free(struct object_map *m);
 struct object_map *object_map_new(void) OWNED_BY(object_map_free);
 DEFINE_CLEANUP(struct object_map, object_map_free)
 
-/* Change. Put and remove return the object that had the key before, or NULL.
+/* Put and remove return the object that had the key before, or NULL.
  * Both may be called during a walk: a removed object does not appear any more,
  * an added one may or may not appear.
  */
@@ -29,7 +29,7 @@ const struct object *object_map_put(struct object_map *m, const struct object *o
 const struct object *object_map_remove(struct object_map *m, const char *namespace,
                                        const char *name);
 
-/* Look. `namespace` NULL: cluster-scoped. For next, `at` begins at 0; it
+/* `namespace` NULL: cluster-scoped. For next, `at` begins at 0; it
  * returns false after the last object.
  */
 const struct object *object_map_find(const struct object_map *m, const char *namespace,

@@ -44,7 +44,7 @@ void pod_sums_add_requests(struct pod_sums *s, const struct pod_spec *spec,
 /* Adds the limits, only of resources that a container limits. */
 void pod_sums_add_limits(struct pod_sums *s, const struct pod_spec *spec);
 
-/* Look. Find returns NULL for an unknown name. Values are rounded up and
+/* Find returns NULL for an unknown name. Values are rounded up and
  * clamped to 64 bits; 0 for NULL.
  */
 const struct pod_sum *pod_sums_find(const struct pod_sums *s, const char *name);

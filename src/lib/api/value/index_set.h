@@ -30,7 +30,7 @@ struct index_set {
 /* Life */
 void index_set_fini(struct index_set *set);
 
-/* Change. Indexes are not negative. */
+/* Indexes are not negative. */
 void index_set_add(struct index_set *set, int64_t index);
 void index_set_add_range(struct index_set *set, int64_t first, int64_t last);
 void index_set_remove(struct index_set *set, int64_t index);

@@ -34,6 +34,6 @@ void interpod_counts_add(struct interpod_counts *c, const struct string_map *lab
 void interpod_counts_add_pair(struct interpod_counts *c, const char *label, const char *value,
                               int64_t by);
 
-/* Look: 0 for an absent pair. */
+/* 0 for an absent pair. */
 int64_t interpod_counts_get(const struct interpod_counts *c, const char *label, const char *value);
 bool interpod_counts_is_empty(const struct interpod_counts *c); /* no pair differs from 0 */
