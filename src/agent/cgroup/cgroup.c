@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cgroup.c - the directories of a cgroup: its processes, their limits and their usage
+ *
+ * A pod's cgroup is one directory in v2's hierarchy, or one in each hierarchy of v1, or both, as
+ * the machine was set up. Nothing outside of this file cares: a limit goes to the
+ * directory that has its controller, and what no hierarchy can do is -EOPNOTSUPP, for the node
+ * still runs jobs then. The first directory tracks: it alone says which processes are the pod's.
+ */
 #include "agent/cgroup/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +21,7 @@
 
 #include "agent/cgroup/cgroup_state.h"
 #include "agent/cgroup/control.h"
+#include "agent/cgroup/device_denial.h"
 #include "agent/cgroup/hierarchy.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -118,8 +128,8 @@ cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err)
 
 /* Directories */
 
-int
-cgroup_make_directory(struct cgroup_directory *p, struct error *err)
+static int
+make_directory(struct cgroup_directory *p, struct error *err)
 {
     if (mkdir(p->directory, 0755) < 0)
         return error_set(err, -errno, "creating cgroup '%s': %s", p->directory, strerror(errno));
@@ -131,7 +141,7 @@ int
 cgroup_make(struct cgroup *c, struct error *err)
 {
     for (unsigned i = 0; i < c->n_directories; i++) {
-        int r = c->directories[i].is_lazy ? 0 : cgroup_make_directory(&c->directories[i], err);
+        int r = c->directories[i].is_lazy ? 0 : make_directory(&c->directories[i], err);
 
         if (r < 0) {
             while (i-- > 0)
@@ -180,7 +190,7 @@ cgroup_new_inner(const struct cgroup *outer, const char *name)
 int
 cgroup_make_inner(struct cgroup *c, struct error *err)
 {
-    return cgroup_make_directory(&c->directories[0], err);
+    return make_directory(&c->directories[0], err);
 }
 
 int
@@ -534,4 +544,250 @@ cgroup_read_cache(const struct cgroup *c, uint64_t *ret_bytes)
                            &shared);
     *ret_bytes = file > shared ? file - shared : 0;
     return true;
+}
+
+/* Limits */
+
+static struct cgroup_directory *
+find_directory(struct cgroup *c, unsigned controller, struct error *err)
+{
+    for (unsigned i = 0; i < c->n_directories; i++)
+        if (c->directories[i].controllers & controller)
+            return &c->directories[i];
+    error_set(err, -EOPNOTSUPP, "cgroup '%s' has no %s controller", c->name,
+              controller_name(controller));
+    return NULL;
+}
+
+int
+cgroup_need_directory(struct cgroup *c, unsigned controller,
+                      struct cgroup_directory **ret_directory, struct error *err)
+{
+    struct cgroup_directory *p = find_directory(c, controller, err);
+
+    if (p == NULL)
+        return -EOPNOTSUPP;
+    *ret_directory = p;
+    return p->is_lazy ? make_directory(p, err) : 0;
+}
+
+static void
+note_limit(struct cgroup *c, unsigned limit)
+{
+    c->limits |= limit;
+    c->former &= ~limit;
+}
+
+int
+cgroup_set_cpus(struct cgroup *c, const char *cpus, const char *memory_nodes, struct error *err)
+{
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_CPUSET, &p, err);
+
+    if (r < 0)
+        return r;
+    note_limit(c, LIMIT_CPUS);
+    r = control_write(p->directory, "cpuset.cpus", cpus, err);
+    if (r < 0 || memory_nodes == NULL)
+        return r;
+    note_limit(c, LIMIT_MEMORY_NODES);
+    return control_write(p->directory, "cpuset.mems", memory_nodes, err);
+}
+
+int
+cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err)
+{
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_CPUSET, &p, err);
+
+    if (r < 0)
+        return r;
+    if (p->version != 2)
+        return error_set(err, -EOPNOTSUPP, "cgroup v1 has no CPU partitions");
+    c->is_lasting = true;
+    return control_partition(p->directory, kind, err);
+}
+
+/* v1 keeps limit <= memsw at every moment, so raising needs memsw first. */
+static int
+set_memory_v1(const struct cgroup_directory *p, uint64_t bytes, struct error *err)
+{
+    static const char limit[] = "memory.limit_in_bytes";
+    static const char with_swap[] = "memory.memsw.limit_in_bytes";
+    const char *d = p->directory;
+    int first = control_write_number(d, limit, bytes, err);
+    int r = control_write_number(d, with_swap, bytes, first < 0 ? NULL : err);
+
+    if (r == -ENOENT) /* swap is not counted */
+        return first;
+    if (r < 0 || first == 0)
+        return r;
+    return control_write_number(d, limit, bytes, err);
+}
+
+static int
+set_memory_v2(const struct cgroup_directory *p, uint64_t bytes, struct error *err)
+{
+    const char *d = p->directory;
+    int r = control_write_number(d, "memory.max", bytes, err);
+
+    if (r < 0)
+        return r;
+    r = control_write(d, "memory.swap.max", "0", err);
+    if (r == 0 || r == -ENOENT)
+        r = control_write(d, "memory.oom.group", "1", err);
+    return r == -ENOENT ? 0 : r;
+}
+
+int
+cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err)
+{
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_MEMORY, &p, err);
+
+    if (r < 0)
+        return r;
+    note_limit(c, LIMIT_MEMORY);
+    return p->version == 2 ? set_memory_v2(p, bytes, err) : set_memory_v1(p, bytes, err);
+}
+
+int
+cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
+{
+    uint64_t shares = (uint64_t)weight * 1024 / 100;
+    struct cgroup_directory *p;
+    int r;
+
+    if (weight < 1 || weight > 10000)
+        return error_set(err, -ERANGE, "CPU weight %u is not between 1 and 10000", weight);
+    r = cgroup_need_directory(c, CONTROLLER_CPU, &p, err);
+    if (r < 0)
+        return r;
+    note_limit(c, LIMIT_WEIGHT);
+    if (p->version == 2)
+        return control_write_number(p->directory, "cpu.weight", weight, err);
+    return control_write_number(p->directory, "cpu.shares", shares < 2 ? 2 : shares, err);
+}
+
+int
+cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
+{
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_PIDS, &p, err);
+
+    if (r < 0)
+        return r;
+    note_limit(c, LIMIT_PROCESSES);
+    return control_write_number(p->directory, "pids.max", n, err);
+}
+
+/* The file is for example "hugetlb.2MB.max". */
+static int
+write_hugepages(const struct cgroup_directory *p, uint64_t page_bytes, const char *file,
+                uint64_t bytes, struct error *err)
+{
+    uint64_t kib = page_bytes >> 10;
+    char path[64];
+
+    snprintf(path, sizeof(path), "hugetlb.%" PRIu64 "%s.%s",
+             kib >= 1u << 20   ? kib >> 20
+             : kib >= 1u << 10 ? kib >> 10
+                               : kib,
+             kib >= 1u << 20   ? "GB"
+             : kib >= 1u << 10 ? "MB"
+                               : "KB",
+             file);
+    return control_write_number(p->directory, path, bytes, err);
+}
+
+int
+cgroup_set_hugepages(struct cgroup *c, uint64_t page_bytes, uint64_t bytes, struct error *err)
+{
+    static const char *const used[] = {"limit_in_bytes", "max"};
+    static const char *const mapped[] = {"rsvd.limit_in_bytes", "rsvd.max"};
+    struct cgroup_directory *p;
+    int r = cgroup_need_directory(c, CONTROLLER_HUGETLB, &p, err);
+
+    if (r < 0)
+        return r;
+    c->is_lasting = true;
+    r = write_hugepages(p, page_bytes, used[p->version - 1], bytes, err);
+    if (r < 0)
+        return r;
+    r = write_hugepages(p, page_bytes, mapped[p->version - 1], bytes, NULL);
+    return r == -ENOENT ? 0 : r; /* the kernel is older than Linux 5.7 */
+}
+
+/* Devices */
+
+int
+cgroup_deny_devices(struct cgroup *c, const struct device_number *denied, unsigned n,
+                    struct error *err)
+{
+    struct cgroup_directory *p;
+
+    if (n == 0)
+        return 0;
+    c->is_lasting = true;
+    if (n > DEVICE_DENIAL_MOST)
+        return error_set(err, -E2BIG,
+                         "%u devices would have to be denied, but the maximum "
+                         "is %u",
+                         n, DEVICE_DENIAL_MOST);
+    if (cgroup_need_directory(c, CONTROLLER_DEVICES, &p, NULL) == 0)
+        return device_denial_write(p->directory, denied, n, err);
+    if (c->directories[0].version != 2)
+        return error_set(err, -EOPNOTSUPP, "cgroup '%s' has no devices controller", c->name);
+    return device_denial_attach(c->directories[0].directory, denied, n, err);
+}
+
+/* Freezing: cgroup.freeze of v2, or the freezer controller of v1 */
+
+static const struct cgroup_directory *
+find_v1_freezer(const struct cgroup *c)
+{
+    for (unsigned i = 0; i < c->n_directories; i++)
+        if (!c->directories[i].is_lazy && c->directories[i].version == 1
+            && c->directories[i].controllers & CONTROLLER_FREEZER)
+            return &c->directories[i];
+    return NULL;
+}
+
+/* In kernels before 5.2, v2 cannot freeze. */
+static bool
+can_freeze_v2(const struct cgroup *c)
+{
+    return c->directories[0].version == 2
+           && control_exists(c->directories[0].directory, "cgroup.freeze");
+}
+
+int
+cgroup_freeze(const struct cgroup *c, bool still)
+{
+    const struct cgroup_directory *v1 = find_v1_freezer(c);
+    int r = -EOPNOTSUPP;
+
+    if (can_freeze_v2(c))
+        r = control_write(c->directories[0].directory, "cgroup.freeze", still ? "1" : "0", NULL);
+    else if (v1 != NULL)
+        r = control_write(v1->directory, "freezer.state", still ? "FROZEN" : "THAWED", NULL);
+    return r;
+}
+
+int
+cgroup_is_frozen(const struct cgroup *c)
+{
+    const struct cgroup_directory *v1 = find_v1_freezer(c);
+    CLEANUP_STRBUF struct strbuf state = STRBUF_INIT;
+    uint64_t frozen;
+    int r;
+
+    if (can_freeze_v2(c)) {
+        r = control_read_key(c->directories[0].directory, "cgroup.events", "frozen", &frozen);
+        return r < 0 ? r : frozen != 0;
+    }
+    if (v1 == NULL)
+        return -EOPNOTSUPP;
+    r = control_read(v1->directory, "freezer.state", &state, NULL);
+    return r < 0 ? r : strcmp(state.text, "FROZEN") == 0;
 }

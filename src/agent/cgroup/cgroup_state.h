@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup_state.h - the private struct of a cgroup: its directories
  *
- * cgroup.c has the directories, the processes and their usage. limits.c sets
- * the limits of the processes, device_denial.c the devices that they may not
- * open. reuse.c clears a used cgroup for another pod.
+ * cgroup.c has the directories, the processes, their limits and their usage.
+ * reuse.c clears a used cgroup for another pod, and cgpool.c keeps those for reuse.
  *
  * Thread: one at a time for each cgroup.
  */
@@ -47,11 +46,9 @@ struct cgroup {
     unsigned generation; /* of the pool when it was made */
 };
 
-/* cgroup_make_directory makes a lazy directory. cgroup_need_directory finds the
- * directory with a controller, and makes it if necessary; -EOPNOTSUPP where
- * there is none.
+/* Finds the directory with a controller, and makes it if it is lazy; -EOPNOTSUPP where there is
+ * none.
  */
-int cgroup_make_directory(struct cgroup_directory *p, struct error *err);
 int cgroup_need_directory(struct cgroup *c, unsigned controller,
                           struct cgroup_directory **ret_directory, struct error *err);
 

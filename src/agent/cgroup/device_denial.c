@@ -5,6 +5,8 @@
  * here: it loads the device's type and numbers, and compares them with each
  * denied device.
  */
+#include "agent/cgroup/device_denial.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -16,15 +18,10 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
-#include "agent/cgroup/cgroup_state.h"
 #include "agent/cgroup/control.h"
-#include "agent/cgroup/hierarchy.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
-
-/* keeps a program within 4,096 instructions, the limit for unprivileged ones */
-#define MAX_DENIED 700u
 
 /* ---- The program ---- */
 
@@ -128,9 +125,9 @@ cgroup_try_device_program(void)
 
 /* ---- Denying ---- */
 
-static int
-deny_v1(const struct cgroup_directory *p, const struct device_number *denied, unsigned n,
-        struct error *err)
+int
+device_denial_write(const char *directory, const struct device_number *denied, unsigned n,
+                    struct error *err)
 {
     int r = 0;
 
@@ -138,41 +135,20 @@ deny_v1(const struct cgroup_directory *p, const struct device_number *denied, un
         CLEANUP_FREE char *entry = xasprintf("%c %u:%u rwm", denied[i].is_block ? 'b' : 'c',
                                              denied[i].major, denied[i].minor);
 
-        r = control_write(p->directory, "devices.deny", entry, err);
+        r = control_write(directory, "devices.deny", entry, err);
     }
     return r;
 }
 
-static int
-deny_v2(const struct cgroup_directory *p, const struct device_number *denied, unsigned n,
-        struct error *err)
+int
+device_denial_attach(const char *directory, const struct device_number *denied, unsigned n,
+                     struct error *err)
 {
     CLEANUP_FD int program = load(denied, n);
-    int r = program < 0 ? program : attach(p->directory, program);
+    int r = program < 0 ? program : attach(directory, program);
 
     if (r < 0)
-        return error_set(err, r, "denying devices to cgroup '%s' (BPF): %s", p->directory,
+        return error_set(err, r, "denying devices to cgroup '%s' (BPF): %s", directory,
                          strerror(-r));
     return 0;
-}
-
-int
-cgroup_deny_devices(struct cgroup *c, const struct device_number *denied, unsigned n,
-                    struct error *err)
-{
-    struct cgroup_directory *p;
-
-    if (n == 0)
-        return 0;
-    c->is_lasting = true;
-    if (n > MAX_DENIED)
-        return error_set(err, -E2BIG,
-                         "%u devices would have to be denied, but the maximum "
-                         "is %u",
-                         n, MAX_DENIED);
-    if (cgroup_need_directory(c, CONTROLLER_DEVICES, &p, NULL) == 0)
-        return deny_v1(p, denied, n, err);
-    if (c->directories[0].version != 2)
-        return error_set(err, -EOPNOTSUPP, "cgroup '%s' has no devices controller", c->name);
-    return deny_v2(&c->directories[0], denied, n, err);
 }

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* placement_watch.c - compares the placement of a run's processes with the
  * allocation; reports changes, and records an event when it is wrong
+ *
+ * Nothing that goes wrong here ends a job: a user may bind his own processes worse than
+ * Kiln did, a CPU may go offline, and the job goes on. But whoever reads the pod sees that what was
+ * promised is not so. A look costs a read of /proc for each process, so it is
+ * taken now and then, and small changes are not reported.
  */
+#include "agent/pods/placement_watch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +18,8 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/observation.h"
 #include "agent/pods/pod_cgroup.h"
-#include "agent/pods/pod_run_state.h"
+#include "agent/pods/pod_run.h"
 #include "agent/pods/shared_pool.h"
-#include "agent/shepherd/files/live_record.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/condition_reasons.h"
@@ -32,7 +38,22 @@
 #define FIRST_MS      1000
 #define PERCENT_STEPS 5 /* a smaller change is not reported */
 
+struct placement_watch {
+    struct placement_watch_settings s;
+    struct placement_watch_process process; /* while it runs */
+    bool is_running;
+    struct timer *timer;
+    struct observation *seen; /* the latest that was reported */
+    int64_t seen_at_us;
+    bool was_restored; /* a worker was asked to set its CPUs again */
+    /* Sentences about what is wrong, or NULL: where its processes run, and what the machine no
+     * longer has of its allocation.
+     */
+    char *misplaced, *lost;
+};
+
 struct placement_check {
+    struct placement_watch *watch;
     struct pod_run *run;
     struct observation_request request;
     char *cgroup;
@@ -57,20 +78,20 @@ parse_set(const char *list)
  * changed during the check.
  */
 static struct bitset
-shared_cpus(const struct pod_run *s, unsigned turn)
+shared_cpus(const struct placement_watch *s, unsigned turn)
 {
     unsigned now;
 
-    if (s->s.shared_pool == NULL || s->cgroup == NULL
+    if (s->s.shared_pool == NULL || s->process.cgroup == NULL
         || !shared_pool_is_settled(s->s.shared_pool, &now) || now != turn)
         return (struct bitset){0};
     return shared_pool_cpus(s->s.shared_pool);
 }
 
 static struct placement_expectation
-find_expectation(const struct pod_run *s, unsigned turn)
+find_expectation(const struct placement_watch *s, unsigned turn)
 {
-    const struct pod *pod = pod_of(s->pod);
+    const struct pod *pod = pod_of(pod_run_pod(s->s.run));
     const struct allocation *a = pod->status.allocation;
     struct placement_expectation expected = {0};
 
@@ -85,7 +106,7 @@ find_expectation(const struct pod_run *s, unsigned turn)
 /* ---- Reports ---- */
 
 const char *
-placement_watch_find_fault(const struct pod_run *s, const char **ret_words)
+placement_watch_find_fault(const struct placement_watch *s, const char **ret_words)
 {
     if (s->lost != NULL) {
         *ret_words = s->lost;
@@ -95,24 +116,39 @@ placement_watch_find_fault(const struct pod_run *s, const char **ret_words)
         *ret_words = s->misplaced;
         return REASON_MISPLACED;
     }
-    if (s->end_reason != NULL
-        && (strcmp(s->end_reason, REASON_ALLOCATION_OVERLAP) == 0
-            || strcmp(s->end_reason, REASON_ALLOCATION_NOT_HERE) == 0)) {
-        *ret_words = s->end_message;
-        return s->end_reason;
-    }
     return NULL;
 }
 
+const struct observation *
+placement_watch_seen(const struct placement_watch *s, int64_t *ret_at_us)
+{
+    *ret_at_us = s->seen_at_us;
+    return s->seen;
+}
+
+bool
+placement_watch_has_lost(const struct placement_watch *s)
+{
+    return s->lost != NULL;
+}
+
+bool
+placement_watch_was_restored(const struct placement_watch *s)
+{
+    return s->was_restored;
+}
+
 static void
-announce(const struct pod_run *s, enum recorded_event_kind kind, const char *reason,
+announce(const struct placement_watch *s, enum recorded_event_kind kind, const char *reason,
          const char *words)
 {
+    const struct meta *meta = pod_run_pod(s->s.run)->meta;
+
     if (kind == RECORD_WARNING)
-        log_warning("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, words);
+        log_warning("pod '%s/%s': %s", meta->namespace, meta->name, words);
     else
-        log_info("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, words);
-    pod_run_record(s, kind, reason, words);
+        log_info("pod '%s/%s': %s", meta->namespace, meta->name, words);
+    pod_run_record(s->s.run, kind, reason, words);
 }
 
 /* Sets one of the two sentences; returns whether it has changed. */
@@ -130,7 +166,7 @@ set_sentence(char **place, const struct strbuf *words)
 }
 
 static bool
-update_misplaced(struct pod_run *s, const struct observation *seen, unsigned turn)
+update_misplaced(struct placement_watch *s, const struct observation *seen, unsigned turn)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     const struct placement_expectation expected = find_expectation(s, turn);
@@ -147,7 +183,7 @@ update_misplaced(struct pod_run *s, const struct observation *seen, unsigned tur
 }
 
 static bool
-has_changed(const struct pod_run *s, const struct observation *seen)
+has_changed(const struct placement_watch *s, const struct observation *seen)
 {
     int was, is = observation_percent(seen);
 
@@ -160,7 +196,7 @@ has_changed(const struct pod_run *s, const struct observation *seen)
 }
 
 static void
-take_observation(struct pod_run *s, const struct observation *seen, unsigned turn)
+take_observation(struct placement_watch *s, const struct observation *seen, unsigned turn)
 {
     bool news = has_changed(s, seen);
 
@@ -172,8 +208,7 @@ take_observation(struct pod_run *s, const struct observation *seen, unsigned tur
     s->seen = xnew(struct observation);
     *s->seen = *seen;
     s->seen_at_us = clock_real_us(s->s.agent->clock);
-    if (s->wanted == REPORT_RUNNING)
-        status_report_repeat(s);
+    s->s.changed(s->s.run);
 }
 
 /* ---- Checks ---- */
@@ -190,66 +225,97 @@ static void
 observe_done(void *arg)
 {
     struct placement_check *o = arg;
-    struct pod_run *s = o->run;
+    struct placement_watch *s = o->watch;
 
-    if (pod_run_end_work(s)) {
-        if (s->phase == POD_RUN_RUNNING)
-            timer_start(s->observe_timer, s->s.agent->observe_ms);
-        if (s->phase == POD_RUN_RUNNING && o->found)
+    if (pod_run_end_work(o->run)) {
+        if (s->is_running)
+            timer_start(s->timer, s->s.agent->observe_ms);
+        if (s->is_running && o->found)
             take_observation(s, &o->seen, o->turn);
-        pod_run_check_over(s);
+        pod_run_check_over(o->run);
     }
     free(o->cgroup);
     free(o);
 }
 
-void
-placement_watch_on_timer(void *context)
+static void
+observe(void *watch)
 {
-    struct pod_run *s = context;
-    const struct allocation *a = pod_of(s->pod)->status.allocation;
+    struct placement_watch *s = watch;
+    const struct allocation *a = pod_of(pod_run_pod(s->s.run))->status.allocation;
     CLEANUP_STRBUF struct strbuf cgroup = STRBUF_INIT;
     struct placement_check *o;
 
-    if (s->phase != POD_RUN_RUNNING)
+    if (!s->is_running)
         return;
     o = xnew(struct placement_check);
-    o->run = s;
+    o->watch = s;
+    o->run = s->s.run;
     /* While a change of the shared pool is under way, the check may still see
      * the former CPUs, so it counts for the turn before.
      */
     if (s->s.shared_pool != NULL && !shared_pool_is_settled(s->s.shared_pool, &o->turn))
         o->turn--;
-    if (s->cgroup != NULL) {
-        cgroup_format(s->cgroup, &cgroup);
+    if (s->process.cgroup != NULL) {
+        cgroup_format(s->process.cgroup, &cgroup);
         o->cgroup = strbuf_take(&cgroup);
     }
     o->request = (struct observation_request){
         .proc = "/proc",
         .cgroup = o->cgroup,
-        .main = (pid_t)s->live->job_pid,
-        .main_start = s->live->job_start,
+        .main = s->process.pid,
+        .main_start = s->process.start,
         .memory_nodes = parse_set(a != NULL ? a->memory_nodes : NULL),
     };
-    s->busy++;
+    pod_run_begin_work(s->s.run);
     workers_submit(s->s.agent->workers, s->s.agent->loop, observe_work, observe_done, o);
+}
+
+struct placement_watch *
+placement_watch_new(const struct placement_watch_settings *settings)
+{
+    struct placement_watch *s = xnew(struct placement_watch);
+
+    s->s = *settings;
+    s->timer = timer_new(settings->agent->loop, observe, s);
+    return s;
+}
+
+void
+placement_watch_free(struct placement_watch *s)
+{
+    if (s == NULL)
+        return;
+    timer_free(s->timer);
+    free(s->seen);
+    free(s->misplaced);
+    free(s->lost);
+    free(s);
 }
 
 /* A resumed run is checked at once; a new one later, because a short job may be
  * over by then.
  */
 void
-placement_watch_begin(struct pod_run *s)
+placement_watch_begin(struct placement_watch *s, const struct placement_watch_process *process,
+                      bool is_resumed)
 {
     int64_t every_ms = s->s.agent->observe_ms;
 
-    if (s->found == FOUND_RUNNING)
-        pod_run_recheck(s);
+    s->process = *process;
+    s->is_running = true;
+    if (is_resumed)
+        placement_watch_recheck(s, process->cgroup);
     if (every_ms <= 0)
         return;
-    timer_start(s->observe_timer, s->found == FOUND_RUNNING ? 0
-                                  : every_ms < FIRST_MS     ? every_ms
-                                                            : FIRST_MS);
+    timer_start(s->timer, is_resumed ? 0 : every_ms < FIRST_MS ? every_ms : FIRST_MS);
+}
+
+void
+placement_watch_end(struct placement_watch *s)
+{
+    s->is_running = false;
+    timer_stop(s->timer);
 }
 
 /* ---- Lost resources ---- */
@@ -295,34 +361,36 @@ restore_work(void *arg)
 }
 
 static void
-restore(struct pod_run *s, const struct allocation *a)
+restore(struct placement_watch *s, const struct cgroup *in, const struct object *pod)
 {
+    const struct allocation *a = pod_of(pod)->status.allocation;
     CLEANUP_STRBUF struct strbuf cgroup = STRBUF_INIT;
     struct restore_call *r;
 
-    if (s->cgroup == NULL || s->s.agent->is_virtual || a->cpus == NULL)
+    if (in == NULL || s->s.agent->is_virtual || a->cpus == NULL)
         return;
     s->was_restored = true;
-    cgroup_format(s->cgroup, &cgroup);
+    cgroup_format(in, &cgroup);
     r = xnew(struct restore_call);
     r->cgroup = strbuf_take(&cgroup);
     r->cpus = xstrdup(a->cpus);
-    r->memory_nodes = pod_cgroup_memory_nodes(s->s.agent->topology, s->pod);
-    r->moves_memory = pod_is_memory_bound(pod_of(s->pod));
+    r->memory_nodes = pod_cgroup_memory_nodes(s->s.agent->topology, pod);
+    r->moves_memory = pod_is_memory_bound(pod_of(pod));
     workers_submit(s->s.agent->workers, NULL, restore_work, NULL, r);
 }
 
 void
-pod_run_recheck(struct pod_run *s)
+placement_watch_recheck(struct placement_watch *s, const struct cgroup *cgroup)
 {
-    const struct allocation *a = pod_of(s->pod)->status.allocation;
+    const struct object *pod = pod_run_pod(s->s.run);
+    const struct allocation *a = pod_of(pod)->status.allocation;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     bool had_lost = s->lost != NULL;
 
-    if (a == NULL || !pod_run_holds_cores(s))
+    if (a == NULL || !pod_run_holds_cores(s->s.run))
         return;
     (void)allocation_is_within(a, s->s.agent->topology, &words);
-    (void)allocation_is_backed(a, s->s.agent->topology, s->s.given, s->s.context, &words);
+    (void)allocation_is_backed(a, s->s.agent->topology, s->s.given, s->s.given_context, &words);
     if (words.length > 0)
         strbuf_add_text(&words, ": the node no longer has them");
     if (!set_sentence(&s->lost, &words))
@@ -330,17 +398,10 @@ pod_run_recheck(struct pod_run *s)
     if (s->lost != NULL)
         announce(s, RECORD_WARNING, EVENT_RESOURCES_LOST, s->lost);
     else if (had_lost) {
-        restore(s, a);
+        restore(s, cgroup, pod);
         announce(s, RECORD_NORMAL, EVENT_RESOURCES_BACK, "has everything it was given again");
     }
-    if (s->wanted == REPORT_RUNNING)
-        status_report_repeat(s);
-    if (s->phase == POD_RUN_RUNNING && timer_is_running(s->observe_timer))
-        timer_start(s->observe_timer, 0);
-}
-
-bool
-pod_run_has_lost(const struct pod_run *s)
-{
-    return s->lost != NULL;
+    s->s.changed(s->s.run);
+    if (s->is_running && timer_is_running(s->timer))
+        timer_start(s->timer, 0);
 }

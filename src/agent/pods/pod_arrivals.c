@@ -13,7 +13,7 @@
 #include "agent/pods/files/blobs.h"
 #include "agent/pods/files/pod_ends.h"
 #include "agent/pods/pod_host.h"
-#include "agent/pods/pod_run_state.h"
+#include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
 #include "agent/pods/shared_pool.h"
 #include "lib/api/cluster/event_reasons.h"
@@ -32,7 +32,6 @@
 #include "lib/client/event_recorder.h"
 #include "lib/client/informer.h"
 #include "lib/json/json.h"
-#include "lib/loop/timer.h"
 
 #define AFTER_OTHERS_MS 5000
 
@@ -185,14 +184,11 @@ pods_find_running(const struct pods *p, const char *uid, struct running_pod *ret
 {
     struct pod_run *run = map_find(p->runs, uid);
 
-    if (run == NULL || run->phase > POD_RUN_RUNNING)
+    if (run == NULL || pod_run_has_ended(run))
         return -ENOENT;
-    if (run->phase == POD_RUN_LAUNCHED) {
-        timer_stop(run->poll_timer);
-        shepherd_watch_poll(run);
-    }
-    *ret_running = (struct running_pod){.pod = run->pod};
-    return run->phase < POD_RUN_RUNNING ? 0 : pod_run_get_running(run, ret_running) ? 1 : -ENOENT;
+    pod_run_poll(run);
+    *ret_running = (struct running_pod){.pod = pod_run_pod(run)};
+    return pod_run_is_starting(run) ? 0 : pod_run_get_running(run, ret_running) ? 1 : -ENOENT;
 }
 
 bool
@@ -206,7 +202,7 @@ pods_get(const struct pods *p, const char *uid)
 {
     const struct pod_run *run = map_find(p->runs, uid);
 
-    return run != NULL ? run->pod : NULL;
+    return run != NULL ? pod_run_pod(run) : NULL;
 }
 
 /* A node has at most one pod of a group of a job of several nodes, and few pods. */
@@ -220,8 +216,8 @@ pods_find_of_group(const struct pods *p, const char *group)
 
     while (slash != NULL && map_next(p->runs, &at, &uid, &value)) {
         const struct pod_run *run = value;
-        const struct object *pod = run->pod;
-        const char *own = run->phase <= POD_RUN_RUNNING ? pod_group_named_by(pod) : NULL;
+        const struct object *pod = pod_run_pod(run);
+        const char *own = !pod_run_has_ended(run) ? pod_group_named_by(pod) : NULL;
 
         if (own != NULL && strcmp(own, slash + 1) == 0
             && strlen(pod->meta->namespace) == (size_t)(slash - group)

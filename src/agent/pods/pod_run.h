@@ -50,6 +50,7 @@
 
 #include "lib/api/node/allocation.h"
 #include "lib/base/macro.h"
+#include "lib/client/event_recorder.h"
 
 struct agent_context;
 struct blobs;
@@ -157,6 +158,8 @@ bool pod_run_is_abandoned(const struct pod_run *run); /* forgotten or given up *
  */
 bool pod_run_is_past(const struct agent_context *agent, const struct object *pod);
 bool pod_run_has_lost(const struct pod_run *run); /* a part of its allocation */
+bool pod_run_has_ended(const struct pod_run *run);
+bool pod_run_is_starting(const struct pod_run *run); /* does not run yet */
 
 /* Whether something of the pod is here that nobody else knows: the API has
  * forgotten the pod or given it up.
@@ -174,3 +177,21 @@ struct running_pod {
     struct gpu_use *gpu_use; /* for samples to be added */
 };
 bool pod_run_get_running(struct pod_run *run, struct running_pod *ret_running);
+
+/* Reads the record of a run whose job may have begun since the last look. */
+void pod_run_poll(struct pod_run *run);
+
+/* For the parts of a run. A run is not freed before the work that was begun has ended: end_work
+ * returns false when the run was to be freed meanwhile; it is gone then. check_over calls
+ * `over` when the run is over. is_unwanted: the pod is not to run, or to end.
+ *
+ * Record adds an Event about the pod, without the quoted paths in the message: every member of
+ * the namespace can read it, but only the pod's owner may know its paths. The pod's status has
+ * the whole message.
+ */
+void pod_run_begin_work(struct pod_run *run);
+bool pod_run_end_work(struct pod_run *run);
+void pod_run_check_over(struct pod_run *run);
+bool pod_run_is_unwanted(const struct pod_run *run);
+void pod_run_record(const struct pod_run *run, enum recorded_event_kind kind, const char *reason,
+                    const char *message);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_run_state.h - the private struct of a run
  *
- * pod_run.c has the phases and the updates of the API, pod_start.c the start of
- * a shepherd, shepherd_watch.c the time while it runs, pod_cleanup.c the end,
- * unkillable.c processes that do not end, status_report.c the reports to the
- * API, placement_watch.c the placement of a running pod. The three states of a run
- * (pod_run.h) change only in pod_run_state.c.
+ * pod_run.c has the phases, the start, the updates of the API and the end,
+ * shepherd_watch.c the time while the shepherd runs, status_report.c the reports to the
+ * API. The three states of a run (pod_run.h) change only in pod_run_state.c. Its parts have
+ * structs of their own, and know a run by pod_run.h alone: pod_start.h, placement_watch.h,
+ * pod_cleanup.h.
  *
  * The booleans that are left are facts that go with any state: what the API or the
  * shepherd was told once, what the disk or a worker was given. `freed` is none of the
@@ -20,16 +20,16 @@
 
 #include "agent/pods/files/gpu_use.h"
 #include "agent/pods/pod_run.h"
+#include "agent/pods/run_end.h"
 #include "agent/shepherd/deadline.h"
 #include "lib/client/event_recorder.h"
 
 struct cgroup;
 struct client_call;
-struct exit_record;
 struct fdwatch;
 struct live_record;
 struct object;
-struct observation;
+struct placement_watch;
 struct timer;
 
 /* The state in which this agent found what an earlier one had left of the pod. */
@@ -73,25 +73,13 @@ struct pod_run {
     int64_t tell_ending_us; /* monotonic: when to report it if the pod has not ended by then */
     bool told_ending;
 
-    /* The latest placement that was observed (placement_watch.c), and the fault
-     * of its allocation: a reason and a sentence, or NULL.
-     */
-    struct timer *observe_timer;
-    struct observation *seen;
-    int64_t seen_at_us;
-    bool was_restored; /* a worker was asked to set its CPUs again */
-    char *misplaced;
-    char *lost; /* parts of its allocation that the machine no longer has */
-
+    struct placement_watch *placement;
     struct gpu_use gpu_use;
 
     struct timer *hold_timer; /* before a broken node refuses it */
 
     /* The end. */
-    struct exit_record *exit_record;
-    char *end_reason;
-    char *end_message;
-    bool is_disruption;
+    struct run_end end;
     char *end_report; /* of an earlier run of the pod: the patch, as JSON; or NULL */
     bool is_end_noted;
     struct timer *clean_timer;
@@ -113,34 +101,23 @@ void pod_run_set_phase(struct pod_run *s, enum pod_run_phase to);
 void pod_run_set_api_state(struct pod_run *s, enum pod_run_api_state to);
 void pod_run_set_kill_state(struct pod_run *s, enum pod_run_kill_state to);
 
-/* pod_run.c. pod_run_is_unwanted: the pod is not to run, or to end. pod_run_end_work ends a piece of work that has called back; false when the
- * run was freed. pod_run_check_over calls `over` when the run is over.
+/* pod_run.c. clean_up removes what is left, again and again; then the run is over, and its end is
+ * reported.
  */
-bool pod_run_is_unwanted(const struct pod_run *s);
-bool pod_run_end_work(struct pod_run *s);
-void pod_run_check_over(struct pod_run *s);
-void pod_run_set_end(struct pod_run *s, const char *reason, const char *message);
+void pod_run_clean_up(struct pod_run *s);
 
-/* Records an Event about the pod, without the quoted paths in the message:
- * every member of the namespace can read it, but only the pod's owner may know
- * its paths. The pod's status has the whole message.
+/* note_start informs the self-check about a start, or about why it has failed. A pod that
+ * starts with others of its gang: advance_start is called with each poll before the job runs.
  */
-void pod_run_record(const struct pod_run *s, enum recorded_event_kind kind, const char *reason,
-                    const char *message);
-void pod_run_finish(struct pod_run *s);
-void pod_run_finish_silently(struct pod_run *s);
+void pod_run_note_start(const struct pod_run *s, const char *failure);
+void pod_run_advance_start(struct pod_run *s);
 
-/* pod_start.c: fetches the blobs and starts a shepherd. pod_start_fail: the pod
- * cannot be started for a reason that is not its own, and is tried elsewhere.
- * pod_start_note: tells the self-check about a start. A pod
- * that starts with others of its gang: pod_start_advance is called with each poll before
- * the job runs, pod_start_note_update when the pod has changed.
+/* Its processes are killed now. check_killed counts them while the shepherd waits for them, and
+ * reports those that are left after UNKILLABLE_MS.
  */
-void pod_start_begin(struct pod_run *s);
-void pod_start_fail(struct pod_run *s, const char *words);
-void pod_start_note(const struct pod_run *s, const char *failure);
-void pod_start_advance(struct pod_run *s);
-void pod_start_note_update(struct pod_run *s);
+#define UNKILLABLE_MS 3000
+void pod_run_note_kill(struct pod_run *s, int64_t now_us);
+void pod_run_check_killed(struct pod_run *s);
 
 /* shepherd_watch.c: until the shepherd ends. note_limit: the pod's time limit
  * differs from the one its shepherd was started with. note_freeze: the pod is
@@ -159,28 +136,6 @@ void shepherd_watch_send_signals(struct pod_run *s);
 void shepherd_watch_enforce(void *run);
 void shepherd_watch_poll(void *run);
 void shepherd_watch_poll_soon(struct pod_run *s);
-
-/* pod_cleanup.c: reads the exit record and removes what is left. */
-void pod_cleanup_begin(struct pod_run *s);
-void pod_cleanup_on_timer(void *run);
-
-/* unkillable.c: processes that were killed and do not end. unkillable_note_kill: they
- * are killed now. unkillable_note: `n`
- * such processes were seen, among them `one`; reports them after UNKILLABLE_MS.
- * unkillable_check counts the processes while the shepherd waits for them.
- */
-#define UNKILLABLE_MS 3000
-void unkillable_note_kill(struct pod_run *s, int64_t now_us);
-void unkillable_note(struct pod_run *s, unsigned n, pid_t one);
-void unkillable_check(struct pod_run *s);
-
-/* placement_watch.c: checks from time to time where the pod's processes run.
- * placement_watch_find_fault: the fault of the allocation, as a condition's
- * reason; NULL if there is none.
- */
-void placement_watch_begin(struct pod_run *s);
-void placement_watch_on_timer(void *run);
-const char *placement_watch_find_fault(const struct pod_run *s, const char **ret_words);
 
 /* status_report.c: sends the reports that are wanted and were not sent yet. */
 void status_report_request(struct pod_run *s, enum report_kind what);

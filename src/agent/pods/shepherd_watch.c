@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shepherd_watch.c - a run while its shepherd lives: its start, its deadline,
  * its deletion
+ *
+ * The shepherd outlives the agent and keeps the time limit itself, so an agent only tells it what
+ * the API wants, and tells it again whenever it is not sure: each message may come twice, and
+ * no record is kept of what was sent. The agent alone decides about the end that
+ * a deletion orders, because a shepherd has no part in the API, and about the limit of a shepherd
+ * of an older release. A time is taken from the monotonic clock, less what the pod was
+ * frozen for.
  */
 #include <signal.h>
 #include <string.h>
@@ -8,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/pods/agent_context.h"
+#include "agent/pods/placement_watch.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/status_patch.h"
@@ -99,12 +107,12 @@ shepherd_watch_enforce(void *context)
             s->deadline.terminated = s->deadline.killed = true;
             note_exceeded(s, now);
             launch_signal(s->pidfd, LAUNCH_ALL, SIGKILL, NULL);
-            unkillable_note_kill(s, now);
+            pod_run_note_kill(s, now);
             timer_start(s->deadline_timer, UNKILLABLE_MS);
             return;
         case DEADLINE_WAIT:
             if (s->deadline.killed)
-                unkillable_check(s);
+                pod_run_check_killed(s);
             next = report_ending(s, now, next);
             if (next != DEADLINE_NEVER)
                 timer_start(s->deadline_timer, (next - now) / 1000 + 1);
@@ -512,18 +520,22 @@ shepherd_watch_poll(void *context)
     if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
         if (s->live != NULL && s->live->waits_for != NULL)
             report_waiting(s);
-        pod_start_advance(s);
+        pod_run_advance_start(s);
         s->poll_ms = backoff_next(s->poll_ms, LOOK_FIRST_MS, LOOK_LAST_MS);
         timer_start(s->poll_timer, s->poll_ms);
         return;
     }
     pod_run_set_phase(s, POD_RUN_RUNNING);
-    pod_start_note(s, NULL);
+    pod_run_note_start(s, NULL);
     begin_deadline(s);
     status_report_request(s, REPORT_RUNNING);
     begin_freeze(s);
     shepherd_watch_send_signals(s);
-    placement_watch_begin(s);
+    placement_watch_begin(s->placement,
+                          &(struct placement_watch_process){.cgroup = s->cgroup,
+                                                            .pid = (pid_t)s->live->job_pid,
+                                                            .start = s->live->job_start},
+                          s->found == FOUND_RUNNING);
 }
 
 void
@@ -539,9 +551,9 @@ note_end(struct pod_run *s)
     timer_stop(s->poll_timer);
     timer_stop(s->deadline_timer);
     timer_stop(s->freeze_timer);
-    timer_stop(s->observe_timer);
+    placement_watch_end(s->placement);
     pod_run_set_phase(s, POD_RUN_ENDED);
-    pod_cleanup_begin(s);
+    pod_run_clean_up(s);
 }
 
 static void

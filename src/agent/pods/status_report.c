@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_report.c - reports a run to the API, and retries until it is accepted
+ *
+ * Only the last thing is worth a report: one that was not sent when a later one is wanted is
+ * dropped, so that a pod which ended at once costs one write and not two. An end is never
+ * given up, for nobody else knows it; a pod that the API does not have is not an answer
+ * while its store may be another one, or an older one that was put back.
  */
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/pod_ends.h"
+#include "agent/pods/placement_watch.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/status_patch.h"
 #include "agent/shepherd/files/exit_record.h"
@@ -113,14 +119,30 @@ on_reported(const struct client_reply *reply, void *context)
         status_report_send(s);
 }
 
+/* Of the allocation: what is seen while it runs, or why it was refused. */
+static const char *
+find_fault(const struct pod_run *s, const char **ret_words)
+{
+    const char *reason = placement_watch_find_fault(s->placement, ret_words);
+
+    if (reason != NULL || s->end.reason == NULL
+        || (strcmp(s->end.reason, REASON_ALLOCATION_OVERLAP) != 0
+            && strcmp(s->end.reason, REASON_ALLOCATION_NOT_HERE) != 0))
+        return reason;
+    *ret_words = s->end.message;
+    return s->end.reason;
+}
+
 static struct json *
 make_patch(struct pod_run *s, struct arena *arena)
 {
     const struct agent_context *agent = s->s.agent;
     const struct live_record *live = s->live;
     struct allocation_fault broken = {0};
+    int64_t seen_at_us;
+    const struct observation *seen = placement_watch_seen(s->placement, &seen_at_us);
 
-    broken.reason = placement_watch_find_fault(s, &broken.message);
+    broken.reason = find_fault(s, &broken.message);
     if (s->end_report != NULL && s->wanted == REPORT_END)
         return json_parse(arena, arena_strdup(arena, s->end_report), strlen(s->end_report), NULL,
                           NULL);
@@ -141,8 +163,8 @@ make_patch(struct pod_run *s, struct arena *arena)
                 .started_at_us = s->live->started_at_us,
                 .cpus = s->live->cpus_allowed,
                 .memory_nodes = s->live->memory_allowed,
-                .seen = s->seen,
-                .seen_at_us = s->seen_at_us,
+                .seen = seen,
+                .seen_at_us = seen_at_us,
                 .broken = broken,
                 .frozen = {.at_us = s->live->frozen_at_us,
                            .before_us = s->live->frozen_us,
@@ -156,12 +178,12 @@ make_patch(struct pod_run *s, struct arena *arena)
     }
     return status_patch_make_end(arena, s->pod,
                                  &(struct status_patch_end){
-                                     .exit_record = s->exit_record,
-                                     .reason = s->end_reason,
-                                     .message = s->end_message,
-                                     .is_disruption = s->is_disruption,
-                                     .seen = s->seen,
-                                     .seen_at_us = s->seen_at_us,
+                                     .exit_record = s->end.record,
+                                     .reason = s->end.reason,
+                                     .message = s->end.message,
+                                     .is_disruption = s->end.is_disruption,
+                                     .seen = seen,
+                                     .seen_at_us = seen_at_us,
                                      .broken = broken,
                                      .frozen = {.at_us = live != NULL ? live->frozen_at_us : 0,
                                                 .before_us = live != NULL ? live->frozen_us : 0},
@@ -182,7 +204,7 @@ status_report_note_end(struct pod_run *s)
     CLEANUP(arena_freep) struct arena *arena = NULL;
 
     if (s->is_end_noted || s->wanted != REPORT_END || s->s.ends == NULL
-        || (s->exit_record == NULL && s->end_reason == NULL))
+        || (s->end.record == NULL && s->end.reason == NULL))
         return;
     s->is_end_noted = true;
     arena = arena_new(0);

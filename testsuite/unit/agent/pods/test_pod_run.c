@@ -362,13 +362,13 @@ START_TEST(a_pod_of_a_gang_is_reported_as_prepared_once)
 {
     begin(POD("\"kiln.hpc/start-barrier\":\"4\""));
     world.run->live = xnew(struct live_record);
-    pod_start_advance(world.run);
+    pod_run_advance_start(world.run);
     fake_client_run(world.api);
     ck_assert(!is_prepared_in_api());
 
     world.run->live->is_prepared = 1;
     for (int i = 0; i < 3; i++) {
-        pod_start_advance(world.run);
+        pod_run_advance_start(world.run);
         fake_client_run(world.api);
     }
 
@@ -385,12 +385,12 @@ START_TEST(a_prepared_pod_is_not_reported_again_after_a_restart)
     begin(POD("\"kiln.hpc/start-barrier\":\"4\""));
     world.run->live = xnew(struct live_record);
     world.run->live->is_prepared = 1;
-    pod_start_advance(world.run);
+    pod_run_advance_start(world.run);
     fake_client_run(world.api);
     pod_run_update(world.run, fake_client_find(world.api, &pod_kind, "physics", "job-7-0"));
     world.run->wanted = world.run->reported = REPORT_NOTHING;
 
-    pod_start_advance(world.run);
+    pod_run_advance_start(world.run);
     fake_client_run(world.api);
 
     ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_STRATEGIC_PATCH, "status"), 1);
