@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/step/pmix_message.h"
 #include "lib/step/step_environment.h"
@@ -37,8 +39,10 @@
 #include "step/step_ending.h"
 #include "step/step_events.h"
 #include "step/step_link.h"
-#include "step/step_tree.h"
 
+#define DEPTH        16
+#define ENTRIES_MOST 10000 /* of a directory that all users share */
+#define OLD_S        60    /* from when on a directory must have its lock */
 #define PROGRAM      "kiln-pmix"
 #define LAST_MS      1000 /* for its own cleaning */
 #define MEMORY_FILES "/dev/shm"
@@ -161,6 +165,74 @@ start_server(struct step_pmix *p, int program, struct error *err)
                  : 0;
 }
 
+/* --- directories of steps --------------------------------------------------------
+ */
+
+/* A kiln-step has its directory locked as long as it lives. One that is not locked, and
+ * not new, was left by a kiln-step that was killed.
+ */
+
+/* A descriptor that has the lock; -1: there is none. */
+static int
+lock_tree(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int
+remove_one(const char *path, UNUSED const struct stat *st, UNUSED int type,
+           UNUSED struct FTW *where)
+{
+    (void)remove(path);
+    return 0;
+}
+
+/* Links are not followed. */
+static void
+remove_tree(const char *path)
+{
+    (void)nftw(path, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS);
+}
+
+static void
+sweep_one(const char *path)
+{
+    struct stat st;
+    int fd;
+
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid()
+        || time(NULL) - st.st_ctime < OLD_S)
+        return;
+    fd = lock_tree(path);
+    if (fd < 0)
+        return;
+    remove_tree(path);
+    close(fd);
+}
+
+/* Removes what was left in `base` under names with that beginning. */
+static void
+sweep_trees(const char *base, const char *begin)
+{
+    DIR *d = opendir(base);
+    const struct dirent *e;
+
+    for (int i = 0; d != NULL && i < ENTRIES_MOST && (e = readdir(d)) != NULL; i++) {
+        CLEANUP_FREE char *path = xasprintf("%s/%s", base, e->d_name);
+
+        if (strncmp(e->d_name, begin, strlen(begin)) == 0)
+            sweep_one(path);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
 /* --- its directory ----------------------------------------------------------------
  */
 
@@ -175,7 +247,7 @@ make_directory(struct step_pmix *p, struct error *err)
 
     if (base == NULL)
         base = "/tmp";
-    step_tree_sweep(base, begin);
+    sweep_trees(base, begin);
     p->directory = xasprintf("%s/%sXXXXXX", base, begin);
     if (mkdtemp(p->directory) == NULL) {
         int r = -errno;
@@ -184,7 +256,7 @@ make_directory(struct step_pmix *p, struct error *err)
         p->directory = NULL;
         return error_set(err, r, "a directory for PMIx in '%s': %s", base, strerror(-r));
     }
-    p->lock = step_tree_lock(p->directory);
+    p->lock = lock_tree(p->directory);
     return 0;
 }
 
@@ -193,7 +265,7 @@ step_pmix_clean(struct step_pmix *p)
 {
     if (p->directory == NULL)
         return;
-    step_tree_remove(p->directory);
+    remove_tree(p->directory);
     free(p->directory);
     p->directory = NULL;
     if (p->lock >= 0)
