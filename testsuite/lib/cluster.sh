@@ -412,6 +412,7 @@ cluster_end() {
     fi
     [ -z "${cluster_database:-}" ] ||
         psql -qX "$KILN_TEST_DATABASES/postgres" -c "DROP DATABASE $cluster_database WITH (FORCE)"
+    [ ! -d "$cluster/postgres" ] || postgres_end
     rm -rf "$cluster"
     exit "$cluster_status"
 }

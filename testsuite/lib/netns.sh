@@ -9,8 +9,6 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2154 # cluster.sh
 
-netns_names=
-
 # Makes the network; skips the test where that is not possible. Call it after
 # cluster_begin and before cluster_controller, which then listens there.
 netns_begin() {
@@ -23,7 +21,6 @@ netns_begin() {
     trap 'netns_status=$?; netns_end; (exit "$netns_status"); cluster_end' EXIT
     ip netns add "$netns_bridge-x" 2>/dev/null ||
         skip_all "no network namespace can be made here (it needs CAP_SYS_ADMIN)"
-    netns_names="$netns_bridge-x"
     ip address add "$netns_net.254/24" dev "$netns_bridge"
     ip link set "$netns_bridge" up
     echo "127.0.0.1 localhost" >"$cluster/hosts"
@@ -38,7 +35,6 @@ netns_begin() {
 netns_space_add() {
     netns_space=$netns_bridge-$2
     ip netns add "$netns_space" || bail_out "no namespace for $1"
-    netns_names="$netns_names $netns_space"
     ip link add "kv$2-$$" type veth peer name eth0 netns "$netns_space"
     ip link set "kv$2-$$" master "$netns_bridge" up
     ip -n "$netns_space" address add "$netns_net.$2/24" dev eth0
@@ -89,9 +85,11 @@ netns_user() {
         ' _ "$cluster/hosts" "$netns_name" "$netns_as" "$cluster/home/$netns_as" "$@"
 }
 
+# The names are those of the system, not of a variable: netns_user also adds a namespace
+# where a test calls it in a subshell.
 netns_end() {
-    for netns_space in $netns_names; do
-        ip netns delete "$netns_space"
+    for netns_space in /run/netns/"$netns_bridge"-*; do
+        [ ! -e "$netns_space" ] || ip netns delete "${netns_space##*/}"
     done
     ip link delete "$netns_bridge" 2>/dev/null
 }

@@ -56,10 +56,13 @@ postgres_serve() {
     wait_for 30 postgres_query "$1" 'SELECT 1' || bail_out "PostgreSQL '$1' does not start"
 }
 
+# Shared memory is in files of the server's folder, so a server that a test kills leaves
+# none behind; of the segment that it has anyway, see postgres_end.
 postgres_configure() {
     cat >>"$cluster/postgres/$1/postgresql.conf" <<EOF
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
+dynamic_shared_memory_type = mmap
 fsync = off
 wal_keep_size = 64MB
 max_connections = 200
@@ -130,4 +133,14 @@ postgres_query() {
     psql -qAtX -h 127.0.0.1 -p "$(postgres_port_of "$1")" -U kiln -d kiln -c "$2" 2>/dev/null ||
         psql -qAtX -h 127.0.0.1 -p "$(postgres_port_of "$1")" -U "$postgres_user" -d postgres \
             -c "$2"
+}
+
+# A server that was killed leaves its pid file, whose seventh line has the key and the
+# number of a segment of shared memory. Called by cluster_end.
+postgres_end() {
+    for postgres_pid_file in "$cluster"/postgres/*/postmaster.pid; do
+        [ -f "$postgres_pid_file" ] || continue
+        postgres_segment=$(sed -n '7s/^ *[0-9]* *//p' "$postgres_pid_file")
+        [ -z "$postgres_segment" ] || ipcrm -m "$postgres_segment" 2>/dev/null
+    done
 }
