@@ -83,7 +83,7 @@ pending(const struct desk *d)
 {
     const struct recorder *r = d->recorder;
 
-    return r->n_dirty + r->n_remarks + r->in_flight;
+    return r->n_dirty + r->n_single_events + r->in_flight;
 }
 
 static const struct pod_condition *
