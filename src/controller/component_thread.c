@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scheduler and the lifecycle loops have threads of their own because a decision may take
- * longer than a request may wait, and they are clients of the API like any other: what crosses
- * between threads are messages, never locks. They are nicer than the main loop, since
+ * longer than a request may wait, and they are clients of the API like any other: between
+ * threads go messages, and hardly ever a lock. They are nicer than the main loop, since
  * everybody waits for that one.
  */
 #include "controller/component_thread.h"

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One thread decides, in cycles that never wait: a pod is popped, a node is found, the pod is
+ * assumed there, and its binding goes on beside the cycles that follow. So each decision sees
+ * all decisions before it, and no lock is needed. Whatever takes longer, an extender or the
+ * API, answers by a callback, and the cycle then runs again, since the cluster may have
+ * changed meanwhile.
+ *
+ * The members of a group are placed one after the other within one cycle and taken back
+ * together; nothing else runs in between, so nobody has seen a placement that is rolled back.
+ *
+ * The same thread serves events, questions and timers. Therefore cycles are run for a time and
+ * not by number: one that tries preemption on thousands of nodes takes a hundred times as long
+ * as another. For the same reason ranks of sleeping pods are computed a few groups at a time.
+ */
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/partition_terms.h"
 #include "controller/scheduler/placing/group_placer.h"

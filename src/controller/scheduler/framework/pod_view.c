@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins are asked about a pod thousands of times, so everything that has to be parsed is
+ * parsed once, and the view does not change afterwards: a new version of the pod is a new
+ * view, and a decision goes on with the one that it began with. Equal parts are shared between
+ * pods, because a hundred thousand waiting pods mostly ask for the same.
+ *
+ * The tier of the partition is the upper half of the priority, so that everything that
+ * compares priorities respects tiers without knowing of them (decision 235).
+ */
 #include "controller/scheduler/framework/pod_view.h"
 
 #include <stdlib.h>

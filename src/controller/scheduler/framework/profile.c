@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Upstream runs all filters of one node and then goes to the next. Here one filter runs over
+ * all nodes that are left, and then the next filter: the same answers, as each node keeps its
+ * first refusal, in one tight loop for each plugin. Sets of plugins are bits of a word, so
+ * that "the filters that look at other pods" or "those that depend on time" is a mask that
+ * costs nothing to apply.
+ *
+ * A plugin that writes notes at one point and reads them at another is refused if only one of
+ * the two is enabled, since it would read the notes of nobody.
+ */
 #include "controller/scheduler/framework/profile.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Constraints of the pod and the defaults of the profile lead to one form, so that counting
+ * and scoring know no difference. The defaults need what the pod's services and owners select,
+ * as upstream has it; Kiln runs no controllers for these, but their objects may exist.
+ * Whatever a rule depends on is also written into the signature: pods that would be counted
+ * differently must not share answers.
+ */
 #include "controller/scheduler/plugins/pods/spread_rule.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The volumes of a cluster are looked through once for a pod and not once for each node: those
+ * that only one node reaches are sorted by that node's name, the others are in a list of their
+ * own, the better ones first. The smallest claim chooses first, as upstream, so that the
+ * larger volumes are left for the larger claims.
+ */
 #include "controller/scheduler/plugins/volume/volume_search.h"
 
 #include <stdbool.h>
