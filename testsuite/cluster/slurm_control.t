@@ -282,6 +282,17 @@ is "create reservation" "$(operator scontrol create reservation ReservationName=
     StartTime=now+1hour Duration=10 Nodes=n1)" "Reservation created: r+||0"
 ok "it is planned" wait_for 20 is_planned r
 like "it is there" "$(as kilntest1 scontrol -o show res r)" 'Duration=00:10:00 Nodes=n1 '
+like "names of a list all have a sign, or none" \
+    "$(operator scontrol update ReservationName=r Users=+kilntest2,kilntest1)" \
+    "slurm_update error: .*'kilntest1' has no sign: give all names of the list, or each with \\+ or -"
+is "users may not change a node" "$(says scontrol update NodeName=n1 Comment=x)" \
+    "|slurm_update error: Invalid user id+|1"
+like "a feature that cannot be a label is refused" "$(operator scontrol update NodeName=n1 Features=a/b)" \
+    'slurm_update error: .*feature.kiln.hpc/a/b'
+like "nodes have no weight" "$(operator scontrol update NodeName=n1 Weight=5)" \
+    'nodes have no weights: the scheduler takes the nodes on which the least is left over .*Update of this parameter is not supported: Weight=5\+'
+like "nor features that are not active" "$(operator scontrol update NodeName=n1 ActiveFeatures=a)" \
+    'a node has one list of features, and all of them are active: AvailableFeatures=LIST'
 is "users may not delete it" "$(says scontrol delete reservation r)" \
     "|delete_reservation reservation: Invalid user id+|1"
 is "delete reservation" "$(operator scontrol delete ReservationName=r)" "||0"

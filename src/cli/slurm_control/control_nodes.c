@@ -11,14 +11,19 @@
 #include "cli/kctl/verbs/nodes/cordon.h"
 #include "cli/kctl/verbs/nodes/reservation_request.h"
 #include "cli/slurm/slurm_client.h"
+#include "cli/slurm_control/reservation_names.h"
 #include "cli/slurm_control/scontrol.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+
+#define FEATURE    "feature.kiln.hpc/"
+#define MOST_TRIES 5 /* at a change that others make, too */
 
 /* "Reason=x" for the name "Reason": "x"; otherwise NULL. */
 static const char *
@@ -90,10 +95,80 @@ set_nodes(struct scontrol *c, const char *list, enum node_change change, const c
     return 1;
 }
 
+/* Written by people about a node; or NULL. */
+struct node_notes {
+    const char *comment, *features;
+};
+
+/* The labels of the features become these: others of them are taken away. */
+static void
+set_features(struct arena *arena, const struct json *node, struct json *labels, const char *list)
+{
+    const struct json *present = json_get_path(node, "metadata.labels");
+    char *rest = arena_strdup(arena, list), *name;
+
+    for (uint32_t i = 0; i < json_count(present); i++)
+        if (strncmp(present->members[i].name, FEATURE, strlen(FEATURE)) == 0)
+            json_set(arena, labels, present->members[i].name, json_null(arena));
+    while ((name = strsep(&rest, ",")) != NULL)
+        if (name[0] != '\0')
+            json_set_string(arena, labels, arena_printf(arena, FEATURE "%s", name), "true");
+}
+
+static int
+note_node(struct scontrol *c, const char *name, const struct node_notes *notes, struct error *err)
+{
+    struct arena *arena = c->client->arena;
+    const struct target_object target = {.kind = &node_kind, .name = name};
+    struct json *patch = json_object(arena), *meta = json_make_object(arena, patch, "metadata");
+    struct json *node = NULL;
+    int r = kctl_get(&c->client->kctl, &target, arena, &node, err);
+
+    if (r < 0)
+        return r;
+    if (notes->features != NULL)
+        set_features(arena, node, json_make_object(arena, meta, "labels"), notes->features);
+    if (notes->comment != NULL)
+        json_set(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_COMMENT,
+                 notes->comment[0] != '\0' ? json_string(arena, notes->comment) : json_null(arena));
+    return kctl_patch(&c->client->kctl, &target, patch, arena, NULL, err);
+}
+
+static int
+note_nodes(struct scontrol *c, const char *list, const struct node_notes *notes)
+{
+    const char **names = NULL;
+    size_t count = 0;
+    struct error err = {0};
+    int r = hostlist_expand(c->client->arena, list, &names, &count, &err);
+
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = note_node(c, names[i], notes, &err);
+    if (r == 0)
+        return 0;
+    fprintf(stderr, "slurm_update error: %s\n", reason_of(r, &err, "Invalid node name specified"));
+    return 1;
+}
+
+static int
+refuse_node_field(struct scontrol *c, const char *word)
+{
+    if (value_of(word, "ActiveFeatures") != NULL)
+        slurm_client_error(c->client,
+                           "a node has one list of features, and all of them are active: "
+                           "AvailableFeatures=LIST");
+    else if (value_of(word, "Weight") != NULL)
+        slurm_client_error(c->client, "nodes have no weights: the scheduler takes the nodes on "
+                                      "which the least is left over (kiln-scheduler.yaml(5))");
+    return refuse_field(word);
+}
+
 int
 control_update_node(struct scontrol *c, int n_words, char **words)
 {
     const char *nodes = NULL, *state = NULL, *reason = NULL;
+    struct node_notes notes = {0};
+    bool has_notes;
 
     for (int i = 0; i < n_words; i++) {
         const char *value;
@@ -104,13 +179,23 @@ control_update_node(struct scontrol *c, int n_words, char **words)
             state = value;
         else if ((value = value_of(words[i], "Reason")) != NULL)
             reason = value;
+        else if ((value = value_of(words[i], "Comment")) != NULL)
+            notes.comment = value;
+        else if ((value = value_of(words[i], "Features")) != NULL
+                 || (value = value_of(words[i], "AvailableFeatures")) != NULL)
+            notes.features = value;
         else
-            return refuse_field(words[i]);
+            return refuse_node_field(c, words[i]);
     }
-    if (nodes == NULL || (state == NULL && reason == NULL)) {
+    has_notes = notes.comment != NULL || notes.features != NULL;
+    if (nodes == NULL || (state == NULL && reason == NULL && !has_notes)) {
         fputs("No changes specified\n", stderr);
         return 1;
     }
+    if (has_notes && note_nodes(c, nodes, &notes) != 0)
+        return 1;
+    if (state == NULL && reason == NULL)
+        return 0;
     if (state == NULL)
         return set_nodes(c, nodes, NODE_HAS_REASON, reason);
     if (strcasecmp(state, "RESUME") == 0 || strcasecmp(state, "IDLE") == 0
@@ -479,13 +564,20 @@ create_reservation(struct scontrol *c, int n_words, char **words)
     return 0;
 }
 
-/* Slurm adds and removes names ("Users=+ann"), which would need the list as it is now. */
-static bool
-has_sign(const char *list)
+/* Names that are added to lists need the lists as they are, which others may change meanwhile. */
+static int
+change_reservation(struct scontrol *c, const struct reservation_request *request, struct error *err)
 {
-    return list != NULL
-           && (strpbrk(list, "+-") == list || strstr(list, ",+") != NULL
-               || strstr(list, ",-") != NULL);
+    int r = -ESTALE;
+
+    for (unsigned i = 0; r == -ESTALE && i < MOST_TRIES; i++) {
+        struct reservation_request whole = *request;
+
+        r = reservation_names_settle(&c->client->kctl, &whole, c->client->arena, err);
+        if (r == 0)
+            r = reservation_request_change(&c->client->kctl, &whole, c->client->arena, err);
+    }
+    return r;
 }
 
 int
@@ -495,23 +587,31 @@ control_update_reservation(struct scontrol *c, int n_words, char **words)
     struct error err = {0};
     int r;
 
-    for (int i = 0; i < n_words; i++)
-        if (read_reservation(c, &request, words[i]) != 0)
+    for (int i = 0; i < n_words; i++) {
+        const char *word = reservation_names_spell(c->client->arena, words[i]);
+
+        if (word == NULL) {
+            slurm_client_error(c->client,
+                               "The +=/-= notation is not supported when updating %.*s.  No "
+                               "reservation update.",
+                               (int)strcspn(words[i], "+-="), words[i]);
+            fputs("slurm_update error: No error\n", stderr);
             return 1;
+        }
+        if (read_reservation(c, &request, word) != 0)
+            return 1;
+    }
     if (request.name == NULL) {
         slurm_client_error(c->client, "ReservationName must be given.  No reservation update.");
         return 1;
     }
-    if (request.recurrence != NULL || has_sign(request.users) || has_sign(request.groups)
-        || has_sign(request.accounts)) {
-        slurm_client_error(c->client, "%s  No reservation update.",
-                           request.recurrence != NULL
-                               ? "A reservation cannot become daily or weekly."
-                               : "Give all names of the list, without + and -.");
+    if (request.recurrence != NULL) {
+        slurm_client_error(c->client,
+                           "A reservation cannot become daily or weekly.  No reservation update.");
         return 1;
     }
     c->client->kctl.is_silent = true;
-    r = reservation_request_change(&c->client->kctl, &request, c->client->arena, &err);
+    r = change_reservation(c, &request, &err);
     if (r == 0) {
         puts("Reservation updated.");
         return 0;

@@ -17,6 +17,7 @@
 #include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
@@ -181,6 +182,8 @@ print_node(struct scontrol *c, const struct json *node, const struct json *summa
     struct node_group group = {.object = node};
     const char *by = json_get_text(summary, "by");
     const char *at = json_get_text(summary, "since");
+    const char *comment =
+        json_get_text(json_get_path(node, "metadata.annotations"), ANNOTATION_COMMENT);
 
     if (c->json != NULL) {
         node_group_add(&group, summary);
@@ -219,6 +222,10 @@ print_node(struct scontrol *c, const struct json *node, const struct json *summa
         record_text_line(&t);
         record_text_add(&t, "Reason=%s [%s@%s]", reason, or_else(by, "root"),
                         time_of(c, at, "Unknown"));
+    }
+    if (comment != NULL) {
+        record_text_line(&t);
+        record_text_add(&t, "Comment=%s", comment);
     }
     record_text_end(&t);
     fwrite(out.text, 1, out.length, stdout);

@@ -11,6 +11,7 @@
 #include "cli/slurm_tables/slurm_time.h"
 #include "cli/slurm_tables/slurm_words.h"
 #include "lib/api/node/topology.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/duration.h"
@@ -323,6 +324,15 @@ node_fields_add_features(const struct json *node, struct strbuf *out)
         strbuf_add_text(out, "(null)");
 }
 
+FIELD(comment)
+{
+    GROUP;
+    const char *comment =
+        json_get_text(json_get_path(g->object, "metadata.annotations"), ANNOTATION_COMMENT);
+
+    strbuf_add_text(out, comment != NULL ? comment : "(null)");
+}
+
 FIELD(features)
 {
     GROUP;
@@ -387,7 +397,7 @@ static const struct output_column columns[] = {
     {'S', "AllocNodes", "ALLOCNODES", add_all, 0},
     {'a', "Available", "AVAIL", add_available, 0},
     {'V', "Cluster", "CLUSTER", add_cluster, 0},
-    {0, "Comment", "COMMENT", add_null, 0},
+    {0, "Comment", "COMMENT", add_comment, 0},
     {'Y', "Cores", "CORES", add_cores, 0},
     {'c', "CPUs", "CPUS", add_cpus, 0},
     {'O', "CPUsLoad", "CPU_LOAD", add_na, 0},
@@ -460,8 +470,8 @@ node_fields_separates(const struct output_column *column, bool is_exact)
 bool
 node_fields_needs_object(const struct output_column *column)
 {
-    return column->add == add_features || column->add == add_shape || column->add == add_sockets
-           || column->add == add_cores || column->add == add_threads;
+    return column->add == add_features || column->add == add_comment || column->add == add_shape
+           || column->add == add_sockets || column->add == add_cores || column->add == add_threads;
 }
 
 static void
@@ -561,6 +571,10 @@ node_fields_json(const struct node_group *g, struct arena *arena)
     json_set_int(arena, out, "alloc_memory", g->memory_used.sum);
     json_set_int(arena, out, "alloc_cpus", g->cpus.allocated);
     json_set_int(arena, out, "idle_cpus", g->cpus.total - g->cpus.allocated);
+    if (json_get_path(g->object, "metadata.annotations") != NULL
+        && json_get_text(json_get_path(g->object, "metadata.annotations"), ANNOTATION_COMMENT)
+               != NULL)
+        set_text(arena, out, "comment", add_comment, g);
     set_text(arena, out, "features", add_features, g);
     set_text(arena, out, "active_features", add_features, g);
     set_text(arena, out, "gres", add_gres, g);

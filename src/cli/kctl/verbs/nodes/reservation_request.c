@@ -270,5 +270,8 @@ reservation_request_change(struct kctl *kctl, const struct reservation_request *
 
     if (e == 0 && json_count(spec) == 0)
         return error_set(err, -ENODATA, "no field of the reservation is to be changed");
+    if (r->version != NULL)
+        json_set_string(arena, json_make_object(arena, patch, "metadata"), "resourceVersion",
+                        r->version);
     return e < 0 ? e : kctl_patch(kctl, &target, patch, arena, NULL, err);
 }

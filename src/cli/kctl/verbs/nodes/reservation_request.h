@@ -28,6 +28,7 @@ struct reservation_request {
     const char *recurrence; /* "Daily"; or NULL */
     const char *time_zone;  /* NULL: that of this user */
     const char *reason;
+    const char *version; /* of the reservation that is changed; NULL: any */
     bool is_maintenance;
     bool is_flexible;
     bool may_overlap;
@@ -41,7 +42,7 @@ int reservation_request_send(struct kctl *kctl, const struct reservation_request
                              struct arena *arena, struct error *err);
 
 /* Changes the fields that are not NULL (and not 0) of the Reservation with that name, and prints
- * nothing. -ENODATA: there are none. -ENOENT: there is no such Reservation.
+ * nothing. -ENODATA: there are none. -ESTALE: it has another version. -ENOENT: there is no such Reservation.
  */
 int reservation_request_change(struct kctl *kctl, const struct reservation_request *request,
                                struct arena *arena, struct error *err);
