@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* pod_host.c - the files, the cgroup and the process of a pod, in an order that survives a kill
+ *
+ * The agent may be killed between any two of these calls, and the next one must find out what is
+ * there: the record in /run is first, for it names all the rest. Files
+ * below STATE say that a pod was begun, so it is never begun twice; those in /run are gone
+ * after a restart of the machine, as its processes are. Nothing is synced: after a power failure
+ * the API decides.
+ */
 #include "agent/pods/pod_host.h"
 #include "agent/pods/files/mpi_variables.h"
 

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* shared_pool.c - keeps the pods without CPUs of their own off the CPUs of the others
+ *
+ * The set changes with each pod that comes or goes, and each cgroup costs a write that may take
+ * milliseconds, so a worker does one change after the other, and skips those that were overtaken.
+ * A check of the placement must not call a pod misplaced because it read the set of a
+ * moment ago: turns say which set was meant.
+ */
 #include "agent/pods/shared_pool.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* step_log.c - a file that only grows, of one line for each change
+ *
+ * It is written on the way of each start of a step, so a line is one write, and nothing is
+ * synced: a crash of the machine ends the steps, too. A reader believes only whole lines. So
+ * a write that fails must leave no part of a line, or the next one would be lost with it,
+ * and another agent would give out its id and its CPUs again.
+ */
 #include "agent/steps/step_log.h"
 
 #include <dirent.h>
@@ -27,7 +34,7 @@ append(const char *dir, const char *pod_uid, const char *line, struct error *err
     CLEANUP_FREE char *path = xasprintf("%s/%s", dir, pod_uid);
     CLEANUP_FD int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     const size_t length = strlen(line);
-    int r = fd < 0 ? -errno : fd_write_all(fd, line, length);
+    int r = fd < 0 ? -errno : fd_append_all(fd, line, length);
     off_t size;
 
     if (r < 0)

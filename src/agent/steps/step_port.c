@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* step_port.c - the handshake with strangers, before they cost anything
+ *
+ * A credential takes a worker some 100 us and a stranger nothing to send, so few are read at once,
+ * and only of those whose whole line is here. A connection has no user until then, so they
+ * are not counted for one: the oldest without a line gives way. A caller that sends more than
+ * its line before the answer is none.
+ */
 #include "agent/steps/step_port.h"
 
 #include <errno.h>

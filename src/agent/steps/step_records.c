@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* step_records.c - keeps what the controller does not know yet, in memory and on the disk
+ *
+ * The controller may be away for days, and a script may start thousands of steps, so all is
+ * bounded, by records and by bytes; what does not fit is counted, for a number that is
+ * missing is worse than a record that is. The memory is right, and the file follows it as well as
+ * the disk allows: a record is never refused because a disk is full.
+ */
 #include "agent/steps/step_records.h"
 
 #include <dirent.h>
@@ -217,7 +224,7 @@ kept_pod_append(const struct step_records *s, struct kept_pod *p, const struct s
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", s->dir, p->uid);
     CLEANUP_FD int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : fd_write_all(fd, text->text, text->length);
+    int r = fd < 0 ? -errno : fd_append_all(fd, text->text, text->length);
 
     if (r < 0)
         log_debug("the steps of pod '%s' are not written to '%s': %s", p->uid, path, strerror(-r));

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* step_reporter.c - one request at a time, and not often
+ *
+ * Each report is a write of the controller's store. A node with many steps must not cost
+ * it more than one with few, so changes are gathered, and only ends that somebody
+ * waits for come sooner. A controller that does not answer is asked again after the same
+ * interval: what was sent and not acknowledged is sent again.
+ */
 #include "agent/steps/step_reporter.h"
 
 #include <stdint.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* step_socket.c - connections until they have sent their request
+ *
+ * Anybody on the machine can connect and say nothing, or a little. So
+ * all is counted for each user: connections, bytes that are not a request yet, and time. When all
+ * places are taken, the user with the most loses the oldest, so that nobody keeps others out by
+ * being early; root never loses one, because a login waits for it (pam_kiln).
+ */
 #include "agent/steps/step_socket.h"
 
 #include <errno.h>

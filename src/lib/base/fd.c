@@ -38,6 +38,17 @@ fd_write_all(int fd, const void *bytes, size_t length)
 }
 
 int
+fd_append_all(int fd, const void *bytes, size_t length)
+{
+    const off_t end = lseek(fd, 0, SEEK_END);
+    int r = end < 0 ? -errno : fd_write_all(fd, bytes, length);
+
+    if (r < 0 && end >= 0)
+        (void)!ftruncate(fd, end);
+    return r;
+}
+
+int
 fd_read_all(int fd, size_t limit, struct strbuf *out)
 {
     size_t got = 0;

@@ -20,10 +20,12 @@ struct strbuf;
 void fd_closep(int *fd);
 #define CLEANUP_FD CLEANUP(fd_closep)
 
-/* Write_all writes all bytes. Read_all reads until end of file and appends to
- * `out`; it refuses more than `limit` bytes with -EFBIG.
+/* Write_all writes all bytes. Append_all writes them at the end of a file that has no other
+ * writer, all or none: a line that a full disk has cut would spoil the next one. Read_all reads
+ * until end of file and appends to `out`; it refuses more than `limit` bytes with -EFBIG.
  */
 int fd_write_all(int fd, const void *bytes, size_t length);
+int fd_append_all(int fd, const void *bytes, size_t length);
 int fd_read_all(int fd, size_t limit, struct strbuf *out);
 int fd_set_nonblocking(int fd, bool nonblocking);
 

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -175,6 +177,39 @@ START_TEST(lines_that_are_torn_or_malformed_are_ignored)
 }
 END_TEST
 
+/* The disk takes a part of the line of a step, which is not started then; later it has room. */
+START_TEST(a_line_that_a_full_disk_has_cut_does_not_spoil_the_next_one)
+{
+    struct step_log_entry *entries = NULL;
+    const struct step_log_entry cut = {.id = 1};
+    struct rlimit limit;
+    struct stat st;
+    CLEANUP_FREE char *path = NULL;
+    unsigned n = 0;
+    int64_t next = 0;
+
+    make_dir();
+    path = xasprintf("%s/" POD, dir);
+    begin(0, 1, false);
+    ck_assert_int_eq(stat(path, &st), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = (rlim_t)st.st_size + 7;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_lt(step_log_begin(dir, POD, &cut, NULL), 0);
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    begin(2, 3, false);
+
+    ck_assert_int_eq(step_log_read(dir, POD, &entries, &n, &next), 0);
+    ck_assert_uint_eq(n, 2);
+    ck_assert_int_eq(entries[1].id, 2);
+    ck_assert_int_eq(next, 3);
+    free(entries);
+    remove_dir();
+}
+END_TEST
+
 START_TEST(a_pod_without_a_step_has_no_log)
 {
     struct step_log_entry *entries = NULL;
@@ -191,4 +226,5 @@ END_TEST
 SUITE("step_log", the_owner_is_noted_and_older_agents_noted_none,
       the_next_agent_finds_the_steps_that_have_not_ended,
       an_id_is_not_given_out_again_after_all_steps_have_ended, a_log_of_many_steps_stays_small,
-      lines_that_are_torn_or_malformed_are_ignored, a_pod_without_a_step_has_no_log)
+      lines_that_are_torn_or_malformed_are_ignored,
+      a_line_that_a_full_disk_has_cut_does_not_spoil_the_next_one, a_pod_without_a_step_has_no_log)

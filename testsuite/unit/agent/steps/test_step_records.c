@@ -2,8 +2,11 @@
 #include "agent/steps/step_records.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/api/cluster/step_record.h"
@@ -301,6 +304,33 @@ START_TEST(a_file_of_many_steps_stays_small)
 }
 END_TEST
 
+/* The disk takes a part of a change, and has room later. */
+START_TEST(a_line_that_a_full_disk_has_cut_does_not_spoil_the_next_one)
+{
+    struct place p;
+    struct rlimit limit;
+    struct stat st;
+    CLEANUP_FREE char *path = NULL;
+
+    place_init(&p);
+    path = xasprintf("%s/" POD, p.dir);
+    begin(&p, 0);
+    ck_assert_int_eq(stat(path, &st), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = (rlim_t)st.st_size + 7;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    begin(&p, 1); /* in memory only */
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    begin(&p, 2);
+
+    reopen(&p);
+    ck_assert_uint_eq(collect(&p)->steps.count, 2);
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(a_torn_line_is_ignored)
 {
     struct place p;
@@ -328,5 +358,5 @@ SUITE("step_records", an_unacknowledged_record_is_sent_again_also_by_the_next_ag
       a_pod_that_is_over_is_forgotten_when_all_is_known,
       steps_of_a_pod_that_the_next_agent_does_not_have_have_ended,
       a_report_and_a_pod_are_bounded_and_the_rest_is_counted, a_file_of_many_steps_stays_small,
-      a_torn_line_is_ignored,
+      a_torn_line_is_ignored, a_line_that_a_full_disk_has_cut_does_not_spoil_the_next_one,
       a_report_of_steps_with_long_commands_is_not_too_large_for_the_controller)
