@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relay_lookup.c - the addresses of the leader, by its names
- *
- * The C library may wait for a name server for half a minute, so a thread of its own asks;
+/* The C library may wait for a name server for half a minute, so a thread of its own asks;
  * nobody waits for that thread. It and the loop share the lookup: who comes last frees it.
  */
+#include "controller/relay/relay_lookup.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/relay/relay_state.h"
 #include "controller/store/engine/engine.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"

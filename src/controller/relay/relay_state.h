@@ -12,11 +12,10 @@
 #include <sys/socket.h>
 
 #include "controller/relay/proxy_header.h"
+#include "controller/relay/relay_lookup.h"
 #include "lib/base/list.h"
-#include "lib/http/http_endpoint.h"
 
 struct fdwatch;
-struct loop;
 struct map;
 struct metric;
 struct metric_registry;
@@ -68,12 +67,6 @@ struct relay_connection {
     struct relay_stream up, down;
 };
 
-/* The ports at which a leader listens. */
-struct relay_target {
-    struct http_endpoints plain, tls;
-    char key[65]; /* "": no leader is known */
-};
-
 struct relay {
     struct loop *loop;
     struct list phases[RELAY_PHASES];
@@ -86,18 +79,6 @@ struct relay {
     struct metric *relayed, *refused, *open, *objects;
     unsigned char chunk[RELAY_CHUNK];
 };
-
-/* relay_lookup.c: finds the addresses of a leader, and calls `found` on the loop's thread,
- * or at once if no name is among them. A name that is not known is asked for again. Free
- * does not wait; new and free: the loop's thread.
- */
-struct engine_leader;
-struct relay_lookup;
-typedef void relay_found_fn(struct relay_target *target, void *arg);
-void relay_target_fini(struct relay_target *target);
-void relay_lookup_free(struct relay_lookup *lookup);
-struct relay_lookup *relay_lookup_new(struct loop *loop, const struct engine_leader *leader,
-                                      relay_found_fn *found, void *arg);
 
 /* relay_connection.c. Begin takes a connection that was accepted. Close ends
  * it, with a reset if the other side had one.

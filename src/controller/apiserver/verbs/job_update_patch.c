@@ -19,7 +19,6 @@
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
-#include "lib/api/job/job_array_path.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_nodes.h"
 #include "lib/api/job/job_scheduling.h"

@@ -14,7 +14,6 @@
 #include "controller/lifecycle/job/job_plan.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
-#include "lib/api/job/job_array_path.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"

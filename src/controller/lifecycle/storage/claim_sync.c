@@ -6,6 +6,7 @@
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
+#include "controller/lifecycle/storage/provision.h"
 #include "controller/lifecycle/storage/volume_state.h"
 #include "lib/api/cluster/event_reasons.h"
 #include "lib/api/node/node.h"
@@ -200,7 +201,7 @@ find_node(const struct claim_sync *sync)
 
     if (chosen != NULL)
         return object_cache_find(sync->vc->s.cache, &node_kind, NULL, chosen);
-    return provision_choose(sync->vc, sync->claim, sync->class);
+    return provision_choose(sync->vc->s.cache, sync->claim, sync->class);
 }
 
 /* Milliseconds until the next try to provision; 0: try now. */

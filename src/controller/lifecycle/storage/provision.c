@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provision.c - the object of a volume that a node's agent is to make */
+#include "controller/lifecycle/storage/provision.h"
+
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
-#include "controller/lifecycle/storage/volume_state.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -113,7 +114,7 @@ provision_body(struct arena *arena, const struct object *claim, const struct obj
 
 struct node_choice {
     const struct object *claim;
-    const struct volume_controller *vc;
+    struct object_cache *cache;
     const struct storage_class *class;
     int64_t wanted;
     const struct object *node;
@@ -157,7 +158,7 @@ check_node(const struct object *node, void *context)
         || !storage_class_allows(choice->class, &node->meta->labels)
         || is_of_another(n, choice->claim))
         return;
-    object_cache_visit(choice->vc->s.cache, &persistent_volume_kind, add_volume, &sum);
+    object_cache_visit(choice->cache, &persistent_volume_kind, add_volume, &sum);
     room = node_scratch_bytes(n) - sum.bytes;
     if (room < choice->wanted || (choice->node != NULL && room <= choice->room))
         return;
@@ -166,16 +167,15 @@ check_node(const struct object *node, void *context)
 }
 
 const struct object *
-provision_choose(const struct volume_controller *vc, const struct object *claim,
-                 const struct object *class)
+provision_choose(struct object_cache *cache, const struct object *claim, const struct object *class)
 {
     struct node_choice choice = {
-        .vc = vc,
+        .cache = cache,
         .claim = claim,
         .class = storage_class_of(class),
         .wanted = persistent_volume_claim_bytes(persistent_volume_claim_of(claim)),
     };
 
-    object_cache_visit(vc->s.cache, &node_kind, check_node, &choice);
+    object_cache_visit(cache, &node_kind, check_node, &choice);
     return choice.node;
 }

@@ -2,8 +2,7 @@
 /* volume_state.h - declarations shared by the files of volume_controller
  *
  * volume_controller.c queues claims and volumes when something changes,
- * claim_sync.c reconciles a claim and volume_sync.c a volume; provision.c makes
- * the object of a new volume.
+ * claim_sync.c reconciles a claim and volume_sync.c a volume.
  *
  * Thread:  the lifecycle loop's.
  */
@@ -15,9 +14,7 @@
 #include "controller/lifecycle/storage/volume_controller.h"
 
 struct event_recorder;
-struct arena;
 struct pending_calls;
-struct json;
 struct map;
 struct object;
 struct workqueue;
@@ -37,14 +34,3 @@ void claim_sync(struct volume_controller *vc, struct pending_calls *calls,
                 const struct object *claim);
 void volume_sync(struct volume_controller *vc, struct pending_calls *calls,
                  const struct object *volume);
-
-/* The body of the volume that asks the node's agent to make it for the claim.
- */
-struct json *provision_body(struct arena *arena, const struct object *claim,
-                            const struct object *class, const struct object *node);
-
-/* A ready node with enough free scratch for a claim that waits for no pod; or
- * NULL.
- */
-const struct object *provision_choose(const struct volume_controller *vc,
-                                      const struct object *claim, const struct object *class);

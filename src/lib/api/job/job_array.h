@@ -53,3 +53,14 @@ int64_t job_array_parallelism(struct arena *arena, const struct json *spec);
 
 /* The largest task id; -1: there is none. */
 int64_t job_array_last_task(struct arena *arena, const struct json *spec);
+
+/* Names of files: %A is the job's id, %a the task's, %j both (1042_7), each padded with
+ * zeros to the width after the percent sign, if any: "%4a". Other patterns, "%%" among
+ * them, are left for the agent.
+ */
+const char *job_array_path(struct arena *arena, const char *pattern, int64_t job, int64_t task);
+
+/* The pattern of a job without an array: %A is its number, as in ksub. *ret_has_task says whether
+ * it names a task (%a), which such a job has not.
+ */
+const char *job_array_path_of_one(struct arena *arena, const char *pattern, bool *ret_has_task);

@@ -3,6 +3,7 @@
  * job is doing, since when and where, or why it does not run
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +14,19 @@
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_strategy.h"
-#include "lib/api/job/job_table_nodes.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 #include "lib/json/record.h"
 
 #define SECOND_US 1000000
@@ -31,6 +34,97 @@
 #define MAX_TASKS 24   /* bytes of a task list */
 #define MAX_LIST  1000 /* bytes of a task list for programs */
 #define MAX_ROWS  64   /* tasks of an array; the rest share one row */
+
+/* ---- The nodes of a job of several pods ---- */
+
+/* They are those of its pods. If pods of a job that has ended were deleted, they
+ * are those that its PodGroup has recorded.
+ */
+
+/* Zero it. Borrows the names from the pods. */
+struct nodes_of_job {
+    const char **names;
+    size_t count, capacity;
+};
+
+#define MOST_BYTES 60
+
+/* The nodes that its pods have, or had if it has ended. */
+static void
+add_nodes_of_pod(struct nodes_of_job *nodes, const struct job *job, const struct pod *pod)
+{
+    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0'
+        || (pod_is_finished(pod) && !job_is_finished(job)))
+        return;
+    xgrow(nodes->names, nodes->count, nodes->capacity);
+    nodes->names[nodes->count++] = pod->spec.node_name;
+}
+
+static size_t
+remove_equal(const char **names, size_t count)
+{
+    size_t kept = 0;
+
+    if (count > 0)
+        qsort(names, count, sizeof(*names), hostlist_compare);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(names[i], names[kept - 1]) != 0)
+            names[kept++] = names[i];
+    return kept;
+}
+
+/* The group of the attempt that ran last: that of the first has the job's name, another
+ * "job-5-r1", and its pods "job-5-0-r1".
+ */
+static const char *
+group_name(const struct table_row *row)
+{
+    const struct job_run *run = job_of(row->object)->status.last_run;
+    const char *attempt = run != NULL && run->pod_name != NULL ? strrchr(run->pod_name, '-') : NULL;
+
+    return attempt != NULL && attempt[1] == 'r'
+               ? arena_printf(row->arena, "%s%s", row->object->meta->name, attempt)
+               : row->object->meta->name;
+}
+
+/* Those of its group; 0: none are recorded. */
+static size_t
+read_recorded(const struct table_row *row, const char ***ret_names)
+{
+    const struct object *job = row->object, *group = NULL;
+    const char *text = NULL;
+    size_t count;
+
+    if (job_of(job)->spec.scheduling != NULL && job_is_finished(job_of(job)))
+        group = table_find(row, &pod_group_kind, job->meta->namespace, group_name(row));
+    if (group != NULL && meta_is_controlled_by(group->meta, job))
+        text = json_get_text(json_get(object_tree(group, row->arena), "status"), "nodes");
+    return text != NULL && hostlist_expand(row->arena, text, ret_names, &count, NULL) == 0 ? count
+                                                                                           : 0;
+}
+
+/* The short form, each once: "n[1-3]", in the arena of the job's row; NULL:
+ * none are known. Count: how many they are. Frees the list.
+ */
+static const char *
+take_nodes(struct nodes_of_job *nodes, const struct table_row *row, size_t *ret_count)
+{
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    const size_t count = remove_equal(nodes->names, nodes->count);
+    const char **recorded = NULL;
+    const size_t n_recorded = read_recorded(row, &recorded);
+
+    if (n_recorded > count)
+        hostlist_format(recorded, n_recorded, MOST_BYTES, &list);
+    else if (count > 0)
+        hostlist_format(nodes->names, count, MOST_BYTES, &list);
+    *ret_count = n_recorded > count ? n_recorded : count;
+    free(nodes->names);
+    *nodes = (struct nodes_of_job){.names = NULL};
+    return list.length > 0 ? arena_strdup(row->arena, list.text) : NULL;
+}
+
+/* ---- The row ---- */
 
 /* How the pod runs or ran; for a pod that is gone, the job's record of its last
  * run.
@@ -60,7 +154,7 @@ struct summary {
 
     /* For a job of several pods at a time that is no array */
     int64_t width; /* how many; 0: one */
-    struct job_table_nodes nodes;
+    struct nodes_of_job nodes;
     size_t n_nodes; /* how many nodes these are */
 };
 
@@ -72,7 +166,7 @@ visit_pod(const struct object *object, void *context)
     if (s->tasks != NULL)
         job_array_summary_add(s->tasks, s->row->arena, object);
     if (s->width > 1)
-        job_table_nodes_add(&s->nodes, s->job, pod_of(object));
+        add_nodes_of_pod(&s->nodes, s->job, pod_of(object));
     s->pod = job_reason_prefer(s->pod, pod_of(object));
     return true;
 }
@@ -91,7 +185,7 @@ find_width(const struct job *job)
 static void
 list_nodes(struct summary *s)
 {
-    const char *nodes = job_table_nodes_take(&s->nodes, s->row, &s->n_nodes);
+    const char *nodes = take_nodes(&s->nodes, s->row, &s->n_nodes);
 
     if (nodes != NULL)
         s->run.node_name = nodes;

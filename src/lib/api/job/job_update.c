@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/job/job_array_path.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/check.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"

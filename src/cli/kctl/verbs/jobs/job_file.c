@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lib/api/job/job_array_path.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/value/filename_pattern.h"
 #include "lib/base/arena.h"

@@ -22,7 +22,7 @@
 #include "cli/kctl/client/wait_condition.h"
 #include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/resource.h"
-#include "lib/api/job/job_array_path.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/value/job_elements.h"
