@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "controller/store/disk_full.h"
+#include "controller/store/directory/disk_reserve.h"
 #include "controller/store/expiry.h"
 #include "controller/store/memory/change_log.h"
 #include "controller/store/memory/object_index.h"
@@ -14,6 +14,7 @@
 #include "controller/store/store_metrics.h"
 #include "controller/store/store_state.h"
 #include "controller/store/write/batch.h"
+#include "controller/store/write/undo_log.h"
 #include "controller/store/write/writer.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -29,12 +30,126 @@
  */
 #define LAST_EVENTS_MS 500
 
+/* --- a full disk ------------------------------------------------------------------------ */
+
+#define LOOK_MS 2000
+
+static void
+try_reserve(void *store)
+{
+    struct store *s = store;
+
+    if (!disk_reserve_hold(s->reserve))
+        return;
+    timer_stop(s->try_reserve);
+    s->is_read_only = false;
+    writer_spare(s->writer, false);
+    if (store_is_in_database(s)) /* a batch finds out */
+        return;
+    log_info("There is space in '%s' again: all requests are accepted again",
+             s->settings.location.directory);
+}
+
+/* Nobody can see how much space a database has, so changes are tried anew every
+ * few seconds.
+ */
+static void
+note_database(struct store *s, const char *why)
+{
+    if (!s->is_database_full)
+        log_error("Changes are refused until the database has space: %s", why);
+    s->is_database_full = true;
+}
+
+static void
+note_space(struct store *s)
+{
+    if (s->is_database_full)
+        log_info("The database has space again: all requests are accepted again");
+    s->is_database_full = false;
+}
+
+void
+store_become_read_only(struct store *s, const char *why)
+{
+    bool released = disk_reserve_release(s->reserve);
+
+    s->is_read_only = true;
+    writer_spare(s->writer, true);
+    if (!store_is_in_database(s))
+        log_error("Only reads and deletes are accepted until there is space in "
+                  "'%s' (%lld KiB free%s): %s",
+                  s->settings.location.directory,
+                  (long long)disk_reserve_available(s->reserve) / 1024,
+                  released ? ", with the reserve" : "", why);
+    else
+        note_database(s, why);
+    if (s->try_reserve == NULL)
+        s->try_reserve = timer_new(s->settings.loop, try_reserve, s);
+    timer_repeat(s->try_reserve, LOOK_MS);
+}
+
+/* The gathered changes build on the refused ones, so they are undone as well.
+ * Revisions and ids do not go back: they may have been sent to clients.
+ */
+static void
+refuse(struct store *s, struct batch *batch, const struct error *err)
+{
+    struct batch *gathered = s->gathering;
+
+    s->gathering = batch_new();
+    store_undo(s, batch_undo(gathered));
+    store_undo(s, batch_undo(batch));
+    s->committed = s->pending;
+    s->committed_end = change_log_end(s->change_log);
+    s->n_refused++;
+    if (!s->is_read_only)
+        store_become_read_only(s, err->text);
+    batch_run_waiters(batch, -ENOSPC);
+    batch_run_waiters(gathered, -ENOSPC);
+    batch_free(batch);
+    batch_free(gathered);
+    if (!batch_is_empty(s->gathering))
+        store_flush_soon(s);
+}
+
+void
+store_refuse_later(struct store *s, store_done_fn *done, void *context)
+{
+    s->n_refused++;
+    batch_wait(s->refused, done, context);
+    if (s->is_flushing)
+        return;
+    s->is_flushing = true;
+    timer_start(s->flush, 0);
+}
+
+static void
+notify_refused(struct store *s)
+{
+    struct batch *refused = s->refused;
+
+    if (batch_is_empty(refused))
+        return;
+    s->refused = batch_new();
+    batch_run_waiters(refused, -ENOSPC);
+    batch_free(refused);
+}
+
+bool
+store_is_read_only(const struct store *s)
+{
+    return s->is_read_only;
+}
+
+/* --- publishing ------------------------------------------------------------------------ */
+
 static void
 publish_head(struct store *s, const struct change *c)
 {
     const struct kind *kind = object_index_kind(c->objects);
     const struct object *now = c->is_removal ? NULL : c->new_object;
-    struct section *section = store_section(s, kind);
+    struct section *section = contents_section(&s->contents, kind);
 
     if (c->entry->heads[STORE_PUBLISHED] != NULL)
         section->count--;
@@ -44,7 +159,8 @@ publish_head(struct store *s, const struct change *c)
         expiry_touch(section->expiry, c->entry, now);
     else if (section->expiry != NULL)
         expiry_forget(section->expiry, c->entry);
-    store_set_head(s, c->entry, kind, STORE_PUBLISHED, now != NULL ? object_ref(now) : NULL);
+    contents_set_head(&s->contents, c->entry, kind, STORE_PUBLISHED,
+                      now != NULL ? object_ref(now) : NULL);
 }
 
 void
@@ -185,8 +301,8 @@ submit_last(struct store *s)
     struct batch *batch = take_gathered(s);
 
     for (unsigned i = 0; i < n_kinds; i++)
-        if (store_kind_is(kinds[i], KIND_VOLATILE))
-            add_volatile(batch, &s->sections[i]);
+        if (kind_is(kinds[i], KIND_VOLATILE))
+            add_volatile(batch, &s->contents.sections[i]);
     after.reserved = after.revision;
     s->wants_last = false;
     s->is_draining = true;
@@ -200,7 +316,7 @@ store_submit_batch(void *store)
     struct store *s = store;
 
     s->is_flushing = false;
-    store_notify_refused(s);
+    notify_refused(s);
     if (s->has_failed || s->is_draining || writer_is_busy(s->writer)
         || batch_is_empty(s->gathering))
         return;
@@ -271,7 +387,7 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
 
     s->under_way = NULL;
     if (outcome == ENGINE_REFUSED) {
-        store_refuse(s, batch, err);
+        refuse(s, batch, err);
         if (s->is_draining)
             fail(s, err);
         return;
@@ -281,7 +397,7 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
         fail(s, err);
         return;
     }
-    store_note_space(s);
+    note_space(s);
     store_metrics_commit(s->metrics, end - change_log_published(s->change_log),
                          clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
     if (s->wants_last && s->event_batches_left == 0)

@@ -8,6 +8,8 @@
  * Blobs and secrets are read when it leads: they are small, and their contents stay
  * in the database.
  */
+#include "controller/store/follow.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -16,13 +18,17 @@
 #include <string.h>
 #include <time.h>
 
+#include "controller/store/contents.h"
 #include "controller/store/engine/checksum.h"
+#include "controller/store/engine/engine.h"
 #include "controller/store/expiry.h"
+#include "controller/store/load.h"
 #include "controller/store/memory/object_index.h"
 #include "controller/store/memory/row_index.h"
+#include "controller/store/opening.h"
 #include "controller/store/quarantine.h"
 #include "controller/store/row_decoder.h"
-#include "controller/store/store_state.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -45,12 +51,14 @@
 #define UNREADABLE_US 600000000
 
 struct follower {
-    struct store *store;
-    const struct engine_waits *waits; /* those of the store's settings */
+    const struct follow_settings *settings;
+    struct contents *contents;
+    const struct engine_waits *waits; /* those of the settings */
     struct engine *snapshot;          /* attached beside the leader, or NULL */
     bool is_warm;                     /* the store has the objects as of the position */
     bool is_loading;                  /* by `loader`, which has all of this meanwhile */
     atomic_bool is_loaded;
+    atomic_bool is_given_up; /* what is being loaded */
     pthread_t loader;
     int load_result;
     int64_t load_us; /* processor time */
@@ -66,13 +74,13 @@ struct follower {
 
 /* An entry that was only just made has no object yet. */
 static void
-take_out(struct store *s, struct section *section, struct entry *entry)
+take_out(struct contents *c, struct section *section, struct entry *entry)
 {
     const struct kind *kind = object_index_kind(section->objects);
 
     if (entry->heads[STORE_PUBLISHED] != NULL) {
-        store_set_head(s, entry, kind, STORE_PENDING, NULL);
-        store_set_head(s, entry, kind, STORE_PUBLISHED, NULL);
+        contents_set_head(c, entry, kind, STORE_PENDING, NULL);
+        contents_set_head(c, entry, kind, STORE_PUBLISHED, NULL);
         section->count--;
     }
     if (section->expiry != NULL)
@@ -83,14 +91,14 @@ take_out(struct store *s, struct section *section, struct entry *entry)
 static void
 forget(struct follower *f)
 {
-    struct store *s = f->store;
+    struct contents *c = f->contents;
     struct entry *entry;
 
     for (unsigned i = 0; i < n_kinds; i++)
-        while ((entry = object_index_first(s->sections[i].objects)) != NULL)
-            take_out(s, &s->sections[i], entry);
-    quarantine_free(s->quarantine);
-    s->quarantine = quarantine_new();
+        while ((entry = object_index_first(c->sections[i].objects)) != NULL)
+            take_out(c, &c->sections[i], entry);
+    quarantine_free(c->quarantine);
+    c->quarantine = quarantine_new();
     row_index_free(f->rows);
     row_decoder_free(f->decoder);
     f->rows = NULL;
@@ -118,7 +126,8 @@ row_is_gone(int64_t row, void *context)
 
     f->n_changed++;
     if (entry != NULL)
-        take_out(f->store, store_section(f->store, entry->heads[STORE_PUBLISHED]->kind), entry);
+        take_out(f->contents, contents_section(f->contents, entry->heads[STORE_PUBLISHED]->kind),
+                 entry);
 }
 
 static void
@@ -155,7 +164,7 @@ static int
 put(struct follower *f, struct section *section, const struct engine_row *row,
     const struct object *object, struct error *err)
 {
-    struct store *s = f->store;
+    struct contents *c = f->contents;
     const struct kind *kind = object_index_kind(section->objects);
     struct entry *entry = entry_of(f, section, row->row, object);
 
@@ -163,8 +172,8 @@ put(struct follower *f, struct section *section, const struct engine_row *row,
         return error_set(err, -EUCLEAN, "the object of row %" PRId64 " is stored twice", row->row);
     keep_deltas(entry, row);
     section->count += entry->heads[STORE_PUBLISHED] == NULL;
-    store_set_head(s, entry, kind, STORE_PENDING, object_ref(object));
-    store_set_head(s, entry, kind, STORE_PUBLISHED, object_ref(object));
+    contents_set_head(c, entry, kind, STORE_PENDING, object_ref(object));
+    contents_set_head(c, entry, kind, STORE_PUBLISHED, object_ref(object));
     if (section->expiry != NULL)
         expiry_touch(section->expiry, entry, object);
     return 0;
@@ -174,7 +183,8 @@ static int
 row_has_changed(const struct engine_row *row, void *context, struct error *err)
 {
     struct follower *f = context;
-    struct section *section = row->is_lone_change ? NULL : store_find_section(f->store, row->kind);
+    struct section *section =
+        row->is_lone_change ? NULL : contents_find_section(f->contents, row->kind);
     CLEANUP(object_unrefp) const struct object *object = NULL;
     int r;
 
@@ -201,10 +211,10 @@ static void
 tell_totals(struct engine_totals *ret_totals, void *context)
 {
     const struct follower *f = context;
-    const struct store *s = f->store;
+    const struct contents *c = f->contents;
 
     for (unsigned i = 0; i < n_kinds; i++)
-        for (struct entry *e = object_index_first(s->sections[i].objects); e != NULL;
+        for (struct entry *e = object_index_first(c->sections[i].objects); e != NULL;
              e = e->next[0])
             add_up(ret_totals, e);
 }
@@ -234,27 +244,39 @@ attach(struct follower *f, struct error *err)
     struct engine_counters counters;
 
     return f->snapshot != NULL ? 0
-                               : engine_postgres_attach(f->store->settings.location.database,
+                               : engine_postgres_attach(f->settings->location->database,
                                                         &f->snapshot, &counters, err);
 }
 
 static void
 index_rows(struct follower *f)
 {
-    struct store *s = f->store;
+    struct contents *c = f->contents;
 
     f->rows = row_index_new();
     for (unsigned i = 0; i < n_kinds; i++)
-        for (struct entry *e = object_index_first(s->sections[i].objects); e != NULL;
+        for (struct entry *e = object_index_first(c->sections[i].objects); e != NULL;
              e = e->next[0])
             row_index_add(f->rows, e->row, e);
+}
+
+/* The waits may be told so by a signal, while this controller reads. */
+static bool
+is_over(void *context)
+{
+    struct follower *f = context;
+    const struct engine_waits *waits = f->waits;
+
+    return atomic_load(&f->is_given_up)
+           || (waits != NULL && waits->is_over != NULL && waits->is_over(waits->context));
 }
 
 /* A leader sets aside what cannot be read, so that is left to it. */
 static int
 read_snapshot(struct follower *f, struct error *err)
 {
-    struct store *s = f->store;
+    const struct load_end end = {is_over, f};
+    struct contents *c = f->contents;
     int r;
 
     detach(f);
@@ -263,15 +285,15 @@ read_snapshot(struct follower *f, struct error *err)
         r = f->snapshot->ops->position(f->snapshot, &f->position, err);
     if (r < 0)
         return r;
-    r = store_load_objects(s, f->snapshot, NULL, err);
-    if (r == 0 && quarantine_count(s->quarantine) > 0)
-        r = error_set(err, -EUCLEAN, "%zu rows cannot be read", quarantine_count(s->quarantine));
+    r = load_objects(c, f->snapshot, NULL, &end, err);
+    if (r == 0 && quarantine_count(c->quarantine) > 0)
+        r = error_set(err, -EUCLEAN, "%zu rows cannot be read", quarantine_count(c->quarantine));
     if (r < 0) {
         forget(f);
         return r;
     }
     index_rows(f);
-    f->decoder = row_decoder_new(s->dictionaries);
+    f->decoder = row_decoder_new(c->dictionaries);
     f->is_warm = true;
     log_info("This controller follows the one that leads, with %zu objects in memory",
              row_index_count(f->rows));
@@ -295,7 +317,7 @@ read_rest(struct follower *f, struct error *err)
 static int64_t
 pause_us(const struct follower *f, int r, int64_t took_us)
 {
-    int64_t least = f->store->settings.follow_pause_us;
+    int64_t least = f->settings->pause_us;
     int64_t pause = took_us * PAUSE_SHARE;
 
     if (r < 0)
@@ -403,9 +425,8 @@ revision_of(void *context)
 
 /* The epoch is raised, so nobody else changes anything. */
 static bool
-take_over(struct follower *f)
+take_over(struct follower *f, struct engine *engine)
 {
-    struct store *s = f->store;
     int64_t began_us = clock_monotonic_us(&clock_system);
     struct error err = {0};
     int r;
@@ -413,7 +434,7 @@ take_over(struct follower *f)
     f->n_changed = 0;
     if (!f->is_warm)
         return false;
-    r = read_changes(f, s->engine, &err);
+    r = read_changes(f, engine, &err);
     if (r < 0) {
         log_info("What this controller has followed cannot be used, so it reads everything: %s",
                  err.text);
@@ -423,34 +444,36 @@ take_over(struct follower *f)
              " ms",
              row_index_count(f->rows), f->n_changed,
              (clock_monotonic_us(&clock_system) - began_us) / 1000);
-    s->was_warm = true;
     return true;
 }
 
 static int
-load(struct follower *f, const struct engine_counters *counters, struct error *err)
+load(struct follower *f, struct engine *engine, const struct engine_counters *counters,
+     bool *ret_was_warm, struct error *err)
 {
-    struct store *s = f->store;
     int64_t began_us = clock_monotonic_us(&clock_system);
+    const struct load_end end = {is_over, f};
     int r;
 
     end_loading(f);
     detach(f);
-    if (take_over(f))
-        return store_load_counts(s, s->engine, err);
+    *ret_was_warm = take_over(f, engine);
+    if (*ret_was_warm)
+        return load_counts(f->contents, engine, err);
     forget(f);
-    r = store_load(s, s->engine, counters, err);
-    if (r == 0 && f->waits != NULL && s->settings.location.database != NULL)
+    r = load_all(f->contents, engine, counters, &end, err);
+    if (r == 0 && f->waits != NULL && f->settings->location->database != NULL)
         log_info("Read all objects in %" PRId64 " ms",
                  (clock_monotonic_us(&clock_system) - began_us) / 1000);
     return r;
 }
 
 int
-store_follow(struct store *s, struct engine_counters *ret_counters, struct error *err)
+follow_open(const struct follow_settings *settings, struct engine **ret_engine,
+            struct engine_counters *ret_counters, bool *ret_was_warm, struct error *err)
 {
-    const struct engine_waits *waits = s->settings.waits;
-    struct follower f = {.store = s, .waits = waits};
+    const struct engine_waits *waits = settings->waits;
+    struct follower f = {.settings = settings, .contents = settings->contents, .waits = waits};
     const struct engine_waits follows = {
         .waits = wait_and_follow,
         .leader = waits != NULL && waits->leader != NULL ? tell_leader : NULL,
@@ -458,12 +481,12 @@ store_follow(struct store *s, struct engine_counters *ret_counters, struct error
         .self = waits != NULL ? waits->self : NULL,
         .context = &f,
     };
-    int r = store_open_engine(&s->settings.location, s->settings.must_exist,
-                              waits != NULL ? &follows : NULL, &s->engine, ret_counters, err);
+    int r = opening_engine(settings->location, settings->must_exist,
+                           waits != NULL ? &follows : NULL, ret_engine, ret_counters, err);
 
     if (r == 0)
-        r = load(&f, ret_counters, err);
-    atomic_store(&s->is_given_up, f.is_loading);
+        r = load(&f, *ret_engine, ret_counters, ret_was_warm, err);
+    atomic_store(&f.is_given_up, f.is_loading);
     end_loading(&f);
     detach(&f);
     row_index_free(f.rows);

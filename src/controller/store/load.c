@@ -5,19 +5,22 @@
  * that opens the store puts finished objects into the indexes in between. A row
  * that cannot be read is quarantined, and loading goes on.
  */
+#include "controller/store/load.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/store/contents.h"
 #include "controller/store/engine/checksum.h"
+#include "controller/store/engine/engine.h"
 #include "controller/store/expiry.h"
 #include "controller/store/memory/blob_counts.h"
 #include "controller/store/memory/object_index.h"
 #include "controller/store/quarantine.h"
 #include "controller/store/row_decoder.h"
-#include "controller/store/store_state.h"
 #include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -43,7 +46,8 @@ struct loaded {
 };
 
 struct loader {
-    struct store *store;
+    struct contents *contents;
+    const struct load_end *end; /* or NULL */
     struct engine *engine;
     pthread_mutex_t lock; /* of the members below */
     struct engine_scan *scan;
@@ -53,7 +57,7 @@ struct loader {
     struct engine_op *discarded; /* rows to be deleted */
     size_t n_discarded;
     size_t discarded_capacity;
-    pthread_t opener; /* alone touches the store, except the quarantine */
+    pthread_t opener; /* alone touches the contents, except the quarantine */
     int result;
     struct error err;
 };
@@ -135,9 +139,9 @@ take_row(struct loader *l, struct portion *p, struct error *err)
 
     if (r <= 0)
         return r;
-    section = row.is_lone_change ? NULL : store_find_section(l->store, row.kind);
+    section = row.is_lone_change ? NULL : contents_find_section(l->contents, row.kind);
     if (section == NULL) {
-        quarantine_add(l->store->quarantine, &row, NULL,
+        quarantine_add(l->contents->quarantine, &row, NULL,
                        row.is_lone_change ? "this change belongs to no object"
                                           : "unknown kind; this release does not support it");
         return 1;
@@ -147,14 +151,10 @@ take_row(struct loader *l, struct portion *p, struct error *err)
     return 1;
 }
 
-/* The waits are those of the opening. */
 static bool
-is_given_up(const struct store *s)
+is_given_up(const struct loader *l)
 {
-    const struct engine_waits *waits = s->settings.waits;
-
-    return atomic_load(&s->is_given_up)
-           || (waits != NULL && waits->is_over != NULL && waits->is_over(waits->context));
+    return l->end != NULL && l->end->is_over(l->end->context);
 }
 
 /* Returns false if no rows are left or another thread has failed. */
@@ -168,7 +168,7 @@ take_portion(struct loader *l, struct portion *p)
     strbuf_truncate(&p->text, 0);
     pthread_mutex_lock(&l->lock);
     while (r > 0 && l->result == 0 && p->n < ROWS_AT_ONCE)
-        r = is_given_up(l->store) ? error_set(&err, -ECANCELED, "given up") : take_row(l, p, &err);
+        r = is_given_up(l) ? error_set(&err, -ECANCELED, "given up") : take_row(l, p, &err);
     pthread_mutex_unlock(&l->lock);
     if (r < 0)
         fail(l, r, &err);
@@ -182,8 +182,7 @@ take_portion(struct loader *l, struct portion *p)
 static bool
 is_renewed(const struct kind *kind, const struct engine_row *row)
 {
-    return store_kind_is(kind, KIND_TRANSIENT)
-           || (store_kind_is(kind, KIND_VOLATILE) && row->n_deltas == 0);
+    return kind_is(kind, KIND_TRANSIENT) || (kind_is(kind, KIND_VOLATILE) && row->n_deltas == 0);
 }
 
 static void
@@ -209,7 +208,7 @@ set_aside(struct loader *l, const struct engine_row *row, const struct loaded *m
     if (is_renewed(kind, row))
         discard(l, row, kind, why);
     else
-        quarantine_add(l->store->quarantine, row, kind, why);
+        quarantine_add(l->contents->quarantine, row, kind, why);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -257,7 +256,7 @@ set_twin_aside(struct loader *l, const struct loaded *loaded)
 static void
 place(struct loader *l, struct loaded *loaded)
 {
-    struct store *s = l->store;
+    struct contents *c = l->contents;
     const struct object *object = loaded->object;
     const struct kind *kind = object_index_kind(loaded->section->objects);
     struct entry *entry =
@@ -272,8 +271,8 @@ place(struct loader *l, struct loaded *loaded)
     entry->n_deltas = loaded->n_deltas;
     entry->delta_bytes = loaded->delta_bytes;
     loaded->deltas = NULL;
-    store_set_head(s, entry, kind, STORE_PENDING, object_ref(object));
-    store_set_head(s, entry, kind, STORE_PUBLISHED, object_ref(object));
+    contents_set_head(c, entry, kind, STORE_PENDING, object_ref(object));
+    contents_set_head(c, entry, kind, STORE_PUBLISHED, object_ref(object));
     loaded->section->count++;
     if (loaded->section->expiry != NULL)
         expiry_touch(loaded->section->expiry, entry, object);
@@ -322,7 +321,7 @@ hand_in(struct loader *l, const struct portion *p)
 static struct dictionary_objects *
 borrow_dictionaries(struct loader *l)
 {
-    return pthread_equal(pthread_self(), l->opener) ? l->store->dictionaries
+    return pthread_equal(pthread_self(), l->opener) ? l->contents->dictionaries
                                                     : dictionary_objects_new();
 }
 
@@ -343,7 +342,7 @@ loader_main(void *arg)
             place_all(l);
     }
     row_decoder_free(decoder);
-    if (dictionaries != l->store->dictionaries)
+    if (dictionaries != l->contents->dictionaries)
         dictionary_objects_free(dictionaries);
     strbuf_fini(&p->text);
     free(p->deltas);
@@ -372,17 +371,17 @@ run_threads(struct loader *l)
 static void
 load_blob(int64_t row, const char *digest, int64_t count, void *context)
 {
-    struct store *s = context;
+    const struct contents *c = context;
 
-    blob_counts_set(s->blobs, digest, (struct stored_blob){.row = row, .count = count});
+    blob_counts_set(c->blobs, digest, (struct stored_blob){.row = row, .count = count});
 }
 
 static void
 load_secret(const char *name, const char *value, void *context)
 {
-    struct store *s = context;
+    const struct contents *c = context;
 
-    free(map_put(s->secrets, name, xstrdup(value)));
+    free(map_put(c->secrets, name, xstrdup(value)));
 }
 
 static int
@@ -401,9 +400,9 @@ drop_discarded(struct loader *l, const struct engine_counters *counters, struct 
 }
 
 int
-store_load_counts(struct store *s, struct engine *engine, struct error *err)
+load_counts(struct contents *contents, struct engine *engine, struct error *err)
 {
-    const struct engine_visitor visitor = {load_blob, load_secret, s};
+    const struct engine_visitor visitor = {load_blob, load_secret, contents};
 
     return engine->ops->visit(engine, &visitor, err);
 }
@@ -418,11 +417,12 @@ refuse_discarded(const struct loader *l, struct error *err)
 }
 
 int
-store_load_objects(struct store *s, struct engine *engine, const struct engine_counters *counters,
-                   struct error *err)
+load_objects(struct contents *contents, struct engine *engine,
+             const struct engine_counters *counters, const struct load_end *end, struct error *err)
 {
     struct loader l = {
-        .store = s,
+        .contents = contents,
+        .end = end,
         .engine = engine,
         .opener = pthread_self(),
     };
@@ -444,10 +444,10 @@ store_load_objects(struct store *s, struct engine *engine, const struct engine_c
 }
 
 int
-store_load(struct store *s, struct engine *engine, const struct engine_counters *counters,
-           struct error *err)
+load_all(struct contents *contents, struct engine *engine, const struct engine_counters *counters,
+         const struct load_end *end, struct error *err)
 {
-    int r = store_load_counts(s, engine, err);
+    int r = load_counts(contents, engine, err);
 
-    return r == 0 ? store_load_objects(s, engine, counters, err) : r;
+    return r == 0 ? load_objects(contents, engine, counters, end, err) : r;
 }

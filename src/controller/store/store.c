@@ -2,22 +2,16 @@
 #include "controller/store/store.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "controller/store/directory/disk_reserve.h"
 #include "controller/store/directory/initialize.h"
 #include "controller/store/directory/statedir.h"
-#include "controller/store/disk_full.h"
-#include "controller/store/expiry.h"
+#include "controller/store/follow.h"
 #include "controller/store/lineage/run_chain.h"
-#include "controller/store/memory/blob_counts.h"
+#include "controller/store/load.h"
 #include "controller/store/memory/change_log.h"
-#include "controller/store/memory/object_index.h"
-#include "controller/store/memory/secondary_index.h"
 #include "controller/store/memory/watchers.h"
 #include "controller/store/past_events.h"
 #include "controller/store/quarantine.h"
@@ -28,15 +22,11 @@
 #include "controller/store/write/batch.h"
 #include "controller/store/write/serial_worker.h"
 #include "controller/store/write/writer.h"
-#include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
-#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/fd.h"
 #include "lib/base/log.h"
-#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/version/version.h"
 #include "lib/loop/timer.h"
@@ -54,28 +44,11 @@
 #define BACKLOG_LEAST (512u << 10)
 
 static void
-make_indexes(struct section *section, const struct kind *kind)
+make_expiries(struct store *s)
 {
-    section->n_indexes = kind_stored(kind) == kind ? kind->n_indexes : 0;
-    section->indexes = xnew_array(struct secondary_index *, section->n_indexes + 1);
-    for (unsigned i = 0; i < section->n_indexes; i++)
-        section->indexes[i] = secondary_index_new(&kind->indexes[i], i);
-}
-
-static void
-make_sections(struct store *s)
-{
-    s->sections = xnew_array(struct section, n_kinds);
-    for (unsigned i = 0; i < n_kinds; i++) {
-        const struct kind *kind = kinds[i];
-
-        make_indexes(&s->sections[i], kind);
-        s->sections[i].objects = object_index_new(kind, s->sections[i].n_indexes);
-        s->sections[i].name = kind->group[0] != '\0' ? xasprintf("%s.%s", kind->plural, kind->group)
-                                                     : xstrdup(kind->plural);
-        if (store_kind_is(kind, KIND_TRANSIENT))
-            s->sections[i].expiry = transient_new_expiry(s);
-    }
+    for (unsigned i = 0; i < n_kinds; i++)
+        if (kind_is(kinds[i], KIND_TRANSIENT))
+            s->contents.sections[i].expiry = transient_new_expiry(s);
 }
 
 static struct store *
@@ -96,62 +69,15 @@ make_empty(const struct store_settings *settings)
         s->settings.event_limit = EVENT_LIMIT;
     if (s->settings.follow_pause_us == 0)
         s->settings.follow_pause_us = FOLLOW_PAUSE_US;
-    make_sections(s);
+    contents_init(&s->contents);
+    s->contents.moved = settings->moved;
+    s->contents.moved_context = settings->moved_context;
+    make_expiries(s);
     s->watchers = watchers_new();
-    s->blobs = blob_counts_new();
-    s->secrets = map_new();
-    s->quarantine = quarantine_new();
-    s->dictionaries = dictionary_objects_new();
     s->gathering = batch_new();
     s->gathering_events = batch_new();
     s->refused = batch_new();
     return s;
-}
-
-static const char *
-find_host(char ret_host[256])
-{
-    (void)gethostname(ret_host, 255);
-    return ret_host;
-}
-
-/* The machine and the state directory, for another controller to read. Machines
- * that were copied have one name and one machine-id; two that run never have the
- * same boot id.
- */
-static char *
-name_place(const char *directory, const char *host)
-{
-    CLEANUP_STRBUF struct strbuf boot = STRBUF_INIT;
-    struct stat at = {0};
-
-    (void)stat(directory, &at);
-    if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot, NULL) < 0)
-        strbuf_truncate(&boot, 0);
-    return xasprintf("%s (state directory '%s', inode %llu, boot %.*s)", host, directory,
-                     (unsigned long long)at.st_ino, (int)strcspn(boot.text, "\n"), boot.text);
-}
-
-int
-store_open_engine(const struct store_location *location, bool must_exist,
-                  const struct engine_waits *waits, struct engine **ret_engine,
-                  struct engine_counters *ret_counters, struct error *err)
-{
-    CLEANUP_FREE char *path = xasprintf("%s/kiln.db", location->directory);
-    char host[256] = "";
-    CLEANUP_FREE char *place = name_place(location->directory, find_host(host));
-    const struct engine_sqlite_settings file = {.path = path, .must_exist = must_exist};
-    const struct engine_postgres_settings database = {
-        .url = location->database,
-        .place = place,
-        .name = host,
-        .directory = location->directory,
-        .waits = waits,
-    };
-
-    return location->database != NULL
-               ? engine_postgres_open(&database, ret_engine, ret_counters, err)
-               : engine_sqlite_open(&file, ret_engine, ret_counters, err);
 }
 
 /* A checkpoint may need as much space in the file as the pages take in the log,
@@ -179,7 +105,16 @@ follow(void *arg)
 {
     struct following *f = arg;
 
-    f->result = store_follow(f->store, &f->counters, f->err);
+    struct store *s = f->store;
+    const struct follow_settings settings = {
+        .location = &s->settings.location,
+        .must_exist = s->settings.must_exist,
+        .waits = s->settings.waits,
+        .pause_us = s->settings.follow_pause_us,
+        .contents = &s->contents,
+    };
+
+    f->result = follow_open(&settings, &s->engine, &f->counters, &s->was_warm, f->err);
 }
 
 /* Nothing else uses the store yet, so another thread may, and this one's loop goes on. */
@@ -205,9 +140,8 @@ open_main(struct store *s, struct error *err)
 
     if (s->engine == NULL)
         return r;
-    s->epoch = counters.epoch;
     if (r == 0)
-        r = store_begin_run(s, &counters, err);
+        r = opening_begin(&s->opening, s->engine, s->contents.secrets, &counters, err);
     if (r < 0) {
         s->engine->ops->close(s->engine);
         return s->settings.location.database != NULL
@@ -236,13 +170,13 @@ load_events(struct store *s, struct engine_counters *ret_counters, struct error 
     const struct engine_sqlite_settings settings = {.path = path, .is_relaxed = true};
     int r = engine_sqlite_open(&settings, &s->events_engine, ret_counters, err);
 
-    return r == 0 ? store_load(s, s->events_engine, ret_counters, err) : r;
+    return r == 0 ? load_all(&s->contents, s->events_engine, ret_counters, NULL, err) : r;
 }
 
 static struct engine *
 shared_events(const struct store *s)
 {
-    return engine_postgres_events_new(s->settings.location.database, s->epoch,
+    return engine_postgres_events_new(s->settings.location.database, s->opening.epoch,
                                       s->settings.event_age_s);
 }
 
@@ -298,37 +232,6 @@ start(struct store *s)
         store_become_read_only(s, "there is not enough space for a reserve");
 }
 
-static void
-free_sections(struct store *s)
-{
-    for (unsigned i = 0; i < n_kinds; i++) {
-        struct object_index *objects = s->sections[i].objects;
-
-        expiry_free(s->sections[i].expiry);
-        for (struct entry *e = object_index_first(objects); e != NULL; e = e->next[0]) {
-            object_unref(e->heads[STORE_PUBLISHED]);
-            object_unref(e->heads[STORE_PENDING]);
-        }
-        object_index_free(objects);
-        for (unsigned j = 0; j < s->sections[i].n_indexes; j++)
-            secondary_index_free(s->sections[i].indexes[j]);
-        free(s->sections[i].indexes);
-        free(s->sections[i].name);
-    }
-    free(s->sections);
-}
-
-static void
-free_secrets(struct map *secrets)
-{
-    size_t at = 0;
-    void *value;
-
-    while (map_next(secrets, &at, NULL, &value))
-        free(value);
-    map_free(secrets);
-}
-
 /* A store that failed to open has no threads yet, and nothing pending. */
 static void
 free_all(struct store *s)
@@ -353,12 +256,8 @@ free_all(struct store *s)
     batch_free(s->lost);
     watchers_free(s->watchers);
     change_log_free(s->change_log);
-    free_sections(s);
-    blob_counts_free(s->blobs);
-    free_secrets(s->secrets);
-    run_chain_fini(&s->runs);
-    quarantine_free(s->quarantine);
-    dictionary_objects_free(s->dictionaries);
+    contents_fini(&s->contents);
+    run_chain_fini(&s->opening.runs);
     disk_reserve_close(s->reserve);
     statedir_close(s->directory);
     free(s);
@@ -370,17 +269,17 @@ say_opened(const struct store *s, int64_t took_us)
     size_t objects = 0;
 
     for (unsigned i = 0; i < n_kinds; i++)
-        objects += s->sections[i].count;
+        objects += s->contents.sections[i].count;
     log_info("Opened state directory '%s' in %lld ms: %zu objects, revision "
              "%lld",
              s->settings.location.directory, (long long)(took_us / 1000), objects,
              (long long)s->committed.revision);
-    if (quarantine_count(s->quarantine) > 0)
+    if (quarantine_count(s->contents.quarantine) > 0)
         log_error("%zu of the objects in '%s' cannot be read and are kept "
                   "aside: they are not visible, dependent objects are not "
                   "removed, and their names are not reused. See --check-store "
                   "in kiln-controller(8)",
-                  quarantine_count(s->quarantine), s->settings.location.directory);
+                  quarantine_count(s->contents.quarantine), s->settings.location.directory);
 }
 
 /* A full disk of the state directory does not stop a database. */
@@ -450,9 +349,10 @@ visit_this(const struct store *s, engine_controller_fn *visit, void *context)
 {
     char host[256] = "";
 
+    (void)gethostname(host, sizeof(host) - 1);
     visit(
         &(struct engine_controller){
-            .name = find_host(host),
+            .name = host,
             .directory = s->settings.location.directory,
             .address = s->address,
             .release = version_text(),
@@ -477,42 +377,4 @@ void
 store_name_successor(struct store *s, const char *place)
 {
     s->engine->ops->name_successor(s->engine, place);
-}
-
-struct section *
-store_section(const struct store *s, const struct kind *kind)
-{
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (kinds[i] == kind)
-            return &s->sections[i];
-    abort(); /* the kind is not in kinds[] */
-}
-
-struct section *
-store_find_section(struct store *s, const char *name)
-{
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (strcmp(s->sections[i].name, name) == 0)
-            return &s->sections[i];
-    return NULL;
-}
-
-bool
-store_kind_is(const struct kind *kind, unsigned kind_flag)
-{
-    return (kind->flags & kind_flag) != 0;
-}
-
-void
-store_set_head(struct store *s, struct entry *entry, const struct kind *kind, enum store_head head,
-               const struct object *object)
-{
-    struct section *section = store_section(s, kind);
-
-    for (unsigned i = 0; i < section->n_indexes; i++)
-        secondary_index_set(section->indexes[i], entry, head, object);
-    if (head == STORE_PENDING && s->settings.moved != NULL)
-        s->settings.moved(entry->heads[head], object, s->settings.moved_context);
-    object_unref(entry->heads[head]);
-    entry->heads[head] = object;
 }

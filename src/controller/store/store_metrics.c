@@ -164,7 +164,7 @@ add_gauges(struct store_metrics *m, struct store *s)
 
     m->questions = xnew_array(struct store_gauge, n_kinds + 2 + N_PLAIN);
     for (unsigned i = 0; i < n_kinds; i++)
-        add_question(m, s, metric_series(objects, s->sections[i].name), ask_objects, i);
+        add_question(m, s, metric_series(objects, s->contents.sections[i].name), ask_objects, i);
     add_question(m, s,
                  metric_series(metric_gauge(r, "kiln_store_revision",
                                             "The latest published revision.", NULL)),

@@ -75,7 +75,7 @@ last_state(struct store *s, const struct object *object, int64_t revision)
 
     json_set(arena, json_make_object(arena, tree, "metadata"), "resourceVersion",
              json_stringf(arena, "%" PRId64, revision));
-    return object_new_packed(object->kind, tree, s->dictionaries);
+    return object_new_packed(object->kind, tree, s->contents.dictionaries);
 }
 
 static void
@@ -117,7 +117,7 @@ transient_new_expiry(struct store *s)
 static const struct kind *
 kind_of_section(const char *name, void *store)
 {
-    struct section *section = store_find_section(store, name);
+    struct section *section = contents_find_section(&((const struct store *)store)->contents, name);
 
     return section != NULL ? object_index_kind(section->objects) : NULL;
 }
@@ -140,7 +140,7 @@ static void
 place(int64_t row, const struct object *object, void *store)
 {
     struct store *s = store;
-    struct section *section = store_section(s, object->kind);
+    struct section *section = contents_section(&s->contents, object->kind);
     struct entry *entry =
         object_index_add(section->objects, object->meta->namespace, object->meta->name);
 
@@ -151,8 +151,8 @@ place(int64_t row, const struct object *object, void *store)
         return;
     }
     entry->row = row;
-    store_set_head(s, entry, object->kind, STORE_PENDING, object_ref(object));
-    store_set_head(s, entry, object->kind, STORE_PUBLISHED, object_ref(object));
+    contents_set_head(&s->contents, entry, object->kind, STORE_PENDING, object_ref(object));
+    contents_set_head(&s->contents, entry, object->kind, STORE_PUBLISHED, object_ref(object));
     section->count++;
     if (section->expiry != NULL)
         expiry_add_old(section->expiry, entry, object);
@@ -164,7 +164,7 @@ transient_read_past(struct store *s, struct engine *engine)
     return past_events_new(
         &(struct past_events_settings){
             .loop = s->settings.loop,
-            .last_row = s->begun_at,
+            .last_row = s->opening.begun_at,
             .kind = kind_of_section,
             .place = place,
             .drop = drop_row,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/store/disk_full.h"
+#include "controller/store/expiry.h"
 #include "controller/store/memory/blob_counts.h"
 #include "controller/store/memory/change_log.h"
 #include "controller/store/memory/object_index.h"
@@ -43,6 +43,68 @@ bug(const char *what)
     abort();
 }
 
+/* --- taking back ------------------------------------------------------------------------ */
+
+/* The removal of an expired object was undone, so it expires again. */
+static void
+expire_again(struct store *s, struct object_index *objects, struct entry *entry)
+{
+    struct section *section = contents_section(&s->contents, object_index_kind(objects));
+
+    if (section->expiry != NULL && entry->aging == NULL && entry->heads[STORE_PUBLISHED] != NULL)
+        expiry_touch(section->expiry, entry, entry->heads[STORE_PUBLISHED]);
+}
+
+static void
+undo_object(struct store *s, struct undo *undo)
+{
+    struct entry *entry = undo->entry;
+    const struct change *c = change_log_get(s->change_log, change_log_end(s->change_log) - 1);
+    const struct object *old = c->old_object;
+
+    contents_set_head(&s->contents, entry, object_index_kind(undo->objects), STORE_PENDING,
+                      old != NULL ? object_ref(old) : NULL);
+    change_log_pop(s->change_log);
+    free(entry->deltas);
+    entry->row = undo->row;
+    entry->deltas = undo->deltas;
+    entry->n_deltas = undo->n_deltas;
+    entry->delta_bytes = undo->delta_bytes;
+    undo->deltas = NULL;
+    expire_again(s, undo->objects, entry);
+    change_log_release_entry(s->change_log, undo->objects, entry);
+}
+
+static void
+take_back(struct store *s, struct undo *undo)
+{
+    switch (undo->what) {
+    case UNDO_OBJECT:
+        undo_object(s, undo);
+        break;
+    case UNDO_BLOB:
+        blob_counts_set(s->contents.blobs, undo->name, undo->blob);
+        break;
+    case UNDO_SECRET:
+        free(undo->secret != NULL ? map_put(s->contents.secrets, undo->name, undo->secret)
+                                  : map_remove(s->contents.secrets, undo->name));
+        undo->secret = NULL;
+        break;
+    }
+}
+
+void
+store_undo(struct store *s, struct undo_log *log)
+{
+    while (log->count > 0) {
+        take_back(s, &log->items[--log->count]);
+        undo_free_one(&log->items[log->count]);
+    }
+    undo_log_fini(log);
+}
+
+/* --- a transaction ---------------------------------------------------------------------- */
+
 struct store_txn *
 store_begin(struct store *s)
 {
@@ -67,7 +129,7 @@ store_txn_revision(struct store_txn *txn)
 struct dictionary_objects *
 store_txn_patterns(struct store_txn *txn)
 {
-    return txn->store->dictionaries;
+    return txn->store->contents.dictionaries;
 }
 
 int64_t
@@ -112,7 +174,7 @@ remember_entry(struct store_txn *txn, struct object_index *objects, struct entry
 static struct batch *
 batch_for(struct store_txn *txn, const struct kind *kind)
 {
-    return store_kind_is(kind, KIND_TRANSIENT) ? txn->events : txn->batch;
+    return kind_is(kind, KIND_TRANSIENT) ? txn->events : txn->batch;
 }
 
 static void
@@ -186,14 +248,14 @@ is_worth_a_delta(const struct entry *entry, const struct object *object, size_t 
 static bool
 takes_deltas(const struct store *s, const struct kind *kind)
 {
-    return !store_kind_is(kind, KIND_TRANSIENT) || !store_is_in_database(s);
+    return !kind_is(kind, KIND_TRANSIENT) || !store_is_in_database(s);
 }
 
 /* A renewed lease is not written; that the lease exists is. */
 static bool
 is_kept(const struct kind *kind, const struct entry *entry)
 {
-    return !store_kind_is(kind, KIND_VOLATILE) || entry->row == 0;
+    return !kind_is(kind, KIND_VOLATILE) || entry->row == 0;
 }
 
 static void
@@ -255,13 +317,14 @@ move(struct store_txn *txn, struct section *section, struct entry *entry,
                                       .new_object = object,
                                       .is_removal = is_removal,
                                   });
-    store_set_head(s, entry, object->kind, STORE_PENDING, is_removal ? NULL : object_ref(object));
+    contents_set_head(&s->contents, entry, object->kind, STORE_PENDING,
+                      is_removal ? NULL : object_ref(object));
 }
 
 void
 store_txn_put(struct store_txn *txn, const struct object *object, const char *delta)
 {
-    struct section *section = store_section(txn->store, object->kind);
+    struct section *section = contents_section(&txn->store->contents, object->kind);
     struct entry *entry =
         object_index_add(section->objects, object->meta->namespace, object->meta->name);
 
@@ -275,7 +338,7 @@ store_txn_put(struct store_txn *txn, const struct object *object, const char *de
 void
 store_txn_remove(struct store_txn *txn, const struct object *last_state)
 {
-    struct section *section = store_section(txn->store, last_state->kind);
+    struct section *section = contents_section(&txn->store->contents, last_state->kind);
     struct entry *entry =
         object_index_find(section->objects, last_state->meta->namespace, last_state->meta->name);
 
@@ -296,14 +359,14 @@ set_blob(struct store_txn *txn, const char *digest, struct stored_blob blob)
 
     undo->what = UNDO_BLOB;
     undo->name = xstrdup(digest);
-    undo->blob = blob_counts_get(txn->store->blobs, digest);
-    blob_counts_set(txn->store->blobs, digest, blob);
+    undo->blob = blob_counts_get(txn->store->contents.blobs, digest);
+    blob_counts_set(txn->store->contents.blobs, digest, blob);
 }
 
 void
 store_txn_put_blob(struct store_txn *txn, const char *digest, const void *bytes, size_t length)
 {
-    struct stored_blob blob = blob_counts_get(txn->store->blobs, digest);
+    struct stored_blob blob = blob_counts_get(txn->store->contents.blobs, digest);
     struct engine_op op = {.verb = ENGINE_COUNT_BLOB};
 
     if (blob.count == 0) {
@@ -311,7 +374,7 @@ store_txn_put_blob(struct store_txn *txn, const char *digest, const void *bytes,
         op.name = batch_copy(txn->batch, digest, strlen(digest));
         op.bytes = batch_copy(txn->batch, bytes, length);
         op.length = length;
-        blob.row = blob_counts_next_row(txn->store->blobs);
+        blob.row = blob_counts_next_row(txn->store->contents.blobs);
         blob.revision = store_txn_revision(txn);
         txn->grows = true;
     }
@@ -324,7 +387,7 @@ store_txn_put_blob(struct store_txn *txn, const char *digest, const void *bytes,
 void
 store_txn_release_blob(struct store_txn *txn, const char *digest)
 {
-    struct stored_blob blob = blob_counts_get(txn->store->blobs, digest);
+    struct stored_blob blob = blob_counts_get(txn->store->contents.blobs, digest);
 
     if (blob.count == 0) {
         log_warning("Blob '%s' is released but does not exist, ignoring", digest);
@@ -345,7 +408,8 @@ store_txn_release_blob(struct store_txn *txn, const char *digest)
 static void
 set_secret(struct store *s, const char *name, char *value)
 {
-    free(value != NULL ? map_put(s->secrets, name, value) : map_remove(s->secrets, name));
+    free(value != NULL ? map_put(s->contents.secrets, name, value)
+                       : map_remove(s->contents.secrets, name));
 }
 
 static void

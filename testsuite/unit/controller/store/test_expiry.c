@@ -98,12 +98,12 @@ START_TEST(an_event_that_nobody_repeats_goes_and_watches_hear_of_it)
                 &watch);
     p.now_us += 59 * 1000000;
     put_event(&p, "again");
-    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&p.store->contents, &event_kind)->expiry);
     place_settle(&p);
     ck_assert_uint_eq(store_count(p.store, &event_kind), 2);
 
     p.now_us += 2 * 1000000;
-    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&p.store->contents, &event_kind)->expiry);
     place_settle(&p);
 
     ck_assert_uint_eq(store_count(p.store, &event_kind), 1);
@@ -123,7 +123,7 @@ START_TEST(of_too_many_events_the_oldest_go_and_stay_gone)
     put_event(&p, "e3");
     put_event(&p, "e4");
     put_event(&p, "e1");
-    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&p.store->contents, &event_kind)->expiry);
     place_settle(&p);
     place_reopen(&p);
 
@@ -151,7 +151,7 @@ START_TEST(a_user_who_makes_too_many_events_loses_only_his_own)
         if (i == 0)
             put_pod_of(&p, "louder", 1002);
     }
-    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&p.store->contents, &event_kind)->expiry);
     place_settle(&p);
 
     ck_assert_uint_eq(store_count(p.store, &event_kind), 20);
@@ -173,7 +173,7 @@ START_TEST(an_event_that_a_user_wrote_counts_for_him_whatever_it_is_about)
     put_event_about(&p, "q1", "Pod", "quiet");
     for (unsigned i = 0; i < 4; i++)
         put_event_signed_by_1002(&p, i);
-    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&p.store->contents, &event_kind)->expiry);
     place_settle(&p);
 
     ck_assert_uint_eq(store_count(p.store, &event_kind), 3);
@@ -194,7 +194,7 @@ START_TEST(users_and_the_system_have_half_of_the_room_each)
         snprintf(name, sizeof(name), "n%u", i);
         put_event_about(&p, name, "Node", i == 0 ? "first" : "broken");
     }
-    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&p.store->contents, &event_kind)->expiry);
     place_settle(&p);
     ck_assert_uint_eq(store_count(p.store, &event_kind), 10);
     ck_assert(is_there(&p, "n0"));
@@ -204,7 +204,7 @@ START_TEST(users_and_the_system_have_half_of_the_room_each)
         snprintf(name, sizeof(name), "u%u", i);
         put_event_about(&p, name, "Pod", "gone");
     }
-    expiry_remove_expired(store_section(p.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&p.store->contents, &event_kind)->expiry);
     place_settle(&p);
 
     ck_assert_uint_eq(store_count(p.store, &event_kind), 10);

@@ -93,7 +93,7 @@ count_object(const struct object *object, void *context)
 static void
 write_section(struct store *s, const struct kind *kind, struct strbuf *out)
 {
-    struct section *section = store_section(s, kind);
+    struct section *section = contents_section(&s->contents, kind);
 
     strbuf_printf(out, "%s: %zu\n", section->name, section->count);
     for (struct entry *e = object_index_first(section->objects); e != NULL; e = e->next[0]) {
@@ -114,7 +114,7 @@ text_of(struct store *s)
     struct strbuf out = STRBUF_INIT;
 
     for (unsigned i = 0; i < n_kinds; i++)
-        if (!store_kind_is(kinds[i], KIND_TRANSIENT))
+        if (!kind_is(kinds[i], KIND_TRANSIENT))
             write_section(s, kinds[i], &out);
     for (int node = 0; node < 4; node++) {
         CLEANUP_FREE char *name = xasprintf("n%d", node);
@@ -126,7 +126,8 @@ text_of(struct store *s)
     for (int i = 0; i < NAMES; i++) {
         CLEANUP_FREE char *name = xasprintf("d%d", i);
 
-        strbuf_printf(&out, "%s: %lld\n", name, (long long)blob_counts_get(s->blobs, name).count);
+        strbuf_printf(&out, "%s: %lld\n", name,
+                      (long long)blob_counts_get(s->contents.blobs, name).count);
         strbuf_printf(&out, "%s\n",
                       store_find_secret(s, name) != NULL ? store_find_secret(s, name) : "none");
     }
@@ -196,7 +197,7 @@ change_other(struct storm *s, struct store_txn *txn, unsigned k)
 
     if (any(s, 2) == 0)
         store_txn_put_blob(txn, name, script, any(s, 10) == 0 ? 4 << 20 : 10);
-    else if (blob_counts_get(s->leader.store->blobs, name).count > 0)
+    else if (blob_counts_get(s->leader.store->contents.blobs, name).count > 0)
         store_txn_release_blob(txn, name);
     if (any(s, 3) == 0)
         store_txn_put_secret(txn, name, name);
@@ -508,7 +509,7 @@ START_TEST(a_store_that_has_finished_has_given_the_lead_back)
     place_put(&s.leader, "late", "n1");
     open_next(&next);
     ck_assert_ptr_nonnull(place_find(&next, "last"));
-    ck_assert_int_eq(next.store->opened_at, next.store->begun_at);
+    ck_assert_int_eq(next.store->opening.opened_at, next.store->opening.begun_at);
     place_fini(&s.leader);
     place_reopen(&next);
     ck_assert_ptr_null(place_find(&next, "late"));
@@ -797,7 +798,7 @@ START_TEST(of_too_many_events_those_of_before_are_the_older_ones)
     put_event(&next, "newest", "once");
     place_settle(&next);
     read_events(&next);
-    expiry_remove_expired(store_section(next.store, &event_kind)->expiry);
+    expiry_remove_expired(contents_section(&next.store->contents, &event_kind)->expiry);
     place_settle(&next);
     ck_assert_uint_eq(store_count(next.store, &event_kind), 2);
     ck_assert_ptr_nonnull(store_find(next.store, STORE_PUBLISHED, &event_kind, "a", "newest"));
