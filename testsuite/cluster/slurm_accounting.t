@@ -50,6 +50,20 @@ $(printf '%-12s' "$fail.extern")     extern               default          2  CO
 is "-b" "$(a -b -j "$fail" -X)" "JobID             State ExitCode 
 ------------ ---------- -------- 
 $(printf '%-12s' "$fail")     FAILED      3:0 "
+like "-B prints the script" "$(a -B -j "$fail.batch" | tr '\n' '+')" \
+    "^Batch Script for $fail\\+-{80}\\+#!/bin/sh\\+.*exit 3\\+\\+\$"
+is "... of an array once" "$(a -B -j "$array" | grep -c '^Batch Script')" 1
+like "--env-vars prints the environment" "$(a --env-vars -j "$fail" | tr '\n' '+')" \
+    "^Environment used for $fail \\(must be batch to display\\)\\+-{80}\\+(.*\\+)?HOME=$cluster/home/kilntest1\\+"
+is "not that of another user's job" "$(a --env-vars -j "$other" | grep -c HOME)" 0
+gone=$(as kilntest1 sbatch --parsable -J gone -t 10 --wrap true)
+wait_for 20 is_in_state "$gone" COMPLETED
+as kilntest1 kctl delete job "$gone" >/dev/null
+is "a job that was deleted has no script" "$(a -B -j "$gone"; echo "$?")" \
+    "sacct: error: job $gone was deleted, and its script with it
+1"
+is "-g is for the users' primary groups" "$(a -n -X -P -o jobid -j "$fail" -g "$(id -g kilntest1)"
+    a -n -X -P -o jobid -j "$fail" -g "$(id -gn kilntest2)")" "$fail"
 is "-P has delimiters between values" "$(a -X -P -j "$fail" -o jobid,jobname,state)" \
     "JobID|JobName|State
 $fail|a b|c|FAILED"

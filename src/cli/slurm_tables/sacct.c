@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sacct - shows the jobs of history, and those that wait or run */
+#include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include "cli/slurm/slurm_client.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/slurm/step_cache.h"
+#include "cli/slurm_tables/account_content.h"
 #include "cli/slurm_tables/account_fetch.h"
 #include "cli/slurm_tables/account_fields.h"
 #include "cli/slurm_tables/account_json.h"
@@ -51,7 +54,9 @@ struct sacct_options {
     struct slurm_common_options common;
     struct option_texts jobs, formats;
     const char *accounts, *clusters, *delimiter, *end, *names, *nodes, *partitions, *start;
-    const char *states, *units, *users, *qos, *n_nodes, *n_cpus, *limit_min, *limit_max;
+    const char *states, *units, *users, *groups, *qos, *n_nodes, *n_cpus, *limit_min, *limit_max;
+    const char *file, *keys;
+    bool shows_script, shows_environment;
     bool has_all_users, is_brief, is_completion, has_duplicates, lists_fields, no_heading, is_json;
     bool is_yaml, is_long, is_parsable, is_parsable2, is_truncated, has_no_steps, ignored;
 };
@@ -71,6 +76,8 @@ static const struct option_spec rows[] = {
      .type = OPTION_FLAG, PLACE(has_all_users)},
     {.name = "array", .help = "tasks of arrays have lines of their own anyway",
      .type = OPTION_FLAG, PLACE(ignored)},
+    {.name = "batch-script", .letter = 'B', .help = "the scripts of the jobs of -j, while the jobs exist",
+     .type = OPTION_FLAG, PLACE(shows_script)},
     {.name = "brief", .letter = 'b', .help = "only id, state and exit code",
      .type = OPTION_FLAG, PLACE(is_brief)},
     {.name = "clusters", .letter = 'M', .argument = "NAME", .help = "must name this cluster",
@@ -84,10 +91,18 @@ static const struct option_spec rows[] = {
     {.name = "endtime", .letter = 'E', .argument = "TIME",
      .help = "only jobs that began before (now; with --state: the time of -S)",
      .type = OPTION_TEXT, PLACE(end)},
+    {.name = "env-vars", .help = "the environments of the jobs of -j, while the jobs exist",
+     .type = OPTION_FLAG, PLACE(shows_environment)},
+    {.name = "file", .letter = 'f', .argument = "FILE",
+     .help = "Kiln has no file of completed jobs: refused", .type = OPTION_TEXT, PLACE(file)},
     {.name = "federation", .help = "there is one cluster: no effect",
      .type = OPTION_FLAG, PLACE(ignored)},
     {.name = "format", .letter = 'o', .argument = "LIST",
      .help = "the fields to show: jobid,state%20,end", .type = OPTION_TEXTS, PLACE(formats)},
+    {.name = "gid", .letter = 'g', .argument = "LIST",
+     .help = "only jobs of users with these primary groups", .type = OPTION_TEXT, PLACE(groups)},
+    {.name = "group", .argument = "LIST", .help = "the same as --gid",
+     .type = OPTION_TEXT, PLACE(groups)},
     {.name = "helpformat", .letter = 'e', .help = "list the fields, and exit",
      .type = OPTION_FLAG, PLACE(lists_fields)},
     {.name = "jobs", .letter = 'j', .argument = "LIST", .help = "only these jobs: 17,18_4,19.batch",
@@ -138,6 +153,8 @@ static const struct option_spec rows[] = {
     {.name = "user", .letter = 'u', .argument = "LIST", .help = "only jobs of these users (yours)",
      .type = OPTION_TEXT, PLACE(users)},
     {.name = "verbose", .letter = 'v', .help = "no effect", .type = OPTION_FLAG, PLACE(ignored)},
+    {.name = "wckeys", .letter = 'W', .argument = "LIST",
+     .help = "jobs have no such keys: with one, none is shown", .type = OPTION_TEXT, PLACE(keys)},
     {.name = "yaml", .help = "show all as YAML", .type = OPTION_FLAG, PLACE(is_yaml)},
 };
 /* clang-format on */
@@ -157,6 +174,8 @@ struct sacct {
     struct list_style style;
     struct step_cache steps;
     bool needs_derived;
+    gid_t *gids; /* of -g; in the arena */
+    size_t n_gids;
 };
 
 /* ---- Options ---- */
@@ -206,6 +225,46 @@ find_users(struct sacct *s)
     if (out.length > 0)
         s->query.users = arena_strdup(s->client->arena, out.text);
     return true;
+}
+
+/* Numbers and names of groups. */
+static bool
+find_groups(struct sacct *s)
+{
+    const char *list = s->o.groups;
+
+    if (list == NULL)
+        return true;
+    s->gids = arena_new_array(s->client->arena, gid_t, strlen(list) + 1);
+    for (size_t length; *list != '\0'; list += length + (list[length] == ',')) {
+        const char *name;
+        const struct group *group;
+        unsigned long gid;
+        char *end;
+
+        length = strcspn(list, ",");
+        name = arena_strndup(s->client->arena, list, length);
+        gid = strtoul(name, &end, 10);
+        group = *end == '\0' ? NULL : getgrnam(name);
+        if (*end != '\0' && group == NULL) {
+            slurm_client_error(s->client, "Invalid group id: %s", name);
+            return false;
+        }
+        s->gids[s->n_gids++] = group != NULL ? group->gr_gid : (gid_t)gid;
+    }
+    return true;
+}
+
+/* Whether -g and -W leave the job in the list. */
+static bool
+is_listed(const struct sacct *s, const struct account_row *row)
+{
+    const struct passwd *user = s->n_gids > 0 ? getpwnam(row->user) : NULL;
+    bool is_of_group = s->o.groups == NULL || s->o.groups[0] == '\0';
+
+    for (size_t i = 0; i < s->n_gids; i++)
+        is_of_group = is_of_group || (user != NULL && user->pw_gid == s->gids[i]);
+    return is_of_group && (s->o.keys == NULL || s->o.keys[0] == '\0');
 }
 
 static int64_t
@@ -375,17 +434,29 @@ prepare(struct sacct *s)
 {
     struct error err = {0};
 
-    if (s->o.is_completion) {
+    if (s->o.file != NULL && access(s->o.file, R_OK) < 0) {
+        fprintf(stderr, "%s is not a valid file\n", s->o.file);
+        return false;
+    }
+    if (s->o.shows_script && s->o.shows_environment)
+        return fail(s, "Options --batch-script and --env-vars are mutually exclusive", "");
+    if ((s->o.shows_script || s->o.shows_environment) && s->o.jobs.count == 0)
+        return fail(s,
+                    s->o.shows_script ? "When requesting job scripts"
+                                      : "When requesting job environment",
+                    " you must also request specific jobs with the '-j' option.");
+    if (s->o.is_completion || s->o.file != NULL) {
         fprintf(stderr, "Slurm job completion is disabled\n");
         return false;
     }
-    if (s->o.units != NULL && (strlen(s->o.units) != 1 || strchr("KMGTP", s->o.units[0]) == NULL)) {
+    if (s->o.units != NULL
+        && (strlen(s->o.units) != 1 || strchr("KMGTPkmgtp", s->o.units[0]) == NULL)) {
         slurm_client_error(s->client, "Invalid unit type '%s'. Possible options are 'KMGTP'",
                            s->o.units);
         return fail(s, "Invalid unit type", "");
     }
     if (!slurm_cluster_is_this(s->client, s->o.clusters) || !find_jobs(s) || !find_users(s)
-        || !find_states(s) || !find_times(s))
+        || !find_groups(s) || !find_states(s) || !find_times(s))
         return false;
     if (s->o.nodes != NULL
         && hostlist_expand(s->client->arena, s->o.nodes, &s->query.nodes, &s->query.n_nodes, &err)
@@ -543,7 +614,7 @@ print_rows(struct sacct *s, struct account_rows *found)
     for (size_t i = 0; i < found->count; i++) {
         struct account_row *row = &found->items[i];
 
-        row->unit = s->o.units != NULL ? s->o.units[0] : 0;
+        row->unit = s->o.units != NULL ? (char)toupper((unsigned char)s->o.units[0]) : 0;
         if (s->o.is_truncated) {
             row->since_us = s->query.since_us;
             row->until_us = s->query.until_us;
@@ -553,6 +624,19 @@ print_rows(struct sacct *s, struct account_rows *found)
         add_job(s, row, &out);
     }
     fwrite(out.text, 1, out.length, stdout);
+}
+
+static void
+remove_unlisted(const struct sacct *s, struct account_rows *found)
+{
+    size_t n = 0;
+
+    if (s->o.groups == NULL && s->o.keys == NULL)
+        return;
+    for (size_t i = 0; i < found->count; i++)
+        if (is_listed(s, &found->items[i]))
+            found->items[n++] = found->items[i];
+    found->count = n;
 }
 
 static int
@@ -571,6 +655,13 @@ run(struct sacct *s)
     r = account_fetch(s->client, &s->query, s->client->arena, &found, &err);
     if (r < 0)
         return slurm_client_fail(s->client, "Problem talking to the database", r, &err);
+    remove_unlisted(s, &found);
+    if (s->o.shows_script || s->o.shows_environment) {
+        const int status = account_content_print(s->client, &found, s->o.shows_environment);
+        const int end = slurm_client_end(s->client);
+
+        return status != 0 ? status : end;
+    }
     print_rows(s, &found);
     return slurm_client_end(s->client);
 }
