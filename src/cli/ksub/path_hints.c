@@ -2,11 +2,15 @@
 #include "cli/ksub/path_hints.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/ksub/submission.h"
@@ -14,6 +18,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+
+#define MOST_MS 1000 /* between two answers of a file system */
 
 #define ADVICE "; the job fails at its start if that is so on its node"
 
@@ -91,8 +97,8 @@ add_file(const char *option, const char *path, const char *base, int mode, struc
         add_line(option, path, "there is no such file", NULL, out);
 }
 
-void
-path_hints_add(const struct submission *s, struct strbuf *out)
+static void
+add_all(const struct submission *s, struct strbuf *out)
 {
     const char *base = s->directory != NULL ? s->directory : ".";
     const char *what;
@@ -108,4 +114,61 @@ path_hints_add(const struct submission *s, struct strbuf *out)
         add_file("--output", s->output, base, W_OK, out);
     if (has_base || (s->error != NULL && s->error[0] == '/'))
         add_file("--error", s->error, base, W_OK, out);
+}
+
+/* It keeps no other file, as the output of ksub, whose reader waits for everybody who has it. */
+static void NORETURN
+run_child(const struct submission *s, int to)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (dup2(to, STDIN_FILENO) < 0)
+        _exit(1);
+    closefrom(STDIN_FILENO + 1);
+    add_all(s, &text);
+    _exit(write(STDIN_FILENO, text.text, text.length) == (ssize_t)text.length ? 0 : 1);
+}
+
+/* Returns false when the child did not come to its end in time. */
+static bool
+read_hints(int from, struct strbuf *out)
+{
+    struct pollfd ready = {.fd = from, .events = POLLIN};
+    char buffer[4096];
+    ssize_t n;
+
+    do {
+        if (poll(&ready, 1, MOST_MS) <= 0)
+            return false;
+        n = read(from, buffer, sizeof(buffer));
+        if (n > 0)
+            strbuf_add(out, buffer, (size_t)n);
+    } while (n > 0);
+    return n == 0;
+}
+
+/* A child asks, because a file system that does not answer holds everybody who asks it. The
+ * submission goes on without hints then, as it would without this machine's file systems; the
+ * child cannot be waited for, for even SIGKILL may not end it.
+ */
+void
+path_hints_add(const struct submission *s, struct strbuf *out)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int ends[2];
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return;
+    child = fork();
+    if (child == 0)
+        run_child(s, ends[1]);
+    close(ends[1]);
+    if (child > 0 && read_hints(ends[0], &text)) {
+        strbuf_add(out, text.text, text.length);
+        (void)waitpid(child, NULL, 0);
+    } else if (child > 0) {
+        (void)kill(child, SIGKILL);
+    }
+    close(ends[0]);
 }
