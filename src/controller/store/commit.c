@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "controller/store/directory/disk_reserve.h"
+#include "controller/store/event_writer.h"
 #include "controller/store/expiry.h"
 #include "controller/store/memory/change_log.h"
 #include "controller/store/memory/object_index.h"
@@ -22,13 +23,6 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/loop/timer.h"
-
-#define EVENT_OPS_WAITING 20000
-
-/* How long the last batch, and so the next leader, waits for the events of now. Somebody
- * may have locked their table, and jobs are not to wait for that.
- */
-#define LAST_EVENTS_MS 500
 
 /* --- a full disk ------------------------------------------------------------------------ */
 
@@ -172,43 +166,6 @@ store_trim(void *store)
     change_log_trim(s->change_log, s->settings.log_bytes, now - s->settings.log_age_s * 1000000);
 }
 
-static void
-gather_events(struct store *s, struct batch *batch)
-{
-    size_t waiting, more;
-
-    if (batch == NULL)
-        return;
-    (void)batch_ops(s->gathering_events, &waiting);
-    (void)batch_ops(batch, &more);
-    if (s->events_are_off) {
-        batch_free(batch);
-        return;
-    }
-    if (waiting + more > EVENT_OPS_WAITING) {
-        if (!s->has_dropped_events)
-            log_warning("Events come faster than they can be written, "
-                        "keeping some in memory only");
-        s->has_dropped_events = true;
-        batch_free(batch);
-        return;
-    }
-    batch_append(s->gathering_events, batch);
-}
-
-static void
-hand_over_events(struct store *s)
-{
-    struct engine_counters after = *writer_durable(s->events);
-    struct batch *batch = s->gathering_events;
-
-    if (writer_is_busy(s->events) || batch_is_empty(batch))
-        return;
-    after.revision = s->committed.revision;
-    s->gathering_events = batch_new();
-    writer_submit(s->events, batch, &after);
-}
-
 /* First sets the published heads of all objects, then notifies the watchers. */
 static void
 publish(struct store *s, struct batch *batch, uint64_t end)
@@ -219,11 +176,11 @@ publish(struct store *s, struct batch *batch, uint64_t end)
         publish_head(s, change_log_publish(s->change_log));
     for (uint64_t n = first; n < end; n++)
         watchers_notify(s->watchers, change_log_get(s->change_log, n));
-    gather_events(s, batch_take_events(batch));
+    event_writer_gather(s->events, batch_take_events(batch));
     batch_run_waiters(batch, 0);
     batch_free(batch);
     store_trim(s);
-    hand_over_events(s);
+    event_writer_submit(s->events);
 }
 
 /* Revisions that no durable change has are safe as long as they are reserved,
@@ -400,7 +357,7 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
     note_space(s);
     store_metrics_commit(s->metrics, end - change_log_published(s->change_log),
                          clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
-    if (s->wants_last && s->event_batches_left == 0)
+    if (s->wants_last && event_writer_has_finished(s->events))
         submit_last(s);
     else if (!s->is_draining && needs_disk(s) && !batch_is_empty(s->gathering))
         submit(s, take_gathered(s));
@@ -411,54 +368,14 @@ store_on_committed(struct batch *batch, enum engine_outcome outcome, const struc
         store_flush_soon(s);
 }
 
-static void
-note_events(struct store *s, enum engine_outcome outcome, const struct error *err)
+void
+store_try_last(void *store)
 {
-    if (outcome == ENGINE_REFUSED) {
-        if (!s->has_dropped_events)
-            log_warning("Some events are kept in memory only: %s", err->text);
-        s->has_dropped_events = true;
-    } else if (outcome != ENGINE_COMMITTED) {
-        log_warning("Events are kept in memory only from now on: %s", err->text);
-        s->events_are_off = true;
-        batch_free(s->gathering_events);
-        s->gathering_events = batch_new();
-    }
-}
+    struct store *s = store;
 
-static void
-try_last(struct store *s)
-{
-    if (s->wants_last && s->event_batches_left == 0 && !s->has_failed && !writer_is_busy(s->writer))
+    if (s->wants_last && event_writer_has_finished(s->events) && !s->has_failed
+        && !writer_is_busy(s->writer))
         submit_last(s);
-}
-
-void
-store_leave_events(void *store)
-{
-    struct store *s = store;
-
-    if (s->wants_last && s->event_batches_left > 0)
-        log_warning("The last events are not written: their table does not answer in time");
-    s->event_batches_left = 0;
-    try_last(s);
-}
-
-void
-store_on_events_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
-                          void *store)
-{
-    struct store *s = store;
-
-    batch_free(batch);
-    note_events(s, outcome, err);
-    if (s->events_are_off)
-        s->event_batches_left = 0;
-    else
-        hand_over_events(s);
-    if (s->event_batches_left > 0)
-        s->event_batches_left--;
-    try_last(s);
 }
 
 int
@@ -499,8 +416,7 @@ stop_engines(struct store *s)
 {
     past_events_stop(s->past_events);
     s->engine->ops->stop(s->engine);
-    if (s->events_engine->ops->stop != NULL)
-        s->events_engine->ops->stop(s->events_engine);
+    event_writer_stop(s->events);
 }
 
 /* The events of now come first: who leads next reads them when it begins. False if there
@@ -511,14 +427,10 @@ begin_last(struct store *s)
 {
     if (s->has_failed || s->is_draining)
         return false;
-    if (!s->wants_last) {
-        s->event_batches_left =
-            (writer_is_busy(s->events) ? 1U : 0U) + (batch_is_empty(s->gathering_events) ? 0U : 1U);
-        timer_start(s->last_events, LAST_EVENTS_MS);
-    }
+    if (!s->wants_last)
+        event_writer_finish(s->events);
     s->wants_last = true;
-    hand_over_events(s);
-    try_last(s);
+    store_try_last(s);
     return true;
 }
 
@@ -538,12 +450,9 @@ drain_batches(struct store *s)
     (void)begin_last(s);
     while (!s->has_failed && (s->wants_last || writer_is_busy(s->writer))) {
         writer_drain(s->writer);
-        writer_drain(s->events);
+        event_writer_drain(s->events);
     }
-    while (writer_is_busy(s->events) || !batch_is_empty(s->gathering_events)) {
-        hand_over_events(s);
-        writer_drain(s->events);
-    }
+    event_writer_drain_all(s->events);
 }
 
 /* The outcome will never be known; the waiters are called so that they can free

@@ -16,6 +16,7 @@
 
 #include "controller/store/engine/checksum.h"
 #include "controller/store/engine/engine.h"
+#include "controller/store/event_writer.h"
 #include "controller/store/row_decoder.h"
 #include "controller/store/write/serial_worker.h"
 #include "lib/api/object/dictionary_objects.h"
@@ -105,16 +106,23 @@ work(struct serial_worker_task *task)
 
 /* --- the loop ------------------------------------------------------------------------- */
 
+/* A damaged event is not worth a place aside, and one whose name is taken would be in the
+ * way of the next start.
+ */
+static void
+place(struct past_events *p, const struct past_event *past)
+{
+    if (past->object == NULL)
+        p->unreadable++;
+    if (past->object == NULL || !p->settings.place(past->row, past->object, p->settings.context))
+        event_writer_drop(p->settings.events, past->row);
+}
+
 static void
 place_slice(struct past_events *p)
 {
     for (size_t i = 0; i < p->n; i++) {
-        if (p->slice[i].object != NULL) {
-            p->settings.place(p->slice[i].row, p->slice[i].object, p->settings.context);
-        } else {
-            p->unreadable++;
-            p->settings.drop(p->slice[i].row, p->settings.context);
-        }
+        place(p, &p->slice[i]);
         object_unref(p->slice[i].object);
     }
 }

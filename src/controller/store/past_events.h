@@ -13,21 +13,22 @@
 #include "lib/base/macro.h"
 
 struct engine;
+struct event_writer;
 struct kind;
 struct loop;
 struct object;
 struct past_events;
 
 /* Last_row: what comes after it was written by this controller. Kind: that of the name in
- * the database, or NULL; any thread. Place: takes no reference. Drop: the row cannot be
- * read, and is not needed.
+ * the database, or NULL; any thread. Place: takes no reference; false: it is not needed.
+ * Rows that are not needed are dropped by the writer of events.
  */
 struct past_events_settings {
     struct loop *loop;
+    struct event_writer *events;
     int64_t last_row;
     const struct kind *(*kind)(const char *name, void *context);
-    void (*place)(int64_t row, const struct object *object, void *context);
-    void (*drop)(int64_t row, void *context);
+    bool (*place)(int64_t row, const struct object *object, void *context);
     void *context;
 };
 

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/store/store_state.h"
-#include "controller/store/write/batch.h"
+#include "controller/store/engine/engine.h"
 #include "controller/store/write/serial_worker.h"
-#include "controller/store/write/writer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -19,7 +17,7 @@
 #define REST_TICKS  (6 * 3600) /* between two passes */
 
 struct scrub {
-    struct store *store;
+    struct scrub_settings settings;
     struct timer *timer;
     struct serial_worker_task task;
     struct engine_slice slice;
@@ -34,23 +32,13 @@ struct scrub {
     unsigned rest;
 };
 
-/* The quarantine never changes, so any thread may read it. */
-static bool
-is_known(const struct store *s, int64_t row)
-{
-    for (size_t i = 0; i < store_count_damaged(s); i++)
-        if (store_damaged(s, i)->row == row)
-            return true;
-    return false;
-}
-
 static void
 keep_wrong(const struct engine_row *row, void *context)
 {
     struct scrub *scrub = context;
     bool has_namespace = row->namespace[0] != '\0';
 
-    if (is_known(scrub->store, row->row))
+    if (scrub->settings.is_known(row->row, scrub->settings.context))
         return;
     xgrow(scrub->keys, scrub->n_keys, scrub->capacity);
     scrub->keys[scrub->n_keys++] =
@@ -61,7 +49,7 @@ static void
 scrub_work(struct serial_worker_task *task)
 {
     struct scrub *scrub = container_of(task, struct scrub, task);
-    struct engine *engine = scrub->store->engine;
+    struct engine *engine = scrub->settings.engine;
 
     scrub->result = engine->ops->verify(engine, &scrub->slice, keep_wrong, scrub, &scrub->err);
 }
@@ -76,13 +64,6 @@ end_pass(struct scrub *scrub)
     scrub->rest = REST_TICKS;
 }
 
-static const char *
-disk_of(const struct scrub *scrub)
-{
-    return store_is_in_database(scrub->store) ? "the database server"
-                                              : scrub->store->settings.location.directory;
-}
-
 static void
 report_damage(struct scrub *scrub)
 {
@@ -91,7 +72,7 @@ report_damage(struct scrub *scrub)
                   "differs. The object in memory is intact, but the next "
                   "start would keep it aside: save it now (kubectl get -o "
                   "yaml), and check the disk of '%s'",
-                  scrub->keys[i], disk_of(scrub));
+                  scrub->keys[i], scrub->settings.disk);
         free(scrub->keys[i]);
     }
     scrub->found += scrub->n_keys;
@@ -107,19 +88,12 @@ scrub_done(struct serial_worker_task *task)
     scrub->is_under_way = false;
     report_damage(scrub);
     if (scrub->result < 0 && scrub->result != -EAGAIN) { /* else the database is away */
-        log_error("Cannot check the rows in '%s', trying again later: %s", disk_of(scrub),
+        log_error("Cannot check the rows in '%s', trying again later: %s", scrub->settings.disk,
                   scrub->err.text);
         scrub->found++;
     }
     if (scrub->result <= 0)
         end_pass(scrub);
-}
-
-static bool
-is_idle(const struct store *s)
-{
-    return !s->is_read_only && !s->has_failed && !s->is_draining && !writer_is_busy(s->writer)
-           && batch_is_empty(s->gathering) && serial_worker_length(s->reader) == 0;
 }
 
 void
@@ -131,10 +105,10 @@ scrub_tick(void *context)
         scrub->rest--;
         return;
     }
-    if (scrub->is_under_way || !is_idle(scrub->store))
+    if (scrub->is_under_way || !scrub->settings.is_idle(scrub->settings.context))
         return;
     scrub->is_under_way = true;
-    serial_worker_submit(scrub->store->reader, &scrub->task);
+    serial_worker_submit(scrub->settings.reader, &scrub->task);
 }
 
 size_t
@@ -161,11 +135,11 @@ scrub_free(struct scrub *scrub)
 }
 
 struct scrub *
-scrub_new(struct store *s)
+scrub_new(const struct scrub_settings *settings)
 {
     struct scrub *scrub = xnew(struct scrub);
 
-    scrub->store = s;
+    scrub->settings = *settings;
     scrub->task.work = scrub_work;
     scrub->task.done = scrub_done;
     scrub->slice = (struct engine_slice){
@@ -173,7 +147,7 @@ scrub_new(struct store *s)
         .rows = SLICE_ROWS,
         .bytes = SLICE_BYTES,
     };
-    scrub->timer = timer_new(s->settings.loop, scrub_tick, scrub);
+    scrub->timer = timer_new(settings->loop, scrub_tick, scrub);
     timer_repeat(scrub->timer, TICK_MS);
     return scrub;
 }

@@ -11,16 +11,33 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
+struct engine;
+struct loop;
 struct scrub;
-struct store;
+struct serial_worker;
+
+/* Is_idle: nothing else wants the disk now. Is_known: that row could not be read when the
+ * store was opened; any thread.
+ */
+struct scrub_settings {
+    struct loop *loop;
+    struct serial_worker *reader;
+    struct engine *engine;
+    const char *disk; /* for messages: whose it is */
+    bool (*is_idle)(void *context);
+    bool (*is_known)(int64_t row, void *context);
+    void *context;
+};
 
 /* Life. Free is called after the reader's worker has ended. */
 void scrub_free(struct scrub *scrub);
-struct scrub *scrub_new(struct store *store) OWNED_BY(scrub_free);
+struct scrub *scrub_new(const struct scrub_settings *settings) OWNED_BY(scrub_free);
 
 /* Change. Stop: no further slice is begun. Tick: called every second. */
 void scrub_stop(struct scrub *scrub);

@@ -8,6 +8,7 @@
 #include "controller/store/directory/disk_reserve.h"
 #include "controller/store/directory/initialize.h"
 #include "controller/store/directory/statedir.h"
+#include "controller/store/event_writer.h"
 #include "controller/store/follow.h"
 #include "controller/store/lineage/run_chain.h"
 #include "controller/store/load.h"
@@ -48,7 +49,7 @@ make_expiries(struct store *s)
 {
     for (unsigned i = 0; i < n_kinds; i++)
         if (kind_is(kinds[i], KIND_TRANSIENT))
-            s->contents.sections[i].expiry = transient_new_expiry(s);
+            s->contents.sections[i].expiry = transient_new_expiry(&s->transient);
 }
 
 static struct store *
@@ -72,10 +73,10 @@ make_empty(const struct store_settings *settings)
     contents_init(&s->contents);
     s->contents.moved = settings->moved;
     s->contents.moved_context = settings->moved_context;
+    s->transient = (struct transient){s, &s->settings, &s->contents, &s->has_failed};
     make_expiries(s);
     s->watchers = watchers_new();
     s->gathering = batch_new();
-    s->gathering_events = batch_new();
     s->refused = batch_new();
     return s;
 }
@@ -164,13 +165,14 @@ open_main(struct store *s, struct error *err)
 }
 
 static int
-load_events(struct store *s, struct engine_counters *ret_counters, struct error *err)
+load_events(struct store *s, struct engine **ret_engine, struct engine_counters *ret_counters,
+            struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/events.db", s->settings.location.directory);
     const struct engine_sqlite_settings settings = {.path = path, .is_relaxed = true};
-    int r = engine_sqlite_open(&settings, &s->events_engine, ret_counters, err);
+    int r = engine_sqlite_open(&settings, ret_engine, ret_counters, err);
 
-    return r == 0 ? load_all(&s->contents, s->events_engine, ret_counters, NULL, err) : r;
+    return r == 0 ? load_all(&s->contents, *ret_engine, ret_counters, NULL, err) : r;
 }
 
 static struct engine *
@@ -183,32 +185,58 @@ shared_events(const struct store *s)
 static int
 open_events(struct store *s, struct error *err)
 {
-    struct engine_counters counters = {0};
-    struct engine *engine;
-    int r = 0;
+    struct engine_counters counters = s->committed;
+    struct engine *engine = store_is_in_database(s) ? shared_events(s) : NULL;
+    int r = engine == NULL ? load_events(s, &engine, &counters, err) : 0;
 
-    if (store_is_in_database(s)) {
-        counters = s->committed;
-        s->events_engine = shared_events(s);
-    } else {
-        r = load_events(s, &counters, err);
-    }
-    engine = s->events_engine;
     if (r < 0) {
         if (engine != NULL)
             engine->ops->close(engine);
         return r;
     }
-    s->events = writer_new(&(struct writer_settings){
+    s->events = event_writer_new(&(struct event_writer_settings){
         .loop = s->settings.loop,
         .engine = engine,
-        .counters = counters,
-        .thread_name = "kiln-events",
+        .counters = &counters,
+        .revision = &s->committed.revision,
         .backlog = backlog(s),
-        .done = store_on_events_committed,
+        .finished = store_try_last,
         .context = s,
     });
     return 0;
+}
+
+static bool
+is_idle(void *store)
+{
+    const struct store *s = store;
+
+    return !s->is_read_only && !s->has_failed && !s->is_draining && !writer_is_busy(s->writer)
+           && batch_is_empty(s->gathering) && serial_worker_length(s->reader) == 0;
+}
+
+/* The quarantine never changes, so any thread may read it. */
+static bool
+is_known_damage(int64_t row, void *store)
+{
+    for (size_t i = 0; i < store_count_damaged(store); i++)
+        if (store_damaged(store, i)->row == row)
+            return true;
+    return false;
+}
+
+static struct scrub *
+make_scrub(struct store *s)
+{
+    return scrub_new(&(struct scrub_settings){
+        .loop = s->settings.loop,
+        .reader = s->reader,
+        .engine = s->engine,
+        .disk = store_is_in_database(s) ? "the database server" : s->settings.location.directory,
+        .is_idle = is_idle,
+        .is_known = is_known_damage,
+        .context = s,
+    });
 }
 
 static void
@@ -217,17 +245,24 @@ start(struct store *s)
     s->opened_us = clock_real_us(s->settings.clock);
     s->change_log = change_log_new(s->committed.revision);
     s->committed_end = change_log_end(s->change_log);
-    s->metrics = store_metrics_new(s);
+    s->metrics = store_metrics_new(&(struct store_metrics_parts){
+        .registry = s->settings.metrics,
+        .store = s,
+        .contents = &s->contents,
+        .change_log = s->change_log,
+        .reserve = s->reserve,
+        .n_refused = &s->n_refused,
+    });
     s->reader = serial_worker_new(s->settings.loop, "kiln-reader");
     s->flush = timer_new(s->settings.loop, store_submit_batch, s);
-    s->last_events = timer_new(s->settings.loop, store_leave_events, s);
     s->trim = timer_new(s->settings.loop, store_trim, s);
     timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
-    s->scrub = scrub_new(s);
+    s->scrub = make_scrub(s);
     s->checks = timer_new(s->settings.loop, store_check_engine, s);
     timer_repeat(s->checks, CHECK_MS);
     if (store_is_in_database(s))
-        s->past_events = transient_read_past(s, shared_events(s));
+        s->past_events =
+            transient_read_past(&s->transient, shared_events(s), s->opening.begun_at, s->events);
     if (!disk_reserve_hold(s->reserve))
         store_become_read_only(s, "there is not enough space for a reserve");
 }
@@ -241,7 +276,6 @@ free_all(struct store *s)
     free(s->address);
     timer_free(s->flush);
     timer_free(s->trim);
-    timer_free(s->last_events);
     timer_free(s->checks);
     timer_free(s->try_reserve);
     scrub_stop(s->scrub);
@@ -249,9 +283,8 @@ free_all(struct store *s)
     scrub_free(s->scrub);
     writer_free(s->writer);
     serial_worker_free(s->checkpointer);
-    writer_free(s->events);
+    event_writer_free(s->events);
     batch_free(s->gathering);
-    batch_free(s->gathering_events);
     batch_free(s->refused);
     batch_free(s->lost);
     watchers_free(s->watchers);

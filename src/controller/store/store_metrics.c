@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/store/store_metrics.h"
 
+#include "controller/store/contents.h"
 #include "controller/store/directory/disk_reserve.h"
 #include "controller/store/memory/change_log.h"
-#include "controller/store/store_state.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/metric.h"
@@ -12,12 +13,13 @@
 
 /* The context of a gauge: its store, and for some its kind. */
 struct store_gauge {
-    struct store *store;
+    const struct store_metrics_parts *parts;
     unsigned kind;
     struct metric *metric;
 };
 
 struct store_metrics {
+    struct store_metrics_parts parts;
     struct metric *seconds;
     struct metric *changes;
     struct store_gauge *questions;
@@ -29,7 +31,7 @@ ask_revision(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)store_revision(q->store);
+    return (double)store_revision(q->parts->store);
 }
 
 static double
@@ -37,7 +39,7 @@ ask_change_log(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)change_log_bytes(q->store->change_log);
+    return (double)change_log_bytes(q->parts->change_log);
 }
 
 static double
@@ -45,7 +47,7 @@ ask_read_only(void *context)
 {
     const struct store_gauge *q = context;
 
-    return store_is_read_only(q->store) ? 1 : 0;
+    return store_is_read_only(q->parts->store) ? 1 : 0;
 }
 
 static double
@@ -53,7 +55,7 @@ ask_refused(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)q->store->n_refused;
+    return (double)*q->parts->n_refused;
 }
 
 static double
@@ -61,7 +63,7 @@ ask_damaged(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)store_count_damaged(q->store);
+    return (double)store_count_damaged(q->parts->store);
 }
 
 static double
@@ -69,7 +71,7 @@ ask_damaged_since(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)store_count_damaged_since(q->store);
+    return (double)store_count_damaged_since(q->parts->store);
 }
 
 static double
@@ -77,7 +79,7 @@ ask_free(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)disk_reserve_available(q->store->reserve);
+    return (double)disk_reserve_available(q->parts->reserve);
 }
 
 static double
@@ -85,7 +87,7 @@ ask_objects(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)store_count(q->store, kinds[q->kind]);
+    return (double)store_count(q->parts->store, kinds[q->kind]);
 }
 
 static double
@@ -93,7 +95,7 @@ ask_waiting(void *context)
 {
     const struct store_gauge *q = context;
 
-    return store_waits(q->store) ? 1 : 0;
+    return store_waits(q->parts->store) ? 1 : 0;
 }
 
 static double
@@ -101,7 +103,7 @@ ask_copies(void *context)
 {
     const struct store_gauge *q = context;
 
-    return store_copies(q->store);
+    return store_copies(q->parts->store);
 }
 
 static void
@@ -118,7 +120,7 @@ ask_standbys(void *context)
     const struct store_gauge *q = context;
     double n = 0;
 
-    store_visit_controllers(q->store, count_waiting, &n);
+    store_visit_controllers(q->parts->store, count_waiting, &n);
     return n;
 }
 
@@ -146,49 +148,50 @@ static const struct {
 #define N_PLAIN ARRAY_SIZE(plain)
 
 static void
-add_question(struct store_metrics *m, struct store *store, struct metric *metric,
-             metric_read_fn ask, unsigned kind)
+add_question(struct store_metrics *m, struct metric *metric, metric_read_fn ask, unsigned kind)
 {
     struct store_gauge *q = &m->questions[m->n_questions++];
 
-    *q = (struct store_gauge){store, kind, metric};
+    *q = (struct store_gauge){&m->parts, kind, metric};
     metric_read(metric, ask, q);
 }
 
 static void
-add_gauges(struct store_metrics *m, struct store *s)
+add_gauges(struct store_metrics *m)
 {
-    struct metric_registry *r = s->settings.metrics;
+    struct metric_registry *r = m->parts.registry;
     struct metric_family *objects =
         metric_gauge(r, "kiln_store_objects", "Objects, by kind.", "resource");
 
     m->questions = xnew_array(struct store_gauge, n_kinds + 2 + N_PLAIN);
     for (unsigned i = 0; i < n_kinds; i++)
-        add_question(m, s, metric_series(objects, s->contents.sections[i].name), ask_objects, i);
-    add_question(m, s,
+        add_question(m, metric_series(objects, m->parts.contents->sections[i].name), ask_objects,
+                     i);
+    add_question(m,
                  metric_series(metric_gauge(r, "kiln_store_revision",
                                             "The latest published revision.", NULL)),
                  ask_revision, 0);
-    add_question(m, s,
+    add_question(m,
                  metric_series(metric_gauge(
                      r, "kiln_store_history_bytes",
                      "Memory used only by the log of changes that watches follow.", NULL)),
                  ask_change_log, 0);
     for (unsigned i = 0; i < N_PLAIN; i++)
-        add_question(m, s, metric_series(metric_gauge(r, plain[i].name, plain[i].help, NULL)),
+        add_question(m, metric_series(metric_gauge(r, plain[i].name, plain[i].help, NULL)),
                      plain[i].ask, 0);
 }
 
 struct store_metrics *
-store_metrics_new(struct store *s)
+store_metrics_new(const struct store_metrics_parts *parts)
 {
-    struct metric_registry *r = s->settings.metrics;
+    struct metric_registry *r = parts->registry;
     double seconds[BOUNDS], changes[BOUNDS];
     struct store_metrics *m;
 
     if (r == NULL)
         return NULL;
     m = xnew(struct store_metrics);
+    m->parts = *parts;
     metric_exponential_bounds(0.0001, 2.5, seconds, BOUNDS);
     metric_exponential_bounds(1, 2, changes, BOUNDS);
     m->seconds = metric_series(metric_histogram(r, "kiln_store_commit_duration_seconds",
@@ -197,7 +200,7 @@ store_metrics_new(struct store *s)
                                                 NULL, seconds, BOUNDS));
     m->changes = metric_series(metric_histogram(
         r, "kiln_store_commit_changes", "Changes of objects in one batch.", NULL, changes, BOUNDS));
-    add_gauges(m, s);
+    add_gauges(m);
     return m;
 }
 

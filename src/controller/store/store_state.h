@@ -19,9 +19,11 @@
 #include "controller/store/engine/engine.h"
 #include "controller/store/opening.h"
 #include "controller/store/store.h"
+#include "controller/store/transient.h"
 
 struct batch;
 struct change_log;
+struct event_writer;
 struct serial_worker;
 struct store_metrics;
 struct scrub;
@@ -44,9 +46,9 @@ struct store {
     struct serial_worker *checkpointer;
     struct serial_worker *reader;
     struct writer *writer;
-    struct writer *events; /* best effort */
+    struct event_writer *events; /* best effort */
+    struct transient transient;
     struct engine *engine; /* the writer's; the reader reads blobs and rows */
-    struct engine *events_engine;
 
     struct engine_counters pending; /* includes those of the open transaction */
     struct engine_counters committed;
@@ -55,7 +57,6 @@ struct store {
     bool was_warm; /* it had followed the controller that led before */
     uint64_t committed_end;
     struct batch *gathering;
-    struct batch *gathering_events;
     struct batch *under_way; /* being written, and owned by the writer */
     struct batch *refused;   /* only waiters that are still to get -ENOSPC */
     struct batch *lost;      /* its outcome is unknown; or NULL */
@@ -76,12 +77,8 @@ struct store {
     struct timer *try_reserve; /* NULL until the disk was full once */
     bool is_draining;          /* the last batch is written, or was; nothing comes after it */
     bool wants_last; /* it is written after the one that is under way, and the events of now */
-    unsigned event_batches_left; /* before the last batch */
-    struct timer *last_events;   /* how long it waits for them */
-    store_done_fn *finished;     /* when the last batch is written; or NULL */
+    store_done_fn *finished; /* when the last batch is written; or NULL */
     void *finished_context;
-    bool has_dropped_events;
-    bool events_are_off;             /* their database has failed */
     struct past_events *past_events; /* of the leader before; or NULL */
     struct store_metrics *metrics;
 };
@@ -102,7 +99,5 @@ void store_flush_soon(struct store *s);
 void store_trim(void *store);
 void store_on_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
                         void *store);
-void store_leave_events(void *store); /* the last batch waits for them no longer */
-void store_on_events_committed(struct batch *batch, enum engine_outcome outcome,
-                               const struct error *err, void *store);
+void store_try_last(void *store);  /* the last batch waits for events no longer */
 void store_drain(struct store *s); /* waits for everything that is pending */

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/store/contents.h"
 #include "controller/store/engine/engine.h"
 #include "controller/store/memory/object_index.h"
 #include "controller/store/past_events.h"
-#include "controller/store/store_state.h"
-#include "controller/store/write/batch.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -44,13 +44,14 @@ find_subject(const struct store *s, const struct object *object,
 }
 
 static void
-find_owner(const struct object *object, struct expiry_owner *ret_owner, void *store)
+find_owner(const struct object *object, struct expiry_owner *ret_owner, void *context)
 {
+    const struct transient *t = context;
     static const struct object_reference nothing = {0};
     const struct object_reference *about =
         object->kind->about != NULL ? object->kind->about(object) : &nothing;
     const struct kind *kind = kind_of(about);
-    const struct object *subject = find_subject(store, object, about, kind);
+    const struct object *subject = find_subject(t->store, object, about, kind);
     uid_t uid;
 
     ret_owner->is_user = true;
@@ -68,107 +69,98 @@ find_owner(const struct object *object, struct expiry_owner *ret_owner, void *st
 
 /* The object's last state, at the revision of the removal. */
 static const struct object *
-last_state(struct store *s, const struct object *object, int64_t revision)
+last_state(const struct transient *t, const struct object *object, int64_t revision)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(8 * object->length);
     struct json *tree = object_tree(object, arena);
 
     json_set(arena, json_make_object(arena, tree, "metadata"), "resourceVersion",
              json_stringf(arena, "%" PRId64, revision));
-    return object_new_packed(object->kind, tree, s->contents.dictionaries);
+    return object_new_packed(object->kind, tree, t->contents->dictionaries);
 }
 
 static void
-remove_expired(struct entry *entry, void *store)
+remove_expired(struct entry *entry, void *context)
 {
+    const struct transient *t = context;
     const struct object *object = entry->heads[STORE_PENDING];
     struct store_txn *txn;
 
     if (object == NULL) /* another transaction removes it already */
         return;
-    txn = store_begin(store);
-    store_txn_remove(txn, last_state(store, object, store_txn_revision(txn)));
+    txn = store_begin(t->store);
+    store_txn_remove(txn, last_state(t, object, store_txn_revision(txn)));
     store_commit(txn, NULL, NULL);
 }
 
 static bool
-has_failed(void *store)
+has_failed(void *context)
 {
-    return ((const struct store *)store)->has_failed;
+    const struct transient *t = context;
+
+    return *t->has_failed;
 }
 
 struct expiry *
-transient_new_expiry(struct store *s)
+transient_new_expiry(struct transient *t)
 {
     return expiry_new(&(struct expiry_settings){
-        .loop = s->settings.loop,
-        .clock = s->settings.clock,
-        .age_s = s->settings.event_age_s,
-        .limit = s->settings.event_limit,
+        .loop = t->settings->loop,
+        .clock = t->settings->clock,
+        .age_s = t->settings->event_age_s,
+        .limit = t->settings->event_limit,
         .find_owner = find_owner,
         .remove = remove_expired,
         .is_off = has_failed,
-        .context = s,
+        .context = t,
     });
 }
 
 /* --- those of the leader before ---------------------------------------------------------- */
 
 static const struct kind *
-kind_of_section(const char *name, void *store)
+kind_of_section(const char *name, void *context)
 {
-    struct section *section = contents_find_section(&((const struct store *)store)->contents, name);
+    const struct transient *t = context;
+    const struct section *section = contents_find_section(t->contents, name);
 
     return section != NULL ? object_index_kind(section->objects) : NULL;
 }
 
-/* A damaged event is not worth a place aside, and one whose name is taken would be in the
- * way of the next start.
- */
-static void
-drop_row(int64_t row, void *store)
+/* False: an object was made under its name meanwhile. */
+static bool
+place(int64_t row, const struct object *object, void *context)
 {
-    batch_add(((struct store *)store)->gathering_events,
-              &(struct engine_op){
-                  .verb = ENGINE_DELETE,
-                  .row = row,
-              },
-              NULL);
-}
-
-static void
-place(int64_t row, const struct object *object, void *store)
-{
-    struct store *s = store;
-    struct section *section = contents_section(&s->contents, object->kind);
+    struct contents *c = ((const struct transient *)context)->contents;
+    struct section *section = contents_section(c, object->kind);
     struct entry *entry =
         object_index_add(section->objects, object->meta->namespace, object->meta->name);
 
     if (entry->row == row) /* it was read before */
-        return;
-    if (entry->row != 0 || entry->last_change != 0) {
-        drop_row(row, s);
-        return;
-    }
+        return true;
+    if (entry->row != 0 || entry->last_change != 0)
+        return false;
     entry->row = row;
-    contents_set_head(&s->contents, entry, object->kind, STORE_PENDING, object_ref(object));
-    contents_set_head(&s->contents, entry, object->kind, STORE_PUBLISHED, object_ref(object));
+    contents_set_head(c, entry, object->kind, STORE_PENDING, object_ref(object));
+    contents_set_head(c, entry, object->kind, STORE_PUBLISHED, object_ref(object));
     section->count++;
     if (section->expiry != NULL)
         expiry_add_old(section->expiry, entry, object);
+    return true;
 }
 
 struct past_events *
-transient_read_past(struct store *s, struct engine *engine)
+transient_read_past(struct transient *t, struct engine *engine, int64_t last_row,
+                    struct event_writer *events)
 {
     return past_events_new(
         &(struct past_events_settings){
-            .loop = s->settings.loop,
-            .last_row = s->opening.begun_at,
+            .loop = t->settings->loop,
+            .events = events,
+            .last_row = last_row,
             .kind = kind_of_section,
             .place = place,
-            .drop = drop_row,
-            .context = s,
+            .context = t,
         },
         engine);
 }

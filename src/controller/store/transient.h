@@ -6,13 +6,30 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "controller/store/expiry.h"
 
+struct contents;
 struct engine;
+struct event_writer;
 struct past_events;
 struct store;
+struct store_settings;
 
-struct expiry *transient_new_expiry(struct store *store) OWNED_BY(expiry_free);
+/* The parts of a store that are concerned. */
+struct transient {
+    struct store *store; /* for transactions */
+    const struct store_settings *settings;
+    struct contents *contents;
+    const bool *has_failed; /* nothing is removed any more */
+};
 
-/* Reads those of the leader before from the engine, while the store is used. */
-struct past_events *transient_read_past(struct store *store, struct engine *engine TAKES);
+struct expiry *transient_new_expiry(struct transient *transient) OWNED_BY(expiry_free);
+
+/* Reads those of the leader before from the engine, while the store is used: rows up to
+ * that number. Rows that are not needed are dropped.
+ */
+struct past_events *transient_read_past(struct transient *transient, struct engine *engine TAKES,
+                                        int64_t last_row, struct event_writer *events);

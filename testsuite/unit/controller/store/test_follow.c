@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/store/event_writer.h"
 #include "controller/store/expiry.h"
 #include "controller/store/memory/blob_counts.h"
 #include "controller/store/memory/object_index.h"
 #include "controller/store/store_state.h"
-#include "controller/store/write/writer.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/timer.h"
@@ -730,7 +730,7 @@ START_TEST(a_locked_table_of_events_does_not_hold_the_last_batch)
     loop_run(s.leader.loop);
 
     ck_assert(holds("holder = $$$$ FROM kiln.leader"));
-    ck_assert(writer_is_busy(s.leader.store->events));
+    ck_assert(event_writer_is_busy(s.leader.store->events));
     psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'"
          " AND pid <> pg_backend_pid()");
     place_fini(&s.leader);
