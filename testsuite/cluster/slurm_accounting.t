@@ -59,9 +59,11 @@ is "not that of another user's job" "$(a --env-vars -j "$other" | grep -c HOME)"
 gone=$(as kilntest1 sbatch --parsable -J gone -t 10 --wrap true)
 wait_for 20 is_in_state "$gone" COMPLETED
 as kilntest1 kctl delete job "$gone" >/dev/null
-is "a job that was deleted has no script" "$(a -B -j "$gone"; echo "$?")" \
-    "sacct: error: job $gone was deleted, and its script with it
-1"
+is_told() {
+    [ "$(a -B -j "$gone"; echo "$?")" = "sacct: error: job $gone was deleted, and its script with it
+1" ]
+}
+ok "a job that was deleted has no script" wait_for 20 is_told
 is "-g is for the users' primary groups" "$(a -n -X -P -o jobid -j "$fail" -g "$(id -g kilntest1)"
     a -n -X -P -o jobid -j "$fail" -g "$(id -gn kilntest2)")" "$fail"
 is "-P has delimiters between values" "$(a -X -P -j "$fail" -o jobid,jobname,state)" \
