@@ -211,7 +211,8 @@ freeze(bool still)
 }
 
 /* Somebody sends the step a signal, or cancels it (0). Krun knows how a step is ended, and all of
- * its nodes; one that is stopped does not keep the step: each node of it is told.
+ * its nodes; one that is stopped does not keep the step: each node of it is told. So it is of
+ * SIGKILL.
  */
 static void
 take_call(struct step *s, int number)
@@ -222,10 +223,10 @@ take_call(struct step *s, int number)
         s->kill_ms = now_ms() + CANCEL_MS;
         s->ask_ms = now_ms() + ASK_MS;
     }
-    if (number != 0 && s->grant.layout.n_nodes == 1) {
+    if (number == SIGKILL || (number != 0 && s->grant.layout.n_nodes == 1))
         step_tasks_signal(s->tasks, STEP_ALL_TASKS, number);
+    if (number != 0 && s->grant.layout.n_nodes == 1)
         return;
-    }
     step_frame_add_number(step_link_out(s->link), STEP_FRAME_SIGNAL, STEP_STDIN, STEP_ALL_TASKS,
                           (uint32_t)number);
     step_link_flush(s->link);

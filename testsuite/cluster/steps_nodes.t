@@ -317,6 +317,28 @@ wait_for 30 test -s "$home/out"
 is "... with the status of a signal" "$(cat "$home/out")" 143
 as kilntest1 kctl cancel "$id" >/dev/null
 
+# So is each node of SIGKILL, which krun would pass on when it goes on.
+no_shells() {
+    ! find /proc/[0-9]*/cwd -maxdepth 0 -lname "$home" 2>/dev/null |
+        while read -r cwd; do cat "${cwd%cwd}comm" 2>/dev/null; done | grep -qx sh
+}
+by_operator() { (KILN_SERVER=http+unix://$cluster/socket && export KILN_SERVER && "$@"); }
+for sender in on_n3 by_operator; do
+    start_job
+    ok "tasks run on all nodes" wait_for 30 run || note "$(cat "$home/out")"
+    kill -STOP "$(cat "$home/pid")"
+    is "SIGKILL is sent to a step whose krun is stopped ($sender)" \
+        "$($sender kctl signal --signal KILL "$id.0" >"$cluster/scancel" 2>&1; echo $?)" 0
+    ok "... and kills the tasks on all nodes" wait_for 20 no_shells ||
+        note "$(cat "$cluster/scancel"; ps -u kilntest1 -o pid,args)"
+    ok "... and the krun keeps the step until it goes on" test ! -s "$home/out"
+    kill -CONT "$(cat "$home/pid")"
+    wait_for 30 test -s "$home/out"
+    is "... with the status of a signal" "$(cat "$home/out")" 137
+    as kilntest1 kctl cancel "$id" >/dev/null
+    wait_for 20 are_gone
+done
+
 # Says of how many connections the port has closed some, and what it answers to others.
 cat >"$cluster/strangers.py" <<'P'
 import socket, sys

@@ -436,7 +436,8 @@ take_step(struct steps *s, struct step_channel *connection, const struct step_as
 /* From outside of the step, for scancel: of its owner (CALL), and of operators, by the controller.
  * Of a job of several nodes this is the step manager, whose connection krun keeps: krun sends
  * the signal to all nodes. Else, and after a restart, the kiln-step of this node is told. It is
- * told also that the step ends: krun may be stopped. So are the other nodes, by the controller.
+ * told also that the step ends, and SIGKILL: krun may be stopped. So are the other nodes, by the
+ * controller.
  */
 struct signal_call {
     char *pod; /* the text, which ends there */
@@ -487,6 +488,7 @@ pass_signal_on(struct step_job *job, const struct signal_call *c, const char **r
 {
     struct agent_step *held = agent_step_find(&job->held, c->id);
     struct agent_step *running = agent_step_find(&job->running, c->id);
+    const bool is_for_all = pod_signal_is_for_all_nodes(c->number);
 
     *ret_words = "";
     if (running != NULL && step_process_is_gone(running->process))
@@ -495,19 +497,19 @@ pass_signal_on(struct step_job *job, const struct signal_call *c, const char **r
         return STEP_FRAME_END;
     if (held == NULL && !step_account_has_begun(job->steps->account, job->uid, running->id))
         return STEP_FRAME_WAIT;
-    if (held != NULL && !send_to_krun(held, c->number) && c->number != 0) {
+    if (held != NULL && !send_to_krun(held, c->number) && !is_for_all) {
         *ret_words = "the step's krun reads nothing";
         return STEP_FRAME_REFUSE;
     }
     if (held != NULL && c->number == 0)
         step_manager_cancel(held);
-    if (running != NULL && (held == NULL || c->number == 0))
+    if (running != NULL && (held == NULL || is_for_all))
         step_process_signal(running->process, c->number);
     if (held != NULL && ends_step(c->number))
         held->outcome.is_cancelled = true;
     if (running != NULL && ends_step(c->number))
         running->outcome.is_cancelled = true;
-    if ((c->number == 0 || c->number == SIGKILL) && c->sender >= 0)
+    if (is_for_all && c->sender >= 0)
         step_account_cancel(job->steps->account, job->uid, c->id, c->sender);
     return STEP_FRAME_ACCEPT;
 }

@@ -137,7 +137,7 @@ struct krun_step {
     int64_t deadlines[DEADLINES]; /* 0: none */
     char id[64];                  /* "17.0" */
     int64_t number;               /* the 0 of it */
-    bool has_waited, is_terminating, is_explained;
+    bool has_waited, is_terminating, is_explained, has_killed;
     int64_t interrupted_ms;
     int status; /* of krun, if there is no step */
     int files[STEP_STREAMS];
@@ -237,10 +237,11 @@ describe(const struct krun_step *k)
     krun_terminal_end_words();
 }
 
-static void
+/* False: the tasks do not run yet. */
+static bool
 send_signal(struct krun_step *k, int signal_number)
 {
-    krun_stream_send(k->stream, STEP_FRAME_SIGNAL, (uint32_t)signal_number);
+    return krun_stream_send(k->stream, STEP_FRAME_SIGNAL, (uint32_t)signal_number);
 }
 
 /* Asks the tasks to end, and kills them if they have not after a while. */
@@ -463,7 +464,7 @@ interrupt(struct krun_step *k)
     k->interrupted_ms = now;
 }
 
-/* It may come before the tasks run. */
+/* It may come before the tasks run. Each node tells of SIGKILL, which is passed on to all once. */
 static int
 on_called(const struct step_frame *f, void *context)
 {
@@ -472,7 +473,9 @@ on_called(const struct step_frame *f, void *context)
 
     if (step_frame_number(f, &number) < 0)
         return -EBADMSG;
-    if (number != 0) {
+    if (number == SIGKILL) {
+        k->has_killed = k->has_killed || send_signal(k, SIGKILL);
+    } else if (number != 0) {
         send_signal(k, (int)number);
     } else if (k->ends == NULL) {
         k->status = 128 + SIGTERM;

@@ -541,11 +541,12 @@ krun_stream_stop(struct krun_stream *s)
     s->is_stopped = true;
 }
 
-void
+bool
 krun_stream_send(struct krun_stream *s, enum step_frame_type type, uint32_t number)
 {
     for (unsigned i = 0; is_running(s) && i < s->n_links; i++)
         step_frame_add_number(&s->links[i].out, type, STEP_STDIN, STEP_ALL_TASKS, number);
+    return is_running(s);
 }
 
 void

@@ -76,7 +76,7 @@ int krun_stream_run(struct krun_stream *s, struct error *err);
 void krun_stream_stop(struct krun_stream *s);
 
 /* Sends all tasks a frame with a number: SIGNAL, SIZE. */
-void krun_stream_send(struct krun_stream *s, enum step_frame_type type, uint32_t number);
+bool krun_stream_send(struct krun_stream *s, enum step_frame_type type, uint32_t number);
 
 /* Calls back after that time, once; a later call replaces an earlier one. */
 void krun_stream_call_at(struct krun_stream *s, int64_t after_ms, void (*late)(void *context));

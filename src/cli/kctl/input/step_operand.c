@@ -126,7 +126,7 @@ step_operand_signal(struct kctl *kctl, const char *text, int signal_number, stru
     r = job_steps_signal(kctl, &job, atoll(text + length + 1), signal_number, arena, &is_spread,
                          err);
     /* If krun is stopped, nobody else tells the agents of other nodes; they may have no need. */
-    if (r == 0 && signal_number == 0 && is_spread)
+    if (r == 0 && pod_signal_is_for_all_nodes(signal_number) && is_spread)
         (void)send_by_controller(kctl, text, signal_number, arena, NULL);
     return r == -EPERM || r == -EHOSTUNREACH
                ? signal_by_controller(kctl, text, signal_number, arena, err)

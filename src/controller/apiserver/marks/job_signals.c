@@ -58,7 +58,7 @@ struct receiver_search {
 };
 
 /* The agent of a job's first node passes a step's signal on to the others, by the step's krun. That the
- * step ends, all agents are told: krun may be stopped.
+ * step ends, or its tasks are killed, all agents are told: krun may be stopped.
  */
 static bool
 is_first(const struct pod *pod)
@@ -79,8 +79,8 @@ is_receiver(const struct job_signal *signal, const struct object *object)
     return pod->status.phase != NULL && strcmp(pod->status.phase, "Running") == 0
            && object->meta->deleted_at_us == 0
            && (signal->signal.target != POD_SIGNAL_SCRIPT || !pod_only_holds(pod))
-           && (signal->signal.target != POD_SIGNAL_STEP || signal->signal.number == 0
-               || is_first(pod));
+           && (signal->signal.target != POD_SIGNAL_STEP
+               || pod_signal_is_for_all_nodes(signal->signal.number) || is_first(pod));
 }
 
 static bool

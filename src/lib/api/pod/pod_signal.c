@@ -68,6 +68,12 @@ pod_signal_target_word(enum pod_signal_target target)
     return targets[target];
 }
 
+bool
+pod_signal_is_for_all_nodes(int number)
+{
+    return number == 0 || number == SIGKILL;
+}
+
 /* "Script", "Step:3:1764468000" */
 static bool
 read_target(char *text, struct pod_signal *s)

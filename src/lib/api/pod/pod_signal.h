@@ -40,6 +40,11 @@ struct pod_signal {
 int pod_signal_number(const char *text);
 const char *pod_signal_name(int number);
 
+/* Of a step on several nodes krun passes a signal on. The end (0), and SIGKILL, which has no more
+ * effect if it comes twice, each node is told too, because krun may be stopped.
+ */
+bool pod_signal_is_for_all_nodes(int number);
+
 /* "Children", "Script", "All", "Step"; false: it is no such word. */
 bool pod_signal_find_target(const char *word, enum pod_signal_target *ret_target);
 const char *pod_signal_target_word(enum pod_signal_target target);
