@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/steps/step_pace.h"
 #include "agent/steps/step_socket.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -39,6 +40,7 @@ struct hold_end {
     struct step_channel *connection;
     struct step_reader in;
     struct fdwatch *watch;
+    struct step_pace *pace;
     bool is_of_job; /* kiln-pause */
 };
 
@@ -46,6 +48,7 @@ static void
 free_end(struct hold_end *e)
 {
     list_remove(&e->link);
+    step_pace_free(e->pace);
     fdwatch_free(e->watch);
     step_reader_fini(&e->in);
     step_socket_close(e->connection);
@@ -137,6 +140,7 @@ static void
 on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
 {
     struct hold_end *e = context;
+    size_t bytes = 0;
 
     do {
         size_t room;
@@ -144,14 +148,16 @@ on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
         ssize_t n = step_channel_receive(e->connection, at, room);
 
         if (n == -EAGAIN)
-            return;
+            break;
         if (n > 0)
             step_reader_add(&e->in, (size_t)n);
+        bytes += n > 0 ? (size_t)n : 0;
         if (n <= 0 || !take_frames(e)) {
             free_end(e);
             return;
         }
     } while (step_channel_has_bytes(e->connection));
+    step_pace_take(e->pace, bytes);
 }
 
 static int
@@ -184,6 +190,7 @@ step_hold_take(struct step_hold *h, struct step_channel *connection, const struc
     e->connection = connection;
     e->is_of_job = asked->type == STEP_FRAME_AWAIT;
     e->watch = fdwatch_new(h->loop, connection->fd, FDWATCH_READ, on_readable, e);
+    e->pace = step_pace_new(h->loop, e->watch);
     list_add_last(&h->ends, &e->link);
     if (e->is_of_job)
         return;

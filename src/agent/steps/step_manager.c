@@ -16,6 +16,7 @@
 #include "agent/steps/step_blockers.h"
 #include "agent/steps/step_log.h"
 #include "agent/steps/step_nodes.h"
+#include "agent/steps/step_pace.h"
 #include "agent/steps/step_socket.h"
 #include "agent/steps/steps_state.h"
 #include "lib/base/alloc.h"
@@ -80,6 +81,7 @@ static bool
 receive_figures(struct agent_step *e)
 {
     struct step_reader in = {0};
+    size_t bytes = 0;
     bool is_open = true;
     ssize_t n = 1;
 
@@ -96,6 +98,7 @@ receive_figures(struct agent_step *e)
         n = step_channel_receive(e->connection, at, room);
         if (n > 0)
             step_reader_add(&in, (size_t)n);
+        bytes += n > 0 ? (size_t)n : 0;
         is_open =
             (n > 0 || n == -EAGAIN) && take_told(e, &in) && step_reader_left(&in) < LAST_BYTES;
         if (!step_channel_has_bytes(e->connection))
@@ -103,6 +106,7 @@ receive_figures(struct agent_step *e)
     }
     is_open = is_open && keep_rest(e, &in);
     step_reader_fini(&in);
+    step_pace_take(e->pace, bytes);
     return is_open;
 }
 
@@ -205,6 +209,7 @@ hold(struct agent_step *e, const struct running_pod *running, const struct step_
     job->n_held++;
     e->watch = fdwatch_new(job->steps->s.agent->loop, e->connection->fd, FDWATCH_READ,
                            on_held_connection, e);
+    e->pace = step_pace_new(job->steps->s.agent->loop, e->watch);
     step_account_begin(job->steps->account, running->pod,
                        &(struct step_begin){.id = e->id,
                                             .title = &e->title,

@@ -27,6 +27,7 @@
 #include "agent/steps/step_hold.h"
 #include "agent/steps/step_log.h"
 #include "agent/steps/step_nodes.h"
+#include "agent/steps/step_pace.h"
 #include "agent/steps/step_process.h"
 #include "agent/steps/step_socket.h"
 #include "agent/steps/step_why.h"
@@ -99,6 +100,7 @@ agent_step_free(struct agent_step *e)
 {
     list_remove(&e->link);
     step_blockers_remove(&e->blocked);
+    step_pace_free(e->pace);
     fdwatch_free(e->watch);
     step_socket_close(e->connection);
     timer_free(e->again);

@@ -32,6 +32,7 @@ struct step_grant;
 struct step_hold;
 struct step_layout;
 struct step_nodes;
+struct step_pace;
 struct step_place;
 struct step_process;
 struct step_socket;
@@ -86,7 +87,8 @@ struct agent_step {
 
     /* While it waits, and of the first three also of phase HELD. */
     struct step_channel *connection;
-    struct fdwatch *watch; /* of the connection */
+    struct fdwatch *watch;  /* of the connection */
+    struct step_pace *pace; /* of phase HELD */
     struct timer *again;
     struct arena *arena;
     struct step_request request;
