@@ -339,6 +339,49 @@ for sender in on_n3 by_operator; do
     wait_for 20 are_gone
 done
 
+# A krun, or kalloc, that never stops talking to the step manager is not read as fast as it sends.
+cat >"$home/talk.py" <<'P'
+import json, os, socket, struct, time
+HELLO, WAIT, BEAT, PLACES, HOLD, ALL = 1, 2, 10, 15, 22, 0xffffffff
+def frame(kind, payload):
+    return struct.pack(">IBBHI", len(payload), kind, 0, 0, ALL) + payload
+def talk(request, beat):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["KILN_STEP_SOCKET"])
+    s.sendall(request)
+    f = s.makefile("rb")
+    while True:
+        length, kind, _, _, _ = struct.unpack(">IBBHI", f.read(12))
+        words = f.read(length)
+        if kind == BEAT:
+            break
+        if kind == 3:
+            return words.decode()
+    s.setblocking(False)
+    data, sent, end = frame(BEAT, beat) * 1000, 0, time.monotonic() + 3
+    while time.monotonic() < end:
+        try:
+            sent += s.send(data[sent % len(data):])
+        except BlockingIOError:
+            time.sleep(0.01)
+        except OSError as e:
+            return str(e)
+    return "%d bytes" % sent if sent > 4 << 20 else "little"
+places = [{"name": "n%d" % i, "cpus": "0-1", "gpus": 0, "memoryBytes": 0} for i in (1, 2, 3)]
+pod = os.environ["KILN_POD_UID"]
+print(talk(frame(PLACES, json.dumps({"places": places}).encode())
+           + frame(HELLO, json.dumps({"podUID": pod, "jobID": "1", "arguments": ["true"],
+                                      "directory": "/", "tasks": 3, "minNodes": 3}).encode()),
+           b"1 0 3 0 0 1 1 1"))
+print(talk(frame(HOLD, pod.encode()), b""))
+P
+job <<'S'
+python3 talk.py
+S
+is "a krun and a kalloc that never stop talking are not read as fast as they send" \
+    "$(cat "$home/out")" "little
+little"
+
 # Says of how many connections the port has closed some, and what it answers to others.
 cat >"$cluster/strangers.py" <<'P'
 import socket, sys
