@@ -45,7 +45,7 @@ on_time(void *context)
     fdwatch_want(p->watch, FDWATCH_READ);
 }
 
-/* What is left at the end of the connection is no more than the socket holds, and is read. */
+/* The rest at the end of the connection is no more than the socket holds, and is read. */
 void
 step_pace_take(struct step_pace *p, size_t bytes)
 {

@@ -13,7 +13,7 @@
 
 #include "lib/base/macro.h"
 
-/* What may come at once, and each second after that. Whatever is received counts as a unit at
+/* So many units may come at once, and one each second after that. All that is received counts as a unit at
  * least.
  */
 #define STEP_PACE_UNIT  1024u /* bytes */
