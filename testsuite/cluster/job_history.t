@@ -63,6 +63,9 @@ like "kctl history shows the row" \
 is "an unknown column is refused, with a suggestion" \
     "$(kctl history -o stat 2>&1 | sed 's/.*there is/there is/')" \
     "there is no column 'stat' (did you mean 'state'?)"
+is "more columns than a table can have are refused" \
+    "$(kctl history -o "$(seq -s, 49 | sed 's/[0-9][0-9]*/id/g')" 2>&1 | sed 's/.*a table/a table/')" \
+    "a table has 48 columns at most"
 is "CSV has a header and a line for each row" \
     "$(kctl history --job "$id" -o csv=id,name,exit)" "id,name,exit
 $id,well,0"

@@ -89,6 +89,8 @@ static const struct column {
     {"lost", "lost", FORM_TEXT, {"Lost", false, 0, 0, false}, false},
 };
 
+_Static_assert(ARRAY_SIZE(all) <= HISTORY_COLUMNS_MOST, "-o all asks for each of them");
+
 /* ---- Columns ---- */
 
 static int
@@ -100,11 +102,12 @@ add_named(struct history_columns *c, const char *name, size_t length, struct err
 
     for (unsigned i = 0; i < ARRAY_SIZE(all); i++) {
         names[i] = all[i].name;
-        if (strcmp(all[i].name, word) == 0) {
-            if (c->count < HISTORY_COLUMNS_MOST)
-                c->items[c->count++] = i;
-            return 0;
-        }
+        if (strcmp(all[i].name, word) != 0)
+            continue;
+        if (c->count == HISTORY_COLUMNS_MOST)
+            return error_set(err, -EINVAL, "a table has %d columns at most", HISTORY_COLUMNS_MOST);
+        c->items[c->count++] = i;
+        return 0;
     }
     near = spelling_nearest(word, names, ARRAY_SIZE(names));
     return error_set(err, -EINVAL, "there is no column '%s'%s%s%s", word,
