@@ -227,6 +227,22 @@ pods_find_of_group(const struct pods *p, const char *group)
     return NULL;
 }
 
+bool
+pods_has_of_user(const struct pods *p, uid_t user)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(p->runs, &at, NULL, &value)) {
+        const struct object *pod = pod_run_pod(value);
+        const struct security_context *who = pod_of(pod)->spec.security_context;
+
+        if (who != NULL && who->run_as_user != NULL && *who->run_as_user == (int64_t)user)
+            return true;
+    }
+    return false;
+}
+
 struct json *
 pods_list_ended(const struct pods *p, struct arena *arena, pods_is_lost_fn *is_lost, void *context)
 {

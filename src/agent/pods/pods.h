@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/base/macro.h"
 
@@ -99,9 +100,11 @@ void pods_visit_running(const struct pods *pods, pods_visit_fn *visit, void *con
  * to be started; -ENOENT.
  * pods_has: a run of the pod is here, also an ended one; pods_get: its object, or NULL,
  * borrowed until the next change. pods_find_of_group: the uid of
- * the pod of a group ("NAMESPACE/NAME") that runs here, or NULL.
+ * the pod of a group ("NAMESPACE/NAME") that runs here, or NULL. pods_has_of_user: whether a run of
+ * a pod of that user is here, also an ended one.
  */
 int pods_find_running(const struct pods *pods, const char *uid, struct running_pod *ret_running);
 const char *pods_find_of_group(const struct pods *pods, const char *group);
 bool pods_has(const struct pods *pods, const char *uid);
+bool pods_has_of_user(const struct pods *pods, uid_t user);
 const struct object *pods_get(const struct pods *pods, const char *uid);

@@ -13,7 +13,7 @@
 
 #include "lib/base/macro.h"
 
-/* So many units may come at once, and one each second after that. All that is received counts as a unit at
+/* So many units may come at once, and one each second after that. Each receive counts as a unit at
  * least.
  */
 #define STEP_PACE_UNIT  1024u /* bytes */

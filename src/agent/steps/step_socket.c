@@ -4,7 +4,9 @@
  * Anybody on the machine can connect and say nothing, or a little. So
  * all is counted for each user: connections, bytes that are not a request yet, and time. When all
  * places are taken, the user with the most loses the oldest, so that nobody keeps others out by
- * being early; root never loses one, because a login waits for it (pam_kiln).
+ * being early; root never loses one, because a login waits for it (pam_kiln). All who have no pod
+ * here are one user in this: with subordinate uids one user would be many, and a refusal is the most
+ * that they are answered.
  */
 #include "agent/steps/step_socket.h"
 
@@ -61,10 +63,11 @@ struct step_socket {
     char *path;
 };
 
-/* A user who has guests. */
+/* A user who has guests, or all who have no pods here. */
 struct guest_user {
     struct list link;
     uid_t uid;
+    bool has_pods;
     unsigned n_guests;
 };
 
@@ -233,7 +236,7 @@ has_room(const struct guest *g)
         const struct guest *other = container_of(at, struct guest, link);
 
         all += weigh(other);
-        of_user += other->caller.uid == g->caller.uid ? weigh(other) : 0;
+        of_user += other->user == g->user ? weigh(other) : 0;
     }
     return of_user <= USER_BYTES && all <= ALL_BYTES;
 }
@@ -275,14 +278,20 @@ on_readable(UNUSED int fd, UNUSED unsigned ready, void *context)
     } while (step_channel_has_bytes(g->channel));
 }
 
+static bool
+has_pods(const struct step_socket *d, uid_t uid)
+{
+    return uid == ROOT || d->s.has_pod == NULL || d->s.has_pod(uid, d->s.context);
+}
+
 static struct guest_user *
-find_user(const struct step_socket *d, uid_t uid)
+find_user(const struct step_socket *d, uid_t uid, bool is_known)
 {
     list_foreach(at, &d->users)
     {
         struct guest_user *user = container_of(at, struct guest_user, link);
 
-        if (user->uid == uid)
+        if (user->has_pods == is_known && (!is_known || user->uid == uid))
             return user;
     }
     return NULL;
@@ -327,7 +336,8 @@ end_oldest(struct step_socket *d, const struct guest_user *user)
 static struct guest_user *
 admit(struct step_socket *d, uid_t uid)
 {
-    struct guest_user *user = find_user(d, uid);
+    const bool is_known = has_pods(d, uid);
+    struct guest_user *user = find_user(d, uid, is_known);
     const unsigned n = user != NULL ? user->n_guests : 0;
     const struct guest_user *busiest = NULL;
 
@@ -342,6 +352,7 @@ admit(struct step_socket *d, uid_t uid)
     if (user == NULL) {
         user = xnew(struct guest_user);
         user->uid = uid;
+        user->has_pods = is_known;
         list_add_last(&d->users, &user->link);
     }
     user->n_guests++;

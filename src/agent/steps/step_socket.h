@@ -50,6 +50,10 @@ struct step_socket_settings {
     struct loop *loop;
     const char *path;
     step_socket_asked_fn *asked;
+    /* Whether the user has pods here. Users who have none count as one, as nobody knows how many
+     * uids a user has (subuid(5)). NULL: each counts.
+     */
+    bool (*has_pod)(uid_t user, void *context);
     void *context;
 };
 

@@ -603,6 +603,14 @@ on_asked(struct step_channel *connection, const struct step_asked *asked, void *
     }
 }
 
+static bool
+has_pod(uid_t user, void *context)
+{
+    const struct steps *s = context;
+
+    return pods_has_of_user(s->s.pods, user);
+}
+
 int
 steps_check_caller(struct steps *s, const char *pod, uid_t user, struct error *err)
 {
@@ -743,6 +751,7 @@ steps_open(const struct steps_settings *settings, struct steps **ret_steps, stru
                 .loop = settings->agent->loop,
                 .path = settings->socket,
                 .asked = on_asked,
+                .has_pod = has_pod,
                 .context = s,
             },
             &s->door, err);

@@ -19,7 +19,8 @@
 #include "lib/step/step_frames.h"
 #include "testsuite/lib/suite.h"
 
-#define USER_MOST 256 /* of step_socket.c */
+#define USER_MOST 256    /* of step_socket.c */
+#define SUBUIDS   100000 /* from here on nobody has pods here */
 
 struct world {
     struct loop *loop;
@@ -47,16 +48,23 @@ asked(struct step_channel *connection, const struct step_asked *a, void *context
     step_socket_close(connection);
 }
 
+static bool
+has_pod(uid_t user, UNUSED void *context)
+{
+    return user < SUBUIDS;
+}
+
 static void
 open_door(struct world *w)
 {
     struct error err = {0};
 
-    ck_assert_int_eq(step_socket_open(
-                         &(struct step_socket_settings){
-                             .loop = w->loop, .path = w->path, .asked = asked, .context = w},
-                         &w->door, &err),
-                     0);
+    ck_assert_int_eq(
+        step_socket_open(
+            &(struct step_socket_settings){
+                .loop = w->loop, .path = w->path, .asked = asked, .has_pod = has_pod, .context = w},
+            &w->door, &err),
+        0);
 }
 
 static struct world *
@@ -379,6 +387,37 @@ START_TEST(users_who_fill_the_socket_together_give_way_to_others_and_to_root)
 }
 END_TEST
 
+START_TEST(uids_without_pods_are_counted_as_one_user)
+{
+    enum { OF_USER = 10 };
+    struct rlimit files;
+    struct world *w;
+    int fds[USER_MOST], others[2];
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = 4 * USER_MOST;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+    w = world_new(); /* with room for as many of all users */
+    for (unsigned i = 0; i < USER_MOST; i++)
+        fds[i] = call_as(w, i < OF_USER ? 1001 : SUBUIDS + i);
+    others[0] = call_as(w, 1002);
+    ck_assert(!was_ended(others[0]));
+    ck_assert(!was_ended(fds[0]));
+    ck_assert(was_ended(fds[OF_USER])); /* the oldest of all without pods */
+    ck_assert(!was_ended(fds[OF_USER + 1]));
+    others[1] = call_as(w, SUBUIDS + USER_MOST);
+    ck_assert(was_ended(others[1]));
+    for (unsigned i = 0; i < OF_USER; i++)
+        ck_assert(!was_ended(fds[i]));
+    for (unsigned i = 0; i < USER_MOST; i++)
+        close(fds[i]);
+    for (unsigned i = 0; i < 2; i++)
+        close(others[i]);
+    turn(w);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_connection_that_ends_inside_its_request_is_forgotten)
 {
     struct world *w = world_new();
@@ -419,5 +458,6 @@ SUITE("step_socket", a_request_arrives_whole_and_with_its_user,
       a_grant_of_the_controller_is_for_programs_alone,
       a_user_has_only_so_many_connections_without_a_request,
       users_who_fill_the_socket_together_give_way_to_others_and_to_root,
+      uids_without_pods_are_counted_as_one_user,
       a_connection_that_ends_inside_its_request_is_forgotten,
       the_socket_of_an_earlier_agent_is_replaced)
