@@ -137,9 +137,19 @@ like "a negative one is for operators" "$(k1 update job "$polite" nice=-1 2>&1)"
     'only operators can set a negative nice value'
 is "who may set one" "$(as kilntest2 kctl update "$polite" nice=-5)" "job/$polite updated"
 ok "... which raises the number" nice_is '["-5",5]'
+copy_is() { # ANNOTATION,NUMBER: of the job submitted again
+    copy=$(k1 resubmit --hold --parsable "$polite") || return 1
+    [ "$(as kilntest1 kctl get job "$copy" -o json | jq -c '[.metadata.annotations["kiln.hpc/nice"],
+        .spec.template.spec.priority]')" = "$1" ] && k1 cancel "$copy" >/dev/null
+}
+ok "... only for this job, not when it is submitted again" copy_is '[null,null]'
 is "... and which the owner can lower" "$(k1 update job "$polite" nice=3)" "job/$polite updated"
+ok "his own is for a copy, too" copy_is '["3",-3]'
+as kilntest2 kctl update "$polite" priority=70 >/dev/null
+ok "a number above that of the class is not" copy_is '[null,null]'
 is "a number of its own replaces it" "$(k1 update job "$polite" priority=-30)" "job/$polite updated"
 ok "... without a nice value" nice_is '[null,-30]'
+ok "his own number is for a copy, too" copy_is '[null,-30]'
 like "... and is not raised by one" "$(k1 update job "$polite" nice=1 2>&1)" \
     'does not change a priority number that was given to the job itself'
 like "nor by the annotation" "$(k1 annotate job "$polite" kiln.hpc/nice=30 2>&1)" \

@@ -38,13 +38,16 @@ sign(struct request *q, struct json *tree)
     json_set_string(q->arena, annotations, ANNOTATION_USER, q->principal->name);
 }
 
+/* An object that nobody has signed stays so. */
 static void
 keep_signature(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *meta = json_make_object(q->arena, tree, "metadata");
 
     for (unsigned i = 0; i < ARRAY_SIZE(signature); i++) {
-        const char *value = string_map_find(&old_object->meta->annotations, signature[i]);
+        const char *value = old_object != NULL
+                                ? string_map_find(&old_object->meta->annotations, signature[i])
+                                : NULL;
 
         if (value != NULL)
             json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), signature[i],
@@ -54,9 +57,14 @@ keep_signature(struct request *q, struct json *tree, const struct object *old_ob
     }
 }
 
+/* An agent signs for nobody: a user's own agent could make events that count for another user,
+ * who would then lose his (store/expiry.c).
+ */
 bool
 member_object_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
+    if (q->principal->type == PRINCIPAL_AGENT)
+        keep_signature(q, tree, old_object);
     if (!principal_is_person(q->principal) || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object == NULL)

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/kctl/client/command.h"
@@ -61,13 +62,25 @@ static const struct option_table table = {
             "  kctl resubmit --hold 1042",
 };
 
+/* The owner subtracts it from the number of the class; 0: nothing. An operator's negative one
+ * was for that job.
+ */
+static int64_t
+nice_of(const struct json *job)
+{
+    const char *nice = json_get_text(json_get_path(job, "metadata.annotations"), ANNOTATION_NICE);
+
+    return nice != NULL ? strtoll(nice, NULL, 10) : 0;
+}
+
 /* Annotations that the user chose; the server made all others. */
 static struct json *
 annotations_of(const struct json *job, bool is_held, struct arena *arena)
 {
     static const char *const kept[] = {
-        ANNOTATION_JOB_NAME,    ANNOTATION_COMMENT,    ANNOTATION_MAIL_TYPE, ANNOTATION_MAIL_USER,
-        ANNOTATION_SCRIPT_PATH, ANNOTATION_TIME_LIMIT, ANNOTATION_NICE};
+        ANNOTATION_JOB_NAME,  ANNOTATION_COMMENT,     ANNOTATION_MAIL_TYPE,
+        ANNOTATION_MAIL_USER, ANNOTATION_SCRIPT_PATH, ANNOTATION_TIME_LIMIT,
+    };
     const struct json *old = json_get_path(job, "metadata.annotations");
     struct json *annotations = json_object(arena);
 
@@ -77,6 +90,9 @@ annotations_of(const struct json *job, bool is_held, struct arena *arena)
         if (text != NULL)
             json_set_string(arena, annotations, kept[i], text);
     }
+    if (nice_of(job) > 0)
+        json_set_string(arena, annotations, ANNOTATION_NICE,
+                        arena_printf(arena, "%" PRId64, nice_of(job)));
     if (is_held)
         json_set_string(arena, annotations, ANNOTATION_HOLD, "true");
     return annotations;
@@ -96,6 +112,36 @@ remove_own_labels(struct json *template_)
 
     for (size_t i = 0; labels != NULL && i < ARRAY_SIZE(own); i++)
         json_remove(labels, own[i]);
+}
+
+static bool
+is_class_of(const struct json *class, const char *name)
+{
+    return name != NULL ? strcmp(json_path_text(class, "metadata.name"), name) == 0
+                        : json_is_true(json_get(class, "globalDefault"));
+}
+
+/* A number above that of the class is an operator's, who gave it to that job alone. The server
+ * makes the number of a job with a nice value, from that of the class as it is now.
+ */
+static int
+settle_priority(struct kctl *kctl, const struct json *job, struct json *spec, struct arena *arena,
+                struct error *err)
+{
+    const struct target_object all = {.kind = &priority_class_kind};
+    struct json *pod = json_get_path(spec, "template.spec"), *classes = NULL;
+    int64_t most = 0;
+    int r;
+
+    if (json_get(pod, "priority") == NULL)
+        return 0;
+    r = kctl_list(kctl, &all, NULL, NULL, arena, &classes, err);
+    for (uint32_t i = 0; r == 0 && i < json_count(classes); i++)
+        if (is_class_of(json_at(classes, i), json_get_text(pod, "priorityClassName")))
+            most = json_get_int(json_at(classes, i), "value", 0);
+    if (nice_of(job) != 0 || json_get_int(pod, "priority", 0) > most)
+        json_remove(pod, "priority");
+    return r;
 }
 
 static int
@@ -168,6 +214,8 @@ make_spec(struct kctl *kctl, const struct target_object *target, const struct js
     }
     remove_own_labels(json_get(spec, "template"));
     r = choose_tasks(spec, tasks, arena, err);
+    if (r == 0)
+        r = settle_priority(kctl, job, spec, arena, err);
     if (r == 0)
         r = add_content(kctl, target, "script", spec, arena, err);
     if (r == 0)
