@@ -244,6 +244,9 @@ ok "the next one leads soon" wait_for 8 leads c
 ok "submissions go on after a handover, while the events of before cannot be read" goes_on 20
 like "who asks for events is told to ask again" "$(events_of_c -D - | tr -d '\r' | tr '\n' ' ')" \
     '^HTTP/1.1 429 .*Retry-After: 1 .*still reads the events of before'
+like "... and who watches them from the beginning" \
+    "$(events_of_c -G -d watch=true -d timeoutSeconds=2 -w ' %{http_code}' | tail -c 400)" \
+    'still reads the events of before.* 429$'
 ask_database "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()" >/dev/null
 like "kctl does so, and shows them when they are there" "$(on c get events)" 'Kept'

@@ -161,7 +161,7 @@ start_stream(struct http_exchange *e, const struct parameter *parameters, size_t
     struct error err = {0};
 
     if (!options_parse(&q->options, q->arena, &q->route, parameters, n_parameters, NULL, &q->reply)
-        || !authorization_check(q)) {
+        || !authorization_check(q) || !verbs_check_read(q)) {
         answer(e);
         return;
     }

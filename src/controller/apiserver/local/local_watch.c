@@ -17,6 +17,7 @@
 #include "controller/apiserver/local/mailbox.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/verbs.h"
 #include "controller/apiserver/watch/feed.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -188,7 +189,7 @@ begin_feed(void *arg)
 
     if (!options_parse(&q->options, q->arena, &q->route, q->options.parameters,
                        q->options.n_parameters, NULL, &q->reply)
-        || !authorization_check(q))
+        || !authorization_check(q) || !verbs_check_read(q))
         end_buffer(buffer, q->reply.code);
     else if (feed_open(q, buffer_event, buffer, &revision, &buffer->feed) < 0)
         end_buffer(buffer, 410);

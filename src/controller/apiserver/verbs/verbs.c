@@ -137,10 +137,14 @@ refuse_verb(struct request *q)
  * like one that does not exist. Upstream answers so while its cache is filled, and kubectl
  * and kctl repeat such a request.
  */
-static bool
-check_read(struct request *q)
+bool
+verbs_check_read(struct request *q)
 {
-    if (q->route.verb == VERB_CREATE || store_has_read(q->server->store, q->route.kind))
+    const bool is_from_revision = q->route.verb == VERB_WATCH && q->options.resource_version > 0
+                                  && !q->options.wants_initial_events;
+
+    if (q->route.verb == VERB_CREATE || is_from_revision
+        || store_has_read(q->server->store, q->route.kind))
         return true;
     reply_fail(&q->reply, &(struct reply_failure){
                               .code = 429,
@@ -166,7 +170,7 @@ verbs_start(struct request *q, const struct parameter *parameters, size_t n_para
     else if (body_parse(q)
              && options_parse(&q->options, q->arena, &q->route, parameters, n_parameters, q->body,
                               &q->reply)
-             && authorization_check(q) && check_read(q)) {
+             && authorization_check(q) && verbs_check_read(q)) {
         verb(q);
         return;
     }

@@ -25,6 +25,11 @@ struct store_txn;
  */
 void verbs_start(struct request *q, const struct parameter *parameters, size_t n_parameters);
 
+/* Whether all objects of the kind are here that the request needs: a watch is not started by the
+ * function above, and may begin with all of them. Returns false when the reply is made.
+ */
+bool verbs_check_read(struct request *q);
+
 /* list_objects.c */
 void verb_list(struct request *q);
 
