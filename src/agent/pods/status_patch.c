@@ -295,6 +295,25 @@ was_called_off(const struct exit_record *e)
            && strcmp(e->failed_step, EXIT_RECORD_CALLED_OFF) == 0;
 }
 
+/* The shepherd tells the time of an end even if nothing was started; such a pod has started at its
+ * end, not when the agent has read of it, which is later.
+ */
+static int64_t
+find_end(const struct status_patch_end *end)
+{
+    const struct exit_record *e = end->exit_record;
+
+    return e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
+}
+
+static int64_t
+find_start(const struct status_patch_end *end)
+{
+    const struct exit_record *e = end->exit_record;
+
+    return e != NULL && e->started_at_us != 0 ? e->started_at_us : find_end(end);
+}
+
 static struct json *
 make_terminated(struct arena *arena, const struct status_patch_end *end)
 {
@@ -310,9 +329,8 @@ make_terminated(struct arena *arena, const struct status_patch_end *end)
         message = e->message;
     set_text(arena, t, "message", message);
     if (!was_called_off(e))
-        set_time(arena, t, "startedAt",
-                 e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
-    set_time(arena, t, "finishedAt", e != NULL && e->ended_at_us ? e->ended_at_us : end->now_us);
+        set_time(arena, t, "startedAt", find_start(end));
+    set_time(arena, t, "finishedAt", find_end(end));
     return t;
 }
 
@@ -395,8 +413,7 @@ status_patch_make_end(struct arena *arena, const struct object *object,
     else if (e != NULL && e->message != NULL)
         json_set_string(arena, status, "message", e->message);
     if (pod->status.start_at_us == 0)
-        set_time(arena, status, "startTime",
-                 e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
+        set_time(arena, status, "startTime", find_start(end));
     json_set(arena, status, "conditions", list);
     json_set(arena, status, "containerStatuses",
              make_container_list(arena, pod, false, "terminated", make_terminated(arena, end)));

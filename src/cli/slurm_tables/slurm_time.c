@@ -74,7 +74,7 @@ slurm_time_add_length(int64_t seconds, struct strbuf *out)
 {
     char text[DURATION_BRIEF_SIZE];
 
-    duration_format_brief(seconds > 0 ? seconds : 0, text);
+    duration_format_brief(seconds, text);
     strbuf_add_text(out, text);
 }
 

@@ -145,6 +145,8 @@ duration_format(int64_t seconds, struct strbuf *out)
 void
 duration_format_brief(int64_t s, char out[DURATION_BRIEF_SIZE])
 {
+    if (s < 0)
+        s = 0;
     if (s >= DAY)
         snprintf(out, DURATION_BRIEF_SIZE, "%" PRId64 "-%02d:%02d:%02d", s / DAY,
                  (int)(s % DAY / HOUR), (int)(s % HOUR / MINUTE), (int)(s % MINUTE));

@@ -24,5 +24,7 @@ void duration_format(int64_t seconds, struct strbuf *out);
 
 #define DURATION_BRIEF_SIZE 32
 
-/* "1-02:03:04", "2:03:04", "3:04", as in tables. */
+/* "1-02:03:04", "2:03:04", "3:04", as in tables. Less than nothing, as between the clocks of two
+ * machines, is "0:00".
+ */
 void duration_format_brief(int64_t seconds, char out[DURATION_BRIEF_SIZE]);

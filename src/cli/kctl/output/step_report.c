@@ -38,7 +38,7 @@ length_of(struct arena *arena, int64_t seconds)
 {
     char text[DURATION_BRIEF_SIZE];
 
-    duration_format_brief(seconds > 0 ? seconds : 0, text);
+    duration_format_brief(seconds, text);
     return arena_strdup(arena, text);
 }
 

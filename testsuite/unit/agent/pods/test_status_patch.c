@@ -272,6 +272,25 @@ START_TEST(a_pod_that_was_called_off_never_started)
 }
 END_TEST
 
+START_TEST(a_job_that_could_not_be_started_has_not_started_after_its_end)
+{
+    char step[] = "output";
+    struct exit_record e = {.failed_step = step, .exit_code = 125, .ended_at_us = 4000000};
+    struct container_state state = {0};
+    const struct object *now;
+
+    begin();
+    now = applied(status_patch_make_end(
+        arena, pod, &(struct status_patch_end){.exit_record = &e, .now_us = 5000000}));
+
+    ck_assert(pod_main_state(pod_of(now), &state) && state.terminated);
+    ck_assert_int_eq(state.started_at_us, 4000000);
+    ck_assert_int_eq(state.finished_at_us, 4000000);
+    object_unref(now);
+    finish();
+}
+END_TEST
+
 START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
 {
     const struct object *now;
@@ -426,6 +445,7 @@ SUITE("status_patch", a_condition_that_came_meanwhile_stays,
       the_observed_placement_and_its_fault_are_reported,
       an_end_is_told_with_its_phase_reason_and_exit_code, a_pod_that_could_not_start_says_why,
       a_pod_that_was_called_off_never_started,
+      a_job_that_could_not_be_started_has_not_started_after_its_end,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
       the_exit_record_alone_tells_how_long_a_pod_was_suspended,
       conditions_of_a_silent_node_are_taken_back_unseen,

@@ -96,9 +96,10 @@ START_TEST(a_time_in_a_table_has_no_more_digits_than_it_needs)
     static const struct {
         int64_t seconds;
         const char *text;
-    } cases[] = {{0, "0:00"},           {9, "0:09"},         {3599, "59:59"},
-                 {3600, "1:00:00"},     {86399, "23:59:59"}, {86400, "1-00:00:00"},
-                 {217815, "2-12:30:15"}};
+    } cases[] = {
+        {0, "0:00"},         {9, "0:09"},           {3599, "59:59"},        {3600, "1:00:00"},
+        {86399, "23:59:59"}, {86400, "1-00:00:00"}, {217815, "2-12:30:15"}, {-1, "0:00"},
+        {-86400, "0:00"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char out[DURATION_BRIEF_SIZE];
