@@ -202,6 +202,7 @@ end=$(date -d "$(date -d "$begin" +%F\ %T) 10 minutes" +%FT%T)
 deadline=$(date -d "$(admin get job "$kept" -o jsonpath='{.spec.deadline}')" +%FT%T)
 has "a held job starts at its time at the earliest" "   StartTime=$begin EndTime=$end Deadline=$deadline"
 like "and is eligible then" "$record" "EligibleTime=$begin"
+like "when it was last looked at is not known" "$record" "LastSchedEval=Unknown"
 has "but is in no queue" "   AccrueTime=Unknown"
 record=$(as kilntest1 scontrol show job "$(submit -H --gpus 2 2>/dev/null)")
 has "GPUs are those of each node" "   TresPerNode=gres:gpu:2"

@@ -69,8 +69,9 @@ is "the output of a step is that of its krun" "$(as kilntest1 kctl logs "$id.1" 
     "kctl: logs: '$id.1' is a step; what its tasks print goes to the krun or srun that started it, mostly into the output of the job: 'kctl logs $id'"
 for verb in wait hold requeue script resubmit 'get job'; do
     # shellcheck disable=SC2086 # a verb and a type
-    is "kctl $verb works on whole jobs" "$(as kilntest1 kctl $verb "$id.1" 2>&1)" \
-        "kctl: ${verb% *}: '$id.1' is a step; give its job: $id ('kctl show $id.1' shows the step)"
+    is "kctl $verb works on whole jobs" "$(as kilntest1 kctl $verb "$id.1" 2>&1; echo "$?")" \
+        "kctl: ${verb% *}: '$id.1' is a step; give its job: $id ('kctl show $id.1' shows the step)
+64"
 done
 is "kctl top shows the step that runs, and no other" "$(as kilntest1 kctl --no-wait top jobs "$id" |
     awk '{ print $1, $2, $5 }' | grep "^$id\.")" "$id.5 kilntest1 1"

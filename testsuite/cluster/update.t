@@ -129,6 +129,7 @@ nice_is() { # [NICE,NUMBER], null for none
 is "the owner can lower the priority by a nice value" "$(k1 update job "$polite" nice=50)" \
     "job/$polite updated"
 ok "the job has the number of its class less that" nice_is '["50",-50]'
+like "kctl show has both" "$(k1 show "$polite")" 'Priority: +-50 \(nice 50\)'
 is "he may take it back" "$(k1 update job "$polite" nice=20; k1 update job "$polite" nice=0)" \
     "job/$polite updated
 job/$polite updated"

@@ -284,7 +284,8 @@ sbatch_values_set_nice(UNUSED const struct option_spec *option, const char *valu
                        struct error *err)
 {
     if (value != NULL && !is_number_in(value, -2147483645, 2147483645))
-        return error_set(err, -EINVAL, "'%.60s' is not a number", value);
+        return error_set(err, -EINVAL, "'%.60s' is not a number from -2147483645 to 2147483645",
+                         value);
     ((struct submission *)target)->slurm.nice = value != NULL ? strtoll(value, NULL, 10) : 100;
     return 0;
 }

@@ -179,7 +179,7 @@ add_times(struct job_record *r)
                     field(r, "Deadline", "N/A"));
     record_text_line(&r->text);
     record_text_add(&r->text, "SuspendTime=None SecsPreSuspend=0 LastSchedEval=%s Scheduler=Main",
-                    field(r, "StartTime", "Unknown"));
+                    queue_row_is_waiting(row) ? "Unknown" : field(r, "StartTime", "Unknown"));
     record_text_line(&r->text);
 }
 

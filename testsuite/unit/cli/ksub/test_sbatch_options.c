@@ -233,6 +233,7 @@ START_TEST(an_option_that_cannot_be_obeyed_is_refused_with_what_to_do)
         {"--time-min=x", "--time-min: 'x' is not a time"},
         {"--hint=fast", "--hint: 'fast' is not one of"},
         {"--nice=low", "--nice: 'low' is not a number"},
+        {"--nice=3000000000", "'3000000000' is not a number from -2147483645 to 2147483645"},
         {"--cpu-freq=fast", "--cpu-freq: 'fast'"},
         {"--gpu-freq=high,fast", "--gpu-freq: 'high,fast'"},
         {"--acctg-freq=task", "--acctg-freq: 'task'"},

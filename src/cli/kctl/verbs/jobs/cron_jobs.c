@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/print/grid.h"
 #include "cli/print/local_time.h"
 #include "cli/print/terminal.h"
@@ -72,7 +73,8 @@ static bool
 may_be_name(const char *operand)
 {
     return operand[0] != '\0' && strpbrk(operand, "/,_=*?%") == NULL
-           && !id_ranges_looks_like(operand) && kind_find_any_name(operand) == NULL;
+           && !id_ranges_looks_like(operand) && kind_find_any_name(operand) == NULL
+           && !job_operands_is_step(operand) && !job_operands_is_part(operand);
 }
 
 int

@@ -288,6 +288,19 @@ add_requirements(struct shown_job *s)
     shown_job_add(s, "Dependency", out.text);
 }
 
+/* The number has the nice value in it, which the reader may want to take back. */
+static void
+add_priority(struct shown_job *s)
+{
+    const char *number = object_summary_cell(s->cells, "Priority");
+    const char *nice = annotation(s, ANNOTATION_NICE);
+
+    if (nice != NULL && number != NULL)
+        describe_output_add(s->out, 0, "Priority", "%s (nice %s)", number, nice);
+    else
+        shown_job_add(s, "Priority", number);
+}
+
 static void
 add_job(struct shown_job *s)
 {
@@ -311,7 +324,7 @@ add_job(struct shown_job *s)
     shown_job_add_resources(s, has_ended);
     add_requirements(s);
     if (!has_ended)
-        shown_job_add(s, "Priority", object_summary_cell(s->cells, "Priority"));
+        add_priority(s);
     if (json_is_true(json_get_path(s->tree, "spec.requeue")))
         shown_job_add(s, "Requeue", "yes");
     shown_job_add(s, "Comment", annotation(s, ANNOTATION_COMMENT));
