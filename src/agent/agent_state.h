@@ -24,7 +24,6 @@ struct log_requests;
 struct loop;
 struct metrics_file;
 struct node_watch;
-struct object;
 struct pods;
 struct registration;
 struct health_check;

@@ -14,7 +14,6 @@
 #include "controller/settings.h"
 #include "controller/store/store.h"
 #include "lib/base/error.h"
-#include "lib/base/log.h"
 #include "lib/base/metric.h"
 #include "lib/http/http_server.h"
 

@@ -27,7 +27,7 @@ void step_link_set_keys(struct step_link *l, const struct step_keys *keys);
 void step_link_open(struct step_link *l, struct step_events *events, step_link_take_fn *take,
                     void *context);
 
-/* Change. Frames are added to `out`; flush sends what it can. Check looks whether krun's machine
+/* Frames are added to `out`; flush sends what it can. Check looks whether krun's machine
  * is there, and returns the milliseconds to the next look, or -1. Lose gives krun up.
  */
 struct strbuf *step_link_out(struct step_link *l);
@@ -35,7 +35,7 @@ void step_link_flush(struct step_link *l);
 int step_link_check(struct step_link *l, int64_t now_ms);
 void step_link_lose(struct step_link *l);
 
-/* Look. Has_room: the queue is short enough for another piece of output. Is_received: krun's
+/* Has_room: the queue is short enough for another piece of output. Is_received: krun's
  * kernel has all. Is_sealed: krun is on another node.
  */
 bool step_link_has_room(const struct step_link *l);

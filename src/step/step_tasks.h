@@ -66,7 +66,7 @@ void step_tasks_kill(void);
 /* A frame of PMI-1 from krun. -EBADMSG. */
 int step_tasks_receive_pmi(struct step_tasks *t, const struct step_frame *f);
 
-/* Look. Pid: of the task with that index on this node; 0: it never ran, or has ended. */
+/* Pid: of the task with that index on this node; 0: it never ran, or has ended. */
 unsigned step_tasks_count_running(const struct step_tasks *t);
 unsigned step_tasks_count(const struct step_tasks *t);
 pid_t step_tasks_pid(const struct step_tasks *t, unsigned task);

@@ -88,5 +88,4 @@ const struct cgroup *cgroot_readers(const struct cgroot *r);
 typedef int (*cgroot_visit_fn)(const char *name, void *context);
 int cgroot_list(struct cgroot *r, cgroot_visit_fn visit, void *context);
 
-/* Look */
 const struct cgroot_ability *cgroot_ability(const struct cgroot *r);

@@ -377,8 +377,6 @@ cgroup_dup_events_path(const struct cgroup *c)
     return xasprintf("%s/cgroup.events", c->directories[0].directory);
 }
 
-/* Look */
-
 const char *
 cgroup_name(const struct cgroup *c)
 {

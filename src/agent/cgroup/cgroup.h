@@ -145,7 +145,6 @@ char *cgroup_dup_events_path(const struct cgroup *c);
 int cgroup_freeze(const struct cgroup *c, bool still);
 int cgroup_is_frozen(const struct cgroup *c);
 
-/* Look */
 const char *cgroup_name(const struct cgroup *c);
 bool cgroup_has(const struct cgroup *c, unsigned controller);
 void cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage);

@@ -19,7 +19,6 @@
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/condition_reasons.h"
 #include "lib/base/alloc.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/log.h"

@@ -47,7 +47,7 @@ void placement_watch_begin(struct placement_watch *w, const struct placement_wat
 void placement_watch_end(struct placement_watch *w);
 void placement_watch_recheck(struct placement_watch *w, const struct cgroup *cgroup);
 
-/* Look. The fault of the allocation is a condition's reason; NULL: there is none. Seen: the latest
+/* The fault of the allocation is a condition's reason; NULL: there is none. Seen: the latest
  * look that was worth a report, or NULL. Was_restored: a worker may still write to the cgroup.
  */
 const char *placement_watch_find_fault(const struct placement_watch *w, const char **ret_words);

@@ -49,7 +49,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/workers.h"
 
-#define POD_TEXT_LIMIT  (4u << 20)
 /* Longer than a launched shepherd takes to write its live record. */
 #define FORMER_TRIES    50
 #define FORMER_PAUSE_US 20000

@@ -57,7 +57,6 @@ struct blobs;
 struct group_nodes;
 struct cgroup;
 struct end_records;
-struct error;
 struct gpu_use;
 struct json;
 struct object;
@@ -114,7 +113,7 @@ struct pod_run *pod_run_new(const struct pod_run_settings *settings, const struc
     OWNED_BY(pod_run_free);
 DEFINE_CLEANUP(struct pod_run, pod_run_free)
 
-/* Change. pod_run_resume runs a new pod, or continues what an earlier agent
+/* pod_run_resume runs a new pod, or continues what an earlier agent
  * left: a live shepherd, an exit record, or a pod that was lost with the
  * machine. pod_run_refuse ends the pod before it began. pod_run_wait_for_cores
  * keeps the run until its cores are free, which its owner checks; the owner
@@ -138,7 +137,7 @@ void pod_run_dismiss(struct pod_run *run);
 void pod_run_repeat_end(struct pod_run *run, const struct json *report, int64_t after_ms);
 void pod_run_recheck(struct pod_run *run);
 
-/* Look. pod_run_format_cgroup returns false before the run has a cgroup, and
+/* pod_run_format_cgroup returns false before the run has a cgroup, and
  * after the run has given it back.
  */
 const struct object *pod_run_pod(const struct pod_run *run);

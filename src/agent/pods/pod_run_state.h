@@ -121,10 +121,11 @@ void pod_run_check_killed(struct pod_run *s);
 
 /* shepherd_watch.c: until the shepherd ends. note_limit: the pod's time limit
  * differs from the one its shepherd was started with. note_freeze: the pod is
- * to be frozen or thawed; look_frozen, a timer's callback, checks whether it
+ * to be frozen or thawed; check_freeze, a timer's callback, checks whether it
  * is. freezer: who asked for the freeze, or NULL (the pod may still be frozen
- * to yield its cores). send_signals: those of users that this agent has not sent yet. enforce acts on the deadline and the deletion; poll
- * waits until the job runs; both are callbacks of timers, too.
+ * to yield its cores). send_signals: those of users that this agent has not
+ * sent yet. enforce acts on the deadline and the deletion; poll waits until the
+ * job runs; both are callbacks of timers, too.
  */
 void shepherd_watch_begin(struct pod_run *s);
 void shepherd_watch_note_deletion(struct pod_run *s);

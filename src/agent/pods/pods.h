@@ -64,7 +64,7 @@ void pods_note_topology(struct pods *pods);
  */
 bool pods_confirm_gone(struct pods *pods, const char *uid);
 
-/* Look. pods_find returns the API's object of a pod of this node, also of a
+/* pods_find returns the API's object of a pod of this node, also of a
  * finished one, or NULL; borrowed until the next change. pods_count_running
  * counts the runs that hold cores.
  */

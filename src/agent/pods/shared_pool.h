@@ -31,7 +31,7 @@ DEFINE_CLEANUP(struct shared_pool, shared_pool_free)
  */
 void shared_pool_update(struct shared_pool *shared_pool);
 
-/* Look. shared_pool_cpus computes the CPUs; if none is left, they are all CPUs
+/* shared_pool_cpus computes the CPUs; if none is left, they are all CPUs
  * of the node, because a pod has to run somewhere. shared_pool_is_settled: all
  * cgroups are up to date; *ret_turn differs after every change.
  */

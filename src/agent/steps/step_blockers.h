@@ -35,7 +35,7 @@ struct step_blockers *step_blockers_new(void) OWNED_BY(step_blockers_free);
 /* Whether it waits again: it has been added. It may be gone otherwise. */
 typedef bool step_blockers_try_fn(struct step_blocked *w, void *context);
 
-/* Change. Wake takes out those that wait for what is free now, and calls `try` for each. */
+/* Wake takes out those that wait for what is free now, and calls `try` for each. */
 void step_blockers_add(struct step_blockers *b, struct step_blocked *w, unsigned blocker);
 void step_blockers_remove(struct step_blocked *w);
 void step_blockers_wake(struct step_blockers *b, const struct bitset *cpus,

@@ -63,6 +63,5 @@ int step_port_open(const struct step_port_settings *settings, struct step_port *
 void step_port_close(struct step_port *port);
 void step_port_free(struct step_port *port);
 
-/* Look */
 unsigned step_port_number(const struct step_port *port);
 size_t step_port_count_strangers(const struct step_port *port);

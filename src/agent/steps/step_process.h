@@ -64,14 +64,14 @@ struct step_process *step_process_resume(const struct step_process_settings *set
     OWNED_BY(step_process_free);
 void step_process_watch_krun(struct step_process *p, int fd TAKES);
 
-/* Change. Kill kills kiln-step; the rest follows from that. Freeze tells kiln-step to stop its
+/* Kill kills kiln-step; the rest follows from that. Freeze tells kiln-step to stop its
  * tasks, or to let them go on; signal: that somebody sends the step a signal; 0: cancels it.
  */
 void step_process_kill(struct step_process *p);
 void step_process_freeze(struct step_process *p, bool still);
 void step_process_signal(struct step_process *p, int number);
 
-/* Look. Usage: what its cgroup has counted; of one that is over, what it had at its end, and of
+/* Usage: what its cgroup has counted; of one that is over, what it had at its end, and of
  * that only the CPU time. Without a cgroup nothing is set.
  */
 bool step_process_is_gone(const struct step_process *p);

@@ -36,7 +36,7 @@ void step_records_free(struct step_records *records);
 int step_records_open(const char *dir, struct step_records **ret_records, struct error *err);
 DEFINE_CLEANUP(struct step_records, step_records_free)
 
-/* Change. Begin adds a step, or counts it as one without a record. End replaces the record
+/* Begin adds a step, or counts it as one without a record. End replaces the record
  * of a step that has begun and not ended; for others it does nothing. Observe
  * is the same for a running one, and not written down. Cancel: that user is about to end it;
  * false if another one was before, or it is not running. All copy the record. Close: the

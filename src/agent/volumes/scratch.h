@@ -29,7 +29,6 @@ int scratch_open(const char *dir, int64_t capacity_bytes, struct scratch **ret_s
                  struct error *err);
 DEFINE_CLEANUP(struct scratch, scratch_close)
 
-/* Look */
 const char *scratch_dir(const struct scratch *s);
 int64_t scratch_capacity(const struct scratch *s);
 bool scratch_has_quota(const struct scratch *s);

@@ -239,8 +239,6 @@ connection_wait_for_server(struct connection *c, const char *program)
     c->retry = (struct call_retry){.program = program, .server = c->server};
 }
 
-/* Look */
-
 struct call_retry *
 connection_retry(struct connection *c)
 {

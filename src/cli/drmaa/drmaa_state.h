@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct drmaa_words;
-
 enum { STATE_UNKNOWN_JOB = -1 };
 
 /* How many ids a program gets at once: a list of them is one argument. */

@@ -11,9 +11,6 @@
 
 #include "lib/step/step_request.h"
 
-struct arena;
-struct error;
-
 #define KRUN_NOTES_MOST 48
 #define KRUN_UNSET      (-1)
 

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-struct error;
 struct krun_settings;
 
 /* Runs the step of settings->request until it has ended, and prints what went wrong.

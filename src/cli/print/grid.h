@@ -45,7 +45,6 @@ void grid_add_row(struct grid *grid, const char *const *cells);
 void grid_clear(struct grid *grid);
 void grid_sort(struct grid *grid, size_t n_columns);
 
-/* Look */
 size_t grid_columns(const struct grid *grid);
 size_t grid_rows(const struct grid *grid);
 

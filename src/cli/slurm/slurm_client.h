@@ -18,7 +18,6 @@
 struct arena;
 struct error;
 struct option_table;
-struct strbuf;
 
 /* The release of Slurm that the commands say they are. */
 #define SLURM_CLIENT_RELEASE "22.05.8"

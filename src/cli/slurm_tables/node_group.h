@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
 struct json;
-struct strbuf;
 
 /* A state of Slurm's. Order: as sinfo sorts, largest first. */
 struct node_state {

@@ -10,8 +10,6 @@
 
 #include "cli/slurm_tables/field_format.h"
 
-struct queue_row;
-
 extern const struct output_columns queue_fields;
 extern const struct output_columns queue_step_fields; /* of squeue -s */
 

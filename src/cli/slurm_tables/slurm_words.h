@@ -11,7 +11,6 @@
 #include "lib/api/job/job_state.h"
 
 struct arena;
-struct error;
 struct strbuf;
 
 /* "PENDING", or "PD". */

@@ -86,7 +86,6 @@ typedef void history_answer_fn(const char *text, size_t length, const struct err
 int history_ask(struct history *history, const struct history_question *question,
                 history_answer_fn *done, void *context, struct error *err);
 
-/* Look. */
 struct history_status {
     bool is_open;
     size_t waiting;      /* rows that are not on the disk yet */

@@ -49,7 +49,7 @@ int64_t history_file_watermark(const struct history_file *file);
 /* Which records of the shared log are in the file. */
 struct history_applied *history_file_applied(struct history_file *file);
 
-/* Change. Begin, add, commit; or roll back after a failure. Add returns 1 for a
+/* Begin, add, commit; or roll back after a failure. Add returns 1 for a
  * new row, 0 for an existing one. Commit moves the watermark up to `revision`,
  * never down.
  */
@@ -67,5 +67,4 @@ void history_file_rollback(struct history_file *file);
 int64_t history_file_drop(struct history_file *file, int64_t before_s, int64_t max_bytes,
                           int64_t most, struct error *err);
 
-/* Look. */
 int64_t history_file_bytes(const struct history_file *file);

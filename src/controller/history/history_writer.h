@@ -94,7 +94,7 @@ struct history_writer *history_writer_new(struct loop *loop, const char *path, c
                                           history_done_fn *done, void *context)
     OWNED_BY(history_writer_free);
 
-/* Change. Submit may be called only while no order is pending; the writer owns
+/* Submit may be called only while no order is pending; the writer owns
  * the order until `done`.
  */
 void history_writer_submit(struct history_writer *writer, struct history_order *order TAKES);
@@ -104,5 +104,4 @@ void history_writer_drain(struct history_writer *writer);
 void history_writer_stop_indexing(struct history_writer *writer);
 void history_order_free(struct history_order *order);
 
-/* Look. */
 bool history_writer_is_busy(const struct history_writer *writer);

@@ -18,7 +18,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
-#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/metric.h"
 #include "lib/base/random.h"

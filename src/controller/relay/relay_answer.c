@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "controller/relay/relay_state.h"
-#include "lib/base/alloc.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/fdwatch.h"

@@ -34,7 +34,6 @@ struct metric_registry;
 struct object;
 struct order_memory;
 struct pod;
-struct pod_view;
 struct profile_settings;
 struct strbuf;
 struct scheduler;
@@ -178,7 +177,6 @@ void scheduler_reservation_changed(struct scheduler *s, const struct object *old
 void scheduler_storage_changed(struct scheduler *s, const struct object *old_object,
                                const struct object *new_object);
 
-/* Look */
 struct scheduler_counts scheduler_count(const struct scheduler *s);
 
 /* Explains why a pod waits, what it lacks on the nearest nodes, and when it

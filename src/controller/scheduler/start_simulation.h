@@ -23,7 +23,6 @@
 #include "lib/base/macro.h"
 
 struct error;
-struct json;
 struct object;
 struct scheduler;
 struct scheduler_settings;

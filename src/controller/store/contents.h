@@ -53,7 +53,6 @@ struct contents {
 void contents_init(struct contents *c);
 void contents_fini(struct contents *c);
 
-/* Look. */
 struct section *contents_section(const struct contents *c, const struct kind *kind);
 struct section *contents_find_section(const struct contents *c, const char *name); /* or NULL */
 

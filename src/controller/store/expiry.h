@@ -45,7 +45,7 @@ struct expiry_settings {
 void expiry_free(struct expiry *x);
 struct expiry *expiry_new(const struct expiry_settings *settings) OWNED_BY(expiry_free);
 
-/* Change. Touch, forget: the entry's object was written or removed. Add_old: it was
+/* Touch, forget: the entry's object was written or removed. Add_old: it was
  * written before all that were touched. Remove_expired removes what has expired; it
  * also runs by itself every few seconds.
  */

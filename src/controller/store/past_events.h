@@ -40,5 +40,5 @@ struct past_events *past_events_new(const struct past_events_settings *settings,
                                     struct engine *engine TAKES) OWNED_BY(past_events_free);
 void past_events_stop(struct past_events *p);
 
-/* Look: all are in memory, or those that are not never will be. */
+/* All are in memory, or those that are not never will be. */
 bool past_events_are_read(const struct past_events *p);

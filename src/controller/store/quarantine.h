@@ -24,11 +24,10 @@ struct quarantine;
 void quarantine_free(struct quarantine *q);
 struct quarantine *quarantine_new(void) OWNED_BY(quarantine_free);
 
-/* Change. `kind`: the row's kind, or NULL if it is not a known one. */
+/* `kind`: the row's kind, or NULL if it is not a known one. */
 void quarantine_add(struct quarantine *q, const struct engine_row *row, const struct kind *kind,
                     const char *why);
 
-/* Look. */
 size_t quarantine_count(const struct quarantine *q);
 const struct store_damaged *quarantine_get(const struct quarantine *q, size_t i);
 bool quarantine_has(const struct quarantine *q, const char *key);

@@ -3,7 +3,7 @@
  * were stored after it
  *
  * The only function that does so. A row decoder keeps parse templates of the
- * rows it has seen (lib/json/template.h), so that most rows are not parsed.
+ * rows it has seen (lib/json/parse_template.h), so that most rows are not parsed.
  *
  * Thread:  a row decoder belongs to one thread.
  */

@@ -39,9 +39,9 @@ struct scrub_settings {
 void scrub_free(struct scrub *scrub);
 struct scrub *scrub_new(const struct scrub_settings *settings) OWNED_BY(scrub_free);
 
-/* Change. Stop: no further slice is begun. Tick: called every second. */
+/* Stop: no further slice is begun. Tick: called every second. */
 void scrub_stop(struct scrub *scrub);
 void scrub_tick(void *scrub);
 
-/* Look: the rows found by this pass or by the last one, whichever has more. */
+/* The rows found by this pass or by the last one, whichever has more. */
 size_t scrub_count(const struct scrub *scrub);

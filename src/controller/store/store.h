@@ -28,7 +28,6 @@
 #include "controller/store/memory/store_types.h"
 #include "lib/base/macro.h"
 
-struct arena;
 struct clock;
 struct error;
 struct kind;
@@ -84,7 +83,7 @@ struct store_settings {
 int store_open(const struct store_settings *settings, struct store **ret_store, struct error *err);
 void store_close(struct store *store);
 
-/* Look. Results are borrowed until the loop's next turn; take a reference to
+/* Results are borrowed until the loop's next turn; take a reference to
  * keep one.
  */
 const struct object *store_find(const struct store *store, enum store_head head,
@@ -169,14 +168,14 @@ bool store_names_damaged(const struct store *store, const char *uid);
 int store_drop_damaged(const struct store_location *location, const struct store_damaged *damaged,
                        struct strbuf *out, struct error *err);
 
-/* Change. The changes of a transaction get consecutive revisions and are
+/* The changes of a transaction get consecutive revisions and are
  * published together. After store_begin, for each change: get its revision,
  * make the object with that, and put it. `delta` is the change as a JSON merge
  * patch against the object's pending state; it is stored instead of the whole
  * body if it is much smaller. Merged and normalized it must make exactly the
  * object; NULL: store the whole body. Putting a wrong revision is a bug and
  * aborts. Objects that are made with the store's dictionaries
- * (lib/api/object/dictionaries.h) take less memory. Rollback drops all changes,
+ * (lib/api/object/dictionary_objects.h) take less memory. Rollback drops all changes,
  * revisions included. Commit: `done` (or NULL) runs once, on the loop, when the
  * outcome is known: 0, all is durable and published; -ENOSPC, all was refused;
  * -EIO, the store has failed or is closing and the outcome is unknown. Only one

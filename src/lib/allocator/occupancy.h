@@ -46,6 +46,5 @@ void occupancy_free(struct occupancy *o);
 struct occupancy *occupancy_new(struct topology_index *topology_index) OWNED_BY(occupancy_free);
 DEFINE_CLEANUP(struct occupancy, occupancy_free)
 
-/* Change */
 void occupancy_take(struct occupancy *o, const struct holding *holding);
 void occupancy_release(struct occupancy *o, const struct holding *holding);

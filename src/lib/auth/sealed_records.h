@@ -39,7 +39,6 @@ struct sealed_direction *sealed_direction_new(const struct sealed_state *state)
     OWNED_BY(sealed_direction_free);
 DEFINE_CLEANUP(struct sealed_direction, sealed_direction_free)
 
-/* Look */
 void sealed_direction_state(const struct sealed_direction *d, struct sealed_state *ret_state);
 
 /* Seal adds the records of this text to `out`; there are none for no text. Open

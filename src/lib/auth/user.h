@@ -32,5 +32,4 @@ const struct user *user_ref(const struct user *u);
 const struct user *user_lookup(uid_t uid, gid_t gid) MUST_USE;
 DEFINE_CLEANUP(const struct user, user_unref)
 
-/* Look */
 bool user_is_in_group(const struct user *u, gid_t gid);

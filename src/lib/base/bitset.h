@@ -20,7 +20,6 @@ struct bitset {
     uint64_t words[BITSET_WORDS];
 };
 
-/* Change */
 static inline void
 bitset_add(struct bitset *s, unsigned bit)
 {

@@ -15,7 +15,6 @@
 
 struct arena;
 struct error;
-struct json;
 struct kind;
 struct object;
 

@@ -420,8 +420,6 @@ informer_retry_now(struct informer *in, int64_t within_ms)
         retry_in(in, ms);
 }
 
-/* Look */
-
 bool
 informer_is_disconnected(const struct informer *in)
 {

@@ -19,8 +19,6 @@
 struct client_reply;
 struct client_request;
 struct http_client;
-struct http_response;
-struct error;
 struct remote_report;
 struct remote_reports;
 

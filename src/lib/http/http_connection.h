@@ -113,7 +113,6 @@ struct http_stream {
     struct http_stream_callbacks callbacks;
 };
 
-struct http_listener;
 struct http_preface_wait;
 
 struct http_server_counts {

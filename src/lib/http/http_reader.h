@@ -59,5 +59,4 @@ int http_reader_read(struct http_reader *r, struct evbuffer *input, struct error
 /* Call this when the peer has closed: 0 if that completes the answer. */
 int http_reader_close(struct http_reader *r);
 
-/* Look */
 const char *http_reader_header(const struct http_reader *r, const char *name);

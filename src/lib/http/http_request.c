@@ -216,8 +216,6 @@ http_request_free_orphan(struct http_connection *c, struct evhttp_request *ev)
         evhttp_request_free(ev);
 }
 
-/* Look */
-
 enum http_method
 http_request_method(const struct http_request *r)
 {

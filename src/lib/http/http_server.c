@@ -6,7 +6,6 @@
 #include <event2/http.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/http/http_connection.h"
 #include "lib/http/http_listener.h"

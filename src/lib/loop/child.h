@@ -61,5 +61,4 @@ DEFINE_CLEANUP(struct child, child_free)
  */
 int child_kill(struct child *c, int signal_number);
 
-/* Look */
 pid_t child_pid(const struct child *c);

@@ -24,5 +24,4 @@ struct fdwatch *fdwatch_new(struct loop *loop, int fd, unsigned wanted, fdwatch_
     OWNED_BY(fdwatch_free);
 DEFINE_CLEANUP(struct fdwatch, fdwatch_free)
 
-/* Change */
 void fdwatch_want(struct fdwatch *w, unsigned wanted);

@@ -27,5 +27,4 @@ void timer_start(struct timer *t, int64_t after_ms);
 void timer_repeat(struct timer *t, int64_t every_ms);
 void timer_stop(struct timer *t);
 
-/* Look */
 bool timer_is_running(const struct timer *t);

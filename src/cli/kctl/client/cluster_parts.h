@@ -14,7 +14,6 @@
 struct arena;
 struct error;
 struct kctl;
-struct strbuf;
 
 struct cluster_part {
     unsigned level; /* 0: the widest */

@@ -12,7 +12,6 @@ struct arena;
 struct error;
 struct json;
 struct kctl;
-struct target_object;
 
 /* Whether the operands of a verb are tasks: "1042_7", "job 1042_[3-9]",
  * "job/1042_7". Either all operands are, or the result is false.

@@ -14,10 +14,8 @@
 
 struct error;
 struct json;
-struct kctl;
 struct kind;
 struct listing;
-struct target_object;
 
 enum listing_form {
     LISTING_TABLE,

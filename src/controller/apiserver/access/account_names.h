@@ -16,7 +16,6 @@
 struct arena;
 struct request;
 struct store;
-struct strbuf;
 
 /* The namespace of this account: of that name, or with that spelling; NULL: there
  * is none.

@@ -67,7 +67,7 @@ enum membership_answer membership_check(struct membership *membership,
                                         const struct membership_question *question,
                                         struct strbuf *why);
 
-/* Look, by the name of the namespace, class, partition or reservation. Also
+/* By the name of the namespace, class, partition or reservation. Also
  * false while the names are resolved for the first time.
  */
 bool membership_has(const struct membership *membership, const char *place,

@@ -14,9 +14,7 @@
 
 #include "controller/apiserver/access/user_counts.h"
 
-struct principal;
 struct http_request;
-struct policy;
 struct request;
 
 bool user_limits_bind(const struct request *q);

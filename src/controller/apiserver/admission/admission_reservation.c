@@ -23,9 +23,6 @@
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
 
-#define MOST_RESERVATIONS 1000u
-#define MOST_TOLD         10u
-
 static bool
 refuse(struct request *q, const struct json *tree, const char *why)
 {

@@ -17,7 +17,6 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/priority_class.h"
 #include "lib/base/arena.h"
-#include "lib/base/clock.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 

@@ -23,11 +23,9 @@
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 
-struct node;
 struct object;
 struct occupancy;
 struct node_classes;
-struct topology_index;
 
 /* A cluster whose nodes have so many different labels that there are more
  * classes has nodes without one. Then it is not known what they could run.

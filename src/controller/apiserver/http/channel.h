@@ -46,5 +46,4 @@ struct channel *channel_open(struct dispatch *dispatch, struct http_request *htt
 void channel_send(struct channel *channel, struct frame *frame);
 void channel_flush(struct dispatch_entry *entry);
 
-/* Look */
 size_t channel_waiting(const struct channel *channel); /* frames */

@@ -25,7 +25,6 @@
 #include "lib/api/policy/node_reservation.h"
 #include "lib/api/reservation_nodes.h"
 #include "lib/api/value/hostlist.h"
-#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"

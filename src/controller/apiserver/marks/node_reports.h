@@ -49,5 +49,4 @@ void node_reports_wait(struct node_reports *reports, int64_t most_s, node_report
                        void *context);
 void node_reports_refuse(struct request *q);
 
-/* Look. */
 bool node_reports_are_awaited(const struct node_reports *reports);

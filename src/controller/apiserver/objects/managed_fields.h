@@ -22,7 +22,6 @@
 #include <stdint.h>
 
 struct arena;
-struct error;
 struct json;
 struct kind;
 

@@ -13,9 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct error;
 struct json;
-struct kind;
 struct record;
 struct request;
 

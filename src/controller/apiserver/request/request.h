@@ -4,7 +4,7 @@
  * http_handler.c fills in a request from HTTP, the in-process client from a
  * client_request. From there on both take the same steps: authorization,
  * admission, validation, store, reply. `done` runs once, on the loop, perhaps
- * before request_start returns.
+ * before the function to which the request was given returns.
  *
  * Owns:    its arena, and the references of its reply.
  * Thread:  the loop's.

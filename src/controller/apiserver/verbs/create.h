@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 
-struct object;
 struct request;
 struct store_txn;
 

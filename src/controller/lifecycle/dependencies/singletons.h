@@ -13,7 +13,6 @@
 
 #include "lib/base/macro.h"
 
-struct job;
 struct object;
 struct object_cache;
 struct singletons;

@@ -19,10 +19,8 @@
 
 struct arena;
 struct disruption_counts;
-struct job;
 struct json;
 struct object;
-struct pod_disruption_budget;
 
 /* Life. The budget's object is borrowed. */
 void disruption_counts_free(struct disruption_counts *counts);

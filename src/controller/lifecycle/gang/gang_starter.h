@@ -17,7 +17,6 @@
 
 struct client;
 struct clock;
-struct event_recorder;
 struct gang_starter;
 struct loop;
 struct object_cache;

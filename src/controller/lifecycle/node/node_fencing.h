@@ -21,7 +21,6 @@ struct clock;
 struct event_recorder;
 struct loop;
 struct node_fencing;
-struct object;
 struct object_cache;
 
 struct node_fencing_settings {

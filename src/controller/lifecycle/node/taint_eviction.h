@@ -23,8 +23,6 @@
 struct client;
 struct clock;
 struct loop;
-struct node;
-struct pod;
 struct object_cache;
 struct taint_eviction;
 

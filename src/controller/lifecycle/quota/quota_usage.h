@@ -15,7 +15,6 @@
 
 #include "lib/base/macro.h"
 
-struct json;
 struct object;
 struct quota_amounts;
 struct quota_usage;

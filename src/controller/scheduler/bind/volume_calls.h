@@ -18,7 +18,6 @@
 struct assignment;
 struct client;
 struct clock;
-struct object;
 struct volume_book;
 struct volume_calls;
 struct volume_plan;

@@ -500,8 +500,6 @@ kube_configuration_read(const char *path, struct kube_configuration **ret_config
     return parse(path, text.text, text.length, ret_configuration, mistakes);
 }
 
-/* Look */
-
 struct kube_numbers
 kube_configuration_numbers(const struct kube_configuration *c)
 {

@@ -23,7 +23,6 @@
 #include "lib/base/macro.h"
 
 struct extenders;
-struct json;
 struct kube_configuration;
 struct profile_settings;
 struct strbuf;

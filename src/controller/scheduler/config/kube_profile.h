@@ -10,7 +10,6 @@
 #pragma once
 
 struct arena;
-struct error;
 struct json;
 struct profile_settings;
 struct strbuf;

@@ -18,7 +18,6 @@
 
 struct cycle;
 struct node_view;
-struct pod_view;
 struct profile;
 struct strbuf;
 struct string_ids;

@@ -141,8 +141,6 @@ extender_rounds_expire(struct extender_rounds *rounds)
     }
 }
 
-/* Look */
-
 bool
 extender_rounds_concern_nodes(const struct extender_rounds *rounds, const struct pod_view *pod)
 {

@@ -16,9 +16,7 @@
 struct assignment;
 struct clock;
 struct cycle;
-struct grant;
 struct holding;
-struct json;
 struct kind;
 struct string_ids;
 struct node_reservations;
@@ -31,7 +29,6 @@ struct probe;
 struct profile;
 struct proposals;
 struct random_source;
-struct snapshot;
 struct strbuf;
 struct timeline;
 struct volume_book;

@@ -25,7 +25,6 @@
 #include "controller/scheduler/state/node_domains.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/api/job/job_reason.h"
-#include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"

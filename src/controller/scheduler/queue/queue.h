@@ -164,7 +164,6 @@ void queue_flush_leftover(struct queue *q);
 /* Returns when the first pod leaves backoff; INT64_MAX: no pod will. */
 int64_t queue_next_backoff_us(const struct queue *q);
 
-/* Look */
 struct queue_counts {
     size_t active, backoff, unschedulable; /* a group counts as its leader */
     size_t gated;                          /* pods of held groups, too */

@@ -11,7 +11,6 @@
 #include "controller/scheduler/queue/queued_group.h"
 #include "lib/api/object/object.h"
 #include "lib/base/map.h"
-#include "lib/base/strbuf.h"
 
 static const char too_many[] = "the group has more than the 512 pods that one request can bind";
 _Static_assert(QUEUED_GROUP_MAX == 512, "the words say so");

@@ -137,7 +137,6 @@ unsigned cache_expire(struct cache *cache);
  */
 void cache_update_snapshot(struct cache *cache, struct snapshot *snapshot);
 
-/* Look */
 struct cache_counts {
     size_t nodes, pods, assumed; /* pods: with retained allocations */
 };

@@ -24,13 +24,13 @@ void disk_reserve_close(struct disk_reserve *s);
 struct disk_reserve *disk_reserve_open(const char *directory, int64_t bytes)
     OWNED_BY(disk_reserve_close);
 
-/* Change. Hold: true if the reserve is allocated, and, when it is newly
+/* Hold: true if the reserve is allocated, and, when it is newly
  * allocated, as much again was free. Release: true if there was a reserve.
  */
 bool disk_reserve_hold(struct disk_reserve *s);
 bool disk_reserve_release(struct disk_reserve *s);
 
-/* Look: bytes of the reserve; bytes that users other than root may still write.
+/* Bytes of the reserve; bytes that users other than root may still write.
  */
 int64_t disk_reserve_bytes(const struct disk_reserve *s);
 int64_t disk_reserve_available(const struct disk_reserve *s);

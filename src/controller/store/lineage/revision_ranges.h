@@ -28,11 +28,11 @@ struct revision_ranges {
     size_t count;
 };
 
-/* Change. Parse: of "AFTER BEFORE;" for each range, or NULL. */
+/* Parse: of "AFTER BEFORE;" for each range, or NULL. */
 void revision_ranges_parse(const char *text, struct revision_ranges *ret_ranges);
 void revision_ranges_add(struct revision_ranges *ranges, int64_t after, int64_t before);
 
-/* Look. Covers: whether one range has all revisions above `after` up to `last`.
+/* Covers: whether one range has all revisions above `after` up to `last`.
  */
 char *revision_ranges_format(const struct revision_ranges *ranges) MUST_USE;
 bool revision_ranges_covers(const struct revision_ranges *ranges, int64_t after, int64_t last);

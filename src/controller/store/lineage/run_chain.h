@@ -48,7 +48,7 @@ void run_chain_fini(struct run_chain *chain);
 void run_chain_parse(const char *text, struct run_chain *ret_chain);
 char *run_chain_format(const struct run_chain *chain) MUST_USE;
 
-/* Change. The run opens the store of that epoch, and has found the revision.
+/* The run opens the store of that epoch, and has found the revision.
  */
 void run_chain_open(struct run_chain *chain, uint64_t run, int64_t epoch, int64_t found);
 

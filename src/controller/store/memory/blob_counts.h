@@ -24,10 +24,10 @@ struct stored_blob {
 void blob_counts_free(struct blob_counts *b);
 struct blob_counts *blob_counts_new(void) OWNED_BY(blob_counts_free);
 
-/* Change. Setting a count of 0 removes the blob. */
+/* Setting a count of 0 removes the blob. */
 void blob_counts_set(struct blob_counts *b, const char *digest, struct stored_blob blob);
 
 int64_t blob_counts_next_row(struct blob_counts *b); /* never a row in use */
 
-/* Look: all zero if there is no such blob. */
+/* All zero if there is no such blob. */
 struct stored_blob blob_counts_get(const struct blob_counts *b, const char *digest);

@@ -41,7 +41,7 @@ struct change {
 void change_log_free(struct change_log *l);
 struct change_log *change_log_new(int64_t revision) OWNED_BY(change_log_free);
 
-/* Change. Add takes new references to the objects, sets `previous` and makes
+/* Add takes new references to the objects, sets `previous` and makes
  * this the entry's last change. Pop undoes the last add. Publish makes the next
  * change visible and returns it.
  */
@@ -57,7 +57,7 @@ void change_log_release_entry(struct change_log *l, struct object_index *objects
 void change_log_trim(struct change_log *l, size_t bytes, int64_t before_us);
 void change_log_forget_to(struct change_log *l, int64_t revision);
 
-/* Look. The numbers of changes end before change_log_end, those of the visible
+/* The numbers of changes end before change_log_end, those of the visible
  * ones before change_log_published. Oldest_revision: the oldest revision that can still be
  * listed; revision: the latest published one.
  */

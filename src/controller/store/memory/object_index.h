@@ -55,13 +55,13 @@ void object_index_free(struct object_index *s);
 struct object_index *object_index_new(const struct kind *kind, unsigned n_indexes)
     OWNED_BY(object_index_free);
 
-/* Change. Add returns the existing entry, or a new one without objects. Remove
+/* Add returns the existing entry, or a new one without objects. Remove
  * frees the entry.
  */
 struct entry *object_index_add(struct object_index *s, const char *namespace, const char *name);
 void object_index_remove(struct object_index *s, struct entry *entry);
 
-/* Look. Seek: the first entry not before (namespace, name); seek_behind: the
+/* Seek: the first entry not before (namespace, name); seek_behind: the
  * first one after it. A NULL namespace is the empty one.
  */
 struct entry *object_index_find(const struct object_index *s, const char *namespace,

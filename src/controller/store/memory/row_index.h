@@ -20,12 +20,12 @@ struct row_index;
 void row_index_free(struct row_index *x);
 struct row_index *row_index_new(void) OWNED_BY(row_index_free);
 
-/* Change. The row is not 0, and is not in the index. Remove returns its entry, or
+/* The row is not 0, and is not in the index. Remove returns its entry, or
  * NULL.
  */
 void row_index_add(struct row_index *x, int64_t row, struct entry *entry);
 struct entry *row_index_remove(struct row_index *x, int64_t row);
 
-/* Look: NULL if there is no such row. */
+/* NULL if there is no such row. */
 struct entry *row_index_find(const struct row_index *x, int64_t row);
 size_t row_index_count(const struct row_index *x);

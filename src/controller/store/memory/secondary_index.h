@@ -26,11 +26,11 @@ void secondary_index_free(struct secondary_index *l);
 struct secondary_index *secondary_index_new(const struct kind_index *index, unsigned slot)
     OWNED_BY(secondary_index_free);
 
-/* Change: called just before the object (or NULL) is set as the entry's head.
+/* Called just before the object (or NULL) is set as the entry's head.
  */
 void secondary_index_set(struct secondary_index *l, struct entry *entry, enum store_head head,
                          const struct object *object);
 
-/* Look. The visitor must not change the index. */
+/* The visitor must not change the index. */
 void secondary_index_visit(const struct secondary_index *l, enum store_head head, const char *value,
                            store_visit_fn *visit, void *context);

@@ -8,9 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct kind;
 struct object;
-struct store_watch;
 
 /* The two states of an object: see store.h. */
 enum store_head {

@@ -17,13 +17,14 @@
 
 struct change;
 struct change_log;
+struct store_watch;
 struct watchers;
 
 /* Life. Free ends all watches and invalidates their handles. */
 void watchers_free(struct watchers *w);
 struct watchers *watchers_new(void) OWNED_BY(watchers_free);
 
-/* Change. Add reports the log's changes after `revision`; *ret_watch is set
+/* Add reports the log's changes after `revision`; *ret_watch is set
  * before that. `index` is -1 or one of the kind's.
  */
 struct watch_request {

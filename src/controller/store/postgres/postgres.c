@@ -286,10 +286,8 @@ postgres_close(struct postgres *p)
 
 /* --- values ---------------------------------------------------------------- */
 
-#define OID_BYTEA       17
-#define OID_INT8        20
-#define OID_BYTEA_ARRAY 1001
-#define OID_INT8_ARRAY  1016
+#define OID_BYTEA 17
+#define OID_INT8  20
 
 static struct strbuf *
 next_value(struct postgres_values *v)

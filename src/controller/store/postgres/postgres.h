@@ -103,7 +103,7 @@ int postgres_sync(struct postgres *p, size_t *ret_failed, struct error *err);
 bool postgres_take_notices(struct postgres *p);
 int postgres_descriptor(const struct postgres *p);
 
-/* Look into a result in binary form. Texts are followed by a NUL. */
+/* They read a result in binary form. Texts are followed by a NUL. */
 int64_t postgres_int64(const PGresult *result, int row, int column);
 const char *postgres_text(const PGresult *result, int row, int column, size_t *ret_length);
 bool postgres_is_null(const PGresult *result, int row, int column);

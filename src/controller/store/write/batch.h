@@ -29,7 +29,7 @@ void batch_free(struct batch *b);
 struct batch *batch_new(void) OWNED_BY(batch_free);
 DEFINE_CLEANUP(struct batch, batch_free)
 
-/* Change. Add takes a reference to the object (or NULL) that the op points
+/* Add takes a reference to the object (or NULL) that the op points
  * into; anything else that the op points at must outlive the batch, or be a
  * copy made by batch_copy (which adds a NUL). Text: the text of an object that
  * is added with the op. Append moves everything in `from` to the end.
@@ -50,7 +50,6 @@ typedef void batch_done_fn(int outcome, void *context);
 void batch_wait(struct batch *b, batch_done_fn *done, void *context);
 void batch_run_waiters(struct batch *b, int outcome);
 
-/* Look. */
 const struct engine_op *batch_ops(const struct batch *b, size_t *ret_n);
 struct undo_log *batch_undo(struct batch *b);
 bool batch_is_empty(const struct batch *b); /* also no waiters */

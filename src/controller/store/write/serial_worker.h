@@ -32,9 +32,9 @@ void serial_worker_free(struct serial_worker *worker);
 struct serial_worker *serial_worker_new(struct loop *loop, const char *name)
     OWNED_BY(serial_worker_free);
 
-/* Change. Drain waits until no task is pending, and calls `done` meanwhile. */
+/* Drain waits until no task is pending, and calls `done` meanwhile. */
 void serial_worker_drain(struct serial_worker *worker);
 void serial_worker_submit(struct serial_worker *worker, struct serial_worker_task *task);
 
-/* Look: tasks submitted and not done yet. */
+/* Tasks submitted and not done yet. */
 size_t serial_worker_length(const struct serial_worker *worker);

@@ -41,7 +41,7 @@ struct undo_log {
 /* Life. */
 void undo_log_fini(struct undo_log *log);
 
-/* Change. Add returns a zeroed item, which the caller fills in at once. Append
+/* Add returns a zeroed item, which the caller fills in at once. Append
  * moves all items of `from` to the end.
  */
 struct undo *undo_log_add(struct undo_log *log);

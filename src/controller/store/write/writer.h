@@ -44,7 +44,7 @@ struct writer_settings {
 void writer_free(struct writer *w);
 struct writer *writer_new(const struct writer_settings *settings) OWNED_BY(writer_free);
 
-/* Change. Submit may be called only while the writer is not busy. After the last batch
+/* Submit may be called only while the writer is not busy. After the last batch
  * another process may lead. Drain waits, and runs callbacks meanwhile.
  */
 void writer_submit(struct writer *w, struct batch *batch TAKES,
@@ -58,6 +58,5 @@ void writer_drain(struct writer *w);
  */
 void writer_spare(struct writer *w, bool spares);
 
-/* Look. */
 bool writer_is_busy(const struct writer *w);
 const struct engine_counters *writer_durable(const struct writer *w);

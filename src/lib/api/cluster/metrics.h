@@ -11,8 +11,6 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
 
-struct object;
-
 struct node_metrics {
     struct meta meta;
     int64_t taken_at_us;

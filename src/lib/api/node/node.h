@@ -14,8 +14,6 @@
 #include "lib/api/object/meta.h"
 
 struct object;
-struct topology;
-struct error;
 
 struct taint {
     const char *key;

@@ -11,7 +11,6 @@
 
 struct persistent_volume;
 struct persistent_volume_claim;
-struct string_map;
 
 /* Whether the volume was reserved for the claim, by name, and by uid if the
  * volume has one.

@@ -17,7 +17,6 @@
 
 #include "lib/base/macro.h"
 
-struct arena;
 struct json;
 struct strbuf;
 

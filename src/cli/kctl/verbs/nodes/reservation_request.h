@@ -10,7 +10,6 @@
 
 struct arena;
 struct error;
-struct json;
 struct kctl;
 
 struct reservation_request {

@@ -11,7 +11,6 @@
 struct arena;
 struct error;
 struct grid;
-struct json;
 struct kctl;
 struct named_resources;
 

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct amounts;
 struct error;
 struct json;
 struct bounds;
