@@ -86,6 +86,8 @@ cluster_agent n1 --topology 'package:2 core:4 pu:1'
 ok "comes when it is back, and no other comes again" wait_for 40 has_written 4 2
 like "a signal that does not exist" "$(says kctl signal --signal FOO "$signalled")" \
     "'FOO' is not a signal.*[1-9]$"
+like "a signal in the place of a job is no TERM for the others" \
+    "$(says kctl signal USR1 "$signalled")" "USR1 is a signal, not a job; give --signal USR1"
 like "a job of another user gets no signal" "$(says kctl signal --signal CONT "$other")" \
     "cannot change it, because it belongs to 'kilntest2'.*[1-9]$"
 is "and scancel says so as Slurm does" "$(says scancel -s USR1 "$other")" \

@@ -95,6 +95,10 @@ write src/lib/high/stone.c 'int x;'
 finds "two modules of the same name are found" check-lists 'stone: the noun of'
 
 fresh
+seq 251 >"$tree/NEWS"
+finds "a NEWS that nobody reads is found" check-lists 'NEWS: 251 lines'
+
+fresh
 write src/lib/high/util.c 'int x;'
 finds "a module called util is found" check-lists 'util.c'
 

@@ -74,6 +74,19 @@ check_no_steps(int n_operands, char *const *operands, struct error *err)
     return 0;
 }
 
+/* Names of objects are lower case, so a signal in capitals where a job is expected is a forgotten
+ * --signal; the other operands would get TERM.
+ */
+static int
+check_no_signals(int n_operands, char *const *operands, struct error *err)
+{
+    for (int i = 0; i < n_operands; i++)
+        if (operands[i][0] >= 'A' && operands[i][0] <= 'Z' && pod_signal_number(operands[i]) > 0)
+            return error_set(err, -EINVAL, "%s is a signal, not a job; give --signal %s",
+                             operands[i], operands[i]);
+    return 0;
+}
+
 static int
 run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
@@ -93,6 +106,9 @@ run(struct kctl *kctl, const void *options, int n_operands, char **operands, str
                          given);
     if (o->script && o->full)
         return error_set(err, -EINVAL, "give either --script or --full, not both");
+    r = check_no_signals(n_operands, operands, err);
+    if (r < 0)
+        return r;
     json_set_string(arena, signal, "name", pod_signal_name(number));
     json_set_string(arena, signal, "to",
                     pod_signal_target_word(o->script ? POD_SIGNAL_SCRIPT
