@@ -284,8 +284,8 @@ place_of(const struct pod *pod, const char *name)
     return 0;
 }
 
-/* Where a pod may be admitted: the note of its uids, which has one for each name if the pod
- * may name several.
+/* The kinds of places that say who may be admitted, and the annotation of a pod that has the uids
+ * of those that it names. It has one uid for each name where a pod may name several.
  */
 static const struct place {
     const struct kind *kind;
